@@ -1,0 +1,28 @@
+"""What can go wrong, sorted by who must act.
+
+Every message is a sentence that names the culprit and the cure.
+"""
+
+
+class SoonerError(Exception):
+    """Base of everything that sooner raises on purpose."""
+
+
+class InvalidJoin(SoonerError, ValueError):  # noqa: N818 - names say what is wrong, not that something is
+    """The call cannot be right: its author must change an argument. Raised before data is read."""
+
+
+class BudgetTooSmall(SoonerError):  # noqa: N818
+    """The memory cannot hold what it must: raise `memory` or choose an algorithm that spills."""
+
+
+class SourceFailed(SoonerError):  # noqa: N818
+    """An input raised or changed its schema midway. Results so far stay valid."""
+
+
+class SpillFailed(SoonerError):  # noqa: N818
+    """The disk refused to take or return rows: free space or give another directory."""
+
+
+class StateCorrupted(SoonerError):  # noqa: N818
+    """Stored rows are not what was written. Nothing of them was used."""
