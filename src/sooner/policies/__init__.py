@@ -1,0 +1,1 @@
+"""What leaves memory, and which disk work comes next. Policies choose; operators do."""

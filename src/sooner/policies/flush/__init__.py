@@ -1,0 +1,1 @@
+"""Flush policies: which rows leave memory when room is needed. One policy per file."""

@@ -1,0 +1,67 @@
+"""The named algorithms: each is a flush policy and a react policy over the same runs and cells."""
+
+import difflib
+from dataclasses import dataclass
+from typing import Final
+
+from sooner.errors import InvalidJoin
+from sooner.policies.flush.all import All
+from sooner.policies.flush.balanced import Balanced
+from sooner.policies.flush.largest import Largest
+from sooner.policies.flush.never import Never as FlushNever
+from sooner.policies.flush.random import Random
+from sooner.policies.flush.rate_optimal import RateOptimal
+from sooner.policies.flush.smallest import Smallest
+from sooner.policies.react.best_rate import BestRate
+from sooner.policies.react.memory_disk import LargestMemoryDisk
+from sooner.policies.react.merge import Merge
+from sooner.policies.react.never import Never as ReactNever
+from sooner.policies.view import FlushPolicy, ReactPolicy
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """Make your own: `sooner.join(..., algorithm=Algorithm("mine", flush=..., react=...))`."""
+
+    name: str
+    flush: FlushPolicy
+    react: ReactPolicy
+    summary: str = ""
+
+
+ALGORITHMS: Final = {
+    algorithm.name: algorithm
+    for algorithm in (
+        Algorithm("symmetric_hash", FlushNever(), ReactNever(), "all in memory; never spills"),
+        Algorithm(
+            "xjoin",
+            Largest(),
+            LargestMemoryDisk(),
+            "flush the largest partition; memory meets disk in silence",
+        ),
+        Algorithm("hmj", Balanced(), Merge(), "flush balanced pairs of partitions; merge runs in silence"),
+        Algorithm("hmj_all", All(), Merge(), "HMJ that flushes everything"),
+        Algorithm("hmj_smallest", Smallest("both sides"), Merge(), "HMJ that flushes the smallest pair"),
+        Algorithm("hmj_largest", Largest("both sides"), Merge(), "HMJ that flushes the largest pair"),
+        Algorithm("pmj", All(), ReactNever(), "flush everything as sorted runs; merge at the end"),
+        Algorithm("rpj", RateOptimal(), BestRate(), "flush what is least likely to match; disk work by best rate"),
+        Algorithm("rpj_md", RateOptimal(), BestRate(tasks="memory-disk"), "RPJ with memory-disk tasks only"),
+        Algorithm("rpj_dd", RateOptimal(), BestRate(tasks="disk-disk"), "RPJ with disk-disk tasks only"),
+        Algorithm("random", Random(), ReactNever(), "flush random partitions: the floor for clever policies"),
+    )
+}
+
+
+def algorithms() -> tuple[str, ...]:
+    """The names that `algorithm=` takes."""
+    return tuple(ALGORITHMS)
+
+
+def find_algorithm(algorithm: str | Algorithm) -> Algorithm:
+    if isinstance(algorithm, Algorithm):
+        return algorithm
+    if algorithm in ALGORITHMS:
+        return ALGORITHMS[algorithm]
+    near = difflib.get_close_matches(str(algorithm), ALGORITHMS, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(ALGORITHMS)}."
+    raise InvalidJoin(f"algorithm={algorithm!r} is not known; {hint}")

@@ -1,0 +1,251 @@
+"""Which columns are the keys of a join, in which type the two sides meet, and whether two keys are equal.
+
+The common types follow Spark's widening; equality follows Spark's rules for join keys: NaN equals NaN,
+-0.0 equals 0.0, null equals nothing. Encodings (dictionary, run-end, views) and extension types do not
+matter, only the values under them do.
+
+Not covered: keys of nested or interval type, collations, and the hashing of keys (see `codes`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sooner.errors import InvalidJoin
+
+Flags = npt.NDArray[np.bool_]
+
+_FAMILIES = (
+    ("null", pa.types.is_null),
+    ("boolean", pa.types.is_boolean),
+    ("integer", pa.types.is_integer),
+    ("float", pa.types.is_floating),
+    ("decimal", pa.types.is_decimal),
+    ("date", pa.types.is_date),
+    ("local time", lambda t: pa.types.is_timestamp(t) and t.tz is None),
+    ("instant", lambda t: pa.types.is_timestamp(t) and t.tz is not None),
+    ("time of day", pa.types.is_time),
+    ("duration", pa.types.is_duration),
+    ("text", lambda t: pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_string_view(t)),
+    ("bytes", lambda t: pa.types.is_binary(t) or pa.types.is_large_binary(t) or pa.types.is_binary_view(t)),
+    ("bytes", pa.types.is_fixed_size_binary),
+)
+_NUMBERS = {"integer", "float", "decimal"}
+_MOMENTS = {"date", "local time", "instant", "time of day", "duration"}
+_ONE_WORD = {"boolean", "integer", "float", *_MOMENTS}
+_UNITS_COARSE_TO_FINE = ("s", "ms", "us", "ns")
+_DIGITS_BY_INTEGER_BITS = {8: 3, 16: 5, 32: 10, 64: 19}
+
+
+@dataclass(frozen=True)
+class KeyPlan:
+    """How the keys of both sides become comparable.
+
+    `exact` says that equal codes imply equal keys, so that the keys themselves need no comparison: there is
+    one key column, its values fit in 64 bits, and they are hashed by a bijection.
+    """
+
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    types: tuple[pa.DataType, ...]
+    exact: bool
+
+
+def plan_keys(left: pa.Schema, right: pa.Schema, left_on: Sequence[str], right_on: Sequence[str]) -> KeyPlan:
+    """Pair the key columns of both sides, or say in one sentence why they cannot be paired."""
+    if not left_on or not right_on:
+        raise InvalidJoin("a join needs at least one key column on each side; give their names")
+    if len(left_on) != len(right_on):
+        raise InvalidJoin(
+            f"there are {len(left_on)} key columns on the left ({', '.join(left_on)}) but {len(right_on)} on "
+            f"the right ({', '.join(right_on)}); give as many on one side as on the other"
+        )
+    for side, schema, names in (("left", left, left_on), ("right", right, right_on)):
+        _require_usable_columns(side, schema, names)
+    types = tuple(
+        _meeting_type(left.field(left_name), right.field(right_name))
+        for left_name, right_name in zip(left_on, right_on, strict=True)
+    )
+    exact = len(types) == 1 and _family(types[0]) in _ONE_WORD
+    return KeyPlan(tuple(left_on), tuple(right_on), types, exact)
+
+
+def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+    """The type in which values of both types can be compared, or None when there is none.
+
+    >>> common_type(pa.int32(), pa.float32())
+    DataType(double)
+    """
+    left, right = _type_of_values(left), _type_of_values(right)
+    families = {_family(left), _family(right)}
+    if None in families:
+        return None
+    if "null" in families:
+        other = right if pa.types.is_null(left) else left
+        return other if pa.types.is_null(other) else common_type(other, other)
+    if families <= _NUMBERS:
+        return _common_number(left, right, families)
+    if families <= _MOMENTS:
+        return _common_moment(left, right, families)
+    if families == {"text"}:
+        return pa.large_string() if pa.large_string() in (left, right) else pa.string()
+    if families == {"bytes"}:
+        return pa.large_binary() if pa.large_binary() in (left, right) else pa.binary()
+    return left if families == {"boolean"} else None
+
+
+def keys_in_common_type(
+    batch: pa.RecordBatch, columns: Sequence[str], types: Sequence[pa.DataType]
+) -> list[pa.Array]:
+    """The key columns, decoded and cast. A value that the common type cannot hold becomes null.
+
+    Null is right for it: the common type is the finer of two, so the other side has no value equal to it.
+    """
+    keys = []
+    for column, type_ in zip(columns, types, strict=True):
+        try:
+            keys.append(_cast(_decoded(batch.column(column)), type_))
+        except (pa.ArrowInvalid, pa.ArrowCapacityError) as error:
+            raise InvalidJoin(
+                f"key column {column!r} holds a value that cannot be read as {type_} ({error}); "
+                f"correct that value, or cast the column before the join"
+            ) from error
+    return keys
+
+
+def keys_equal(left: pa.RecordBatch, right: pa.RecordBatch, plan: KeyPlan) -> Flags:
+    """Whether row i of `left` has the same key as row i of `right`, for each i."""
+    equal = np.ones(left.num_rows, dtype=np.bool_)
+    left_keys = keys_in_common_type(left, plan.left, plan.types)
+    right_keys = keys_in_common_type(right, plan.right, plan.types)
+    for left_key, right_key in zip(left_keys, right_keys, strict=True):
+        same = pc.equal(left_key, right_key)
+        if pa.types.is_floating(left_key.type):
+            same = pc.or_(same, pc.and_(pc.is_nan(left_key), pc.is_nan(right_key)))
+        equal &= same.fill_null(False).to_numpy(zero_copy_only=False)
+    return equal
+
+
+def _require_usable_columns(side: str, schema: pa.Schema, names: Sequence[str]) -> None:
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            raise InvalidJoin(f"key {name!r} is listed twice on the {side}; list it once")
+        occurrences = schema.names.count(name)
+        if occurrences > 1:
+            raise InvalidJoin(
+                f"the {side} has {occurrences} columns named {name!r}; rename them so that one is the key"
+            )
+        if occurrences == 0:
+            nearest = difflib.get_close_matches(name, schema.names, n=1)
+            hint = f"did you mean {nearest[0]!r}? Its" if nearest else "its"
+            raise InvalidJoin(
+                f"the {side} has no column {name!r}; {hint} columns are {', '.join(schema.names) or 'none'}"
+            )
+        if _family(_type_of_values(schema.field(name).type)) is None:
+            raise InvalidJoin(
+                f"column {name!r} on the {side} is {schema.field(name).type} and cannot be a key; choose a "
+                f"column of a flat type, or derive one from it"
+            )
+
+
+def _meeting_type(left: pa.Field, right: pa.Field) -> pa.DataType:
+    type_ = common_type(left.type, right.type)
+    if type_ is None:
+        partner = "" if left.name == right.name else f"{right.name!r} is "
+        raise InvalidJoin(
+            f"key {left.name!r} is {left.type} on the left but {partner}{right.type} on the right; "
+            f"cast one of them so that both have one type"
+        )
+    return type_
+
+
+def _type_of_values(type_: pa.DataType) -> pa.DataType:
+    """What is left of a type when its encoding is taken off."""
+    if isinstance(type_, pa.BaseExtensionType):
+        return _type_of_values(type_.storage_type)
+    if pa.types.is_dictionary(type_) or pa.types.is_run_end_encoded(type_):
+        return _type_of_values(type_.value_type)
+    return type_
+
+
+def _family(type_: pa.DataType) -> str | None:
+    return next((name for name, belongs in _FAMILIES if belongs(type_)), None)
+
+
+def _common_number(left: pa.DataType, right: pa.DataType, families: set[str | None]) -> pa.DataType | None:
+    if "float" in families:
+        return pa.float64()
+    if families == {"integer"}:
+        signed = [type_ for type_ in (left, right) if pa.types.is_signed_integer(type_)]
+        if not signed:
+            return pa.uint64()
+        return pa.decimal128(20, 0) if pa.uint64() in (left, right) else pa.int64()
+    scale = max(_scale(left), _scale(right))
+    precision = max(_whole_digits(left), _whole_digits(right)) + scale
+    if precision > 76:
+        return None
+    return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+
+
+def _scale(number: pa.DataType) -> int:
+    return int(number.scale) if pa.types.is_decimal(number) else 0
+
+
+def _whole_digits(number: pa.DataType) -> int:
+    """How many digits may stand before the decimal point."""
+    if pa.types.is_decimal(number):
+        return int(number.precision) - int(number.scale)
+    return 20 if number == pa.uint64() else _DIGITS_BY_INTEGER_BITS[number.bit_width]
+
+
+def _common_moment(left: pa.DataType, right: pa.DataType, families: set[str | None]) -> pa.DataType | None:
+    if families == {"date"}:
+        return left if left == right else pa.date32()
+    if families == {"date", "local time"}:
+        return left if pa.types.is_timestamp(left) else right
+    if len(families) > 1:
+        return None
+    if families == {"time of day"}:
+        return pa.time64("ns")
+    return max(left, right, key=lambda type_: _UNITS_COARSE_TO_FINE.index(type_.unit))
+
+
+def _decoded(array: pa.Array) -> pa.Array:
+    """The values without dictionary, run-end encoding or extension type.
+
+    Arrow's own decoders refuse views and encodings of encodings; taking the decoded values does not.
+    """
+    if isinstance(array, pa.ExtensionArray):
+        return _decoded(array.storage)
+    if isinstance(array, pa.DictionaryArray):
+        return _decoded(array.dictionary).take(array.indices)
+    if isinstance(array, pa.RunEndEncodedArray):
+        rows = np.arange(array.offset, array.offset + len(array))
+        return _decoded(array.values).take(pa.array(np.searchsorted(array.run_ends, rows, side="right")))
+    if pa.types.is_string_view(array.type):
+        return array.cast(pa.large_string())
+    if pa.types.is_binary_view(array.type):
+        return array.cast(pa.large_binary())
+    return array
+
+
+def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    if pa.types.is_floating(type_):
+        # Arrow's cast from decimal to double misses the last bit of one value in five; text gives it exactly.
+        array = array.cast(pa.string()) if pa.types.is_decimal(array.type) else array
+        return array.cast(type_, safe=False)
+    try:
+        return array.cast(type_)
+    except pa.ArrowInvalid:
+        if _family(type_) not in _MOMENTS:
+            raise
+    converted = array.cast(type_, safe=False)
+    survives = pc.equal(converted.cast(array.type, safe=False), array)
+    return pc.if_else(survives, converted, pa.scalar(None, type_))

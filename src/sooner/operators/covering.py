@@ -1,0 +1,103 @@
+"""Cover blocks of cells in bounded memory.
+
+Runs are sorted by code, so any set of runs can be joined slab by slab: a slab is a range of codes whose rows, from all
+the runs together, fit the scratch memory. Only one code by itself may not fit; it is done piece against piece.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sooner.operators.pairs import Pairs
+from sooner.runs.files import RunFiles, RunWriter, SpilledRun, slabs
+from sooner.runs.run import Run, merge
+
+
+class Part(Protocol):
+    """A run, wherever it lives."""
+
+    def load(self, low: int, high: int) -> Iterator[Run]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class InMemory:
+    run: Run
+
+    def load(self, low: int, high: int) -> Iterator[Run]:
+        yield self.run.between(low, high)
+
+
+@dataclass(frozen=True, eq=False)
+class OnDisk:
+    files: RunFiles
+    spilled: SpilledRun
+
+    def load(self, low: int, high: int) -> Iterator[Run]:
+        return self.files.read(self.spilled, low, high)
+
+
+PartBlock = tuple[Sequence[Part], Sequence[Part]]
+JoinRuns = Callable[[Run, Run], Iterator[Pairs]]
+
+
+@dataclass(frozen=True)
+class MergedOutput:
+    """These parts are to become one run as well."""
+
+    parts: Sequence[Part]
+    writer: RunWriter
+
+
+def cover(
+    blocks: Sequence[PartBlock],
+    join: JoinRuns,
+    scratch_bytes: int,
+    outputs: Sequence[MergedOutput] = (),
+) -> Iterator[Pairs]:
+    """The pairs that `join` finds in each block of left parts x right parts."""
+    groups = [*(group for block in blocks for group in block), *(output.parts for output in outputs)]
+    parts = list(dict.fromkeys(part for group in groups for part in group))
+    on_disk = [part.spilled for part in parts if isinstance(part, OnDisk)]
+    for low, high in slabs(on_disk, scratch_bytes):
+        if high - low == 1:
+            yield from _cover_one_code(blocks, join, low, scratch_bytes // 2, outputs)
+            continue
+        loaded = {part: _merged(part.load(low, high)) for part in parts}
+        for lefts, rights in blocks:
+            left, right = _merged(loaded[part] for part in lefts), _merged(loaded[part] for part in rights)
+            if left is not None and right is not None:
+                yield from join(left, right)
+        for output in outputs:
+            if (run := _merged(loaded[part] for part in output.parts)) is not None:
+                output.writer.append(run)
+
+
+def _cover_one_code(
+    blocks: Sequence[PartBlock], join: JoinRuns, code: int, piece_bytes: int, outputs: Sequence[MergedOutput]
+) -> Iterator[Pairs]:
+    for lefts, rights in blocks:
+        for left in _pieces(lefts, code, piece_bytes):
+            for right in _pieces(rights, code, piece_bytes):
+                yield from join(left, right)
+    for output in outputs:
+        for run in _pieces(output.parts, code, piece_bytes):
+            output.writer.append(run)
+
+
+def _pieces(parts: Iterable[Part], code: int, piece_bytes: int) -> Iterator[Run]:
+    """The rows of one code, as runs of about `piece_bytes`."""
+    held: list[Run] = []
+    for part in parts:
+        for run in part.load(code, code + 1):
+            if held and sum(r.n_bytes for r in held) + run.n_bytes > piece_bytes:
+                yield merge(held)
+                held = []
+            if len(run):
+                held.append(run)
+    if held:
+        yield merge(held)
+
+
+def _merged(runs: Iterable[Run | None]) -> Run | None:
+    present = [run for run in runs if run is not None and len(run)]
+    return merge(present) if present else None

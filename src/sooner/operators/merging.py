@@ -1,0 +1,56 @@
+"""Which spilled runs of a partition to merge next: the passes of PSMJ (RPJ sec. 2.2 and 5.2) as a pure function.
+
+The papers' pass is a run's level: a merge takes at most `fan_in` runs of the lowest level from each side and puts its
+results one level up. What is left over alone on a level goes up with the next one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sooner.runs.files import SpilledRun
+from sooner.runs.ledger import Block, CoveredCells, Group
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    groups: tuple[Group, Group]
+    blocks: list[Block]
+    level: int  # of what comes out
+
+    def reads(self, side: int) -> set[int]:
+        """Numbers of the runs of one side that must be read."""
+        joined = {number for block in self.blocks for number in block[side]}
+        members = self.groups[side].members
+        return joined | set(members) if len(members) > 1 else joined
+
+
+def plan_merge(
+    left: Sequence[SpilledRun], right: Sequence[SpilledRun], cells: CoveredCells, fan_in: int
+) -> MergePlan | None:
+    """The next merge, or None when each side is at most one run and the two have met."""
+    waiting: tuple[list[int], list[int]] = ([], [])
+    for level in sorted({run.level for run in (*left, *right)}):
+        for runs, numbers in zip((left, right), waiting, strict=True):
+            numbers += [run.number for run in runs if run.level == level]
+        groups = _group(left, waiting[0][:fan_in]), _group(right, waiting[1][:fan_in])
+        blocks = cells.blocks_to_merge(*groups)
+        if blocks or any(len(group.members) > 1 for group in groups):
+            return MergePlan(groups, blocks, level + 1)
+    return None
+
+
+def open_share(
+    left: Sequence[SpilledRun], right: Sequence[SpilledRun], cells: CoveredCells, blocks: Sequence[Block]
+) -> float:
+    """How much of what is open between these runs, by area, the blocks make up."""
+    rows = [{run.number: run.n_rows for run in runs} for runs in (left, right)]
+
+    def area(some: Sequence[Block]) -> int:
+        return sum(sum(rows[0][n] for n in block[0]) * sum(rows[1][n] for n in block[1]) for block in some)
+
+    all_open = area(cells.open_blocks(list(rows[0]), list(rows[1])))
+    return area(blocks) / all_open if all_open else 1.0
+
+
+def _group(runs: Sequence[SpilledRun], members: Sequence[int]) -> Group:
+    return Group(tuple(members), tuple(run.number for run in runs if run.number not in members))

@@ -1,0 +1,59 @@
+"""Pairs of matching rows, by position: what operators find, before anyone asks for whole rows."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+from sooner.kernels.keys import KeyPlan, keys_equal
+from sooner.kernels.matching import Positions, match
+from sooner.runs.ledger import Mask, not_met
+from sooner.runs.run import Run
+
+PAIRS_AT_ONCE: Final = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    left: Run
+    right: Run
+    at_left: Positions
+    at_right: Positions
+
+    def __len__(self) -> int:
+        return len(self.at_left)
+
+    def only(self, wanted: Mask) -> "Pairs":
+        if wanted.all():
+            return self
+        return Pairs(self.left, self.right, self.at_left[wanted], self.at_right[wanted])
+
+
+Filter = Callable[[Pairs], Pairs]
+
+
+def pairs_of(left: Run, right: Run, *filters: Filter) -> Iterator[Pairs]:
+    """All pairs of equal codes that pass the filters, at most PAIRS_AT_ONCE at a time."""
+    for at_left, at_right in match(left.codes, right.codes, PAIRS_AT_ONCE):
+        pairs = Pairs(left, right, at_left, at_right)
+        for keep in filters:
+            pairs = keep(pairs)
+        if len(pairs):
+            yield pairs
+
+
+def drop_met(pairs: Pairs) -> Pairs:
+    """Without what has come out before."""
+    return pairs.only(not_met(pairs.left, pairs.right, pairs.at_left, pairs.at_right))
+
+
+def drop_collisions(keys: KeyPlan) -> Filter:
+    """Without pairs whose codes are equal but whose keys are not."""
+
+    def keep(pairs: Pairs) -> Pairs:
+        left = pairs.left.rows.select(keys.left).take(pa.array(pairs.at_left))
+        right = pairs.right.rows.select(keys.right).take(pa.array(pairs.at_right))
+        return pairs.only(keys_equal(left, right, keys))
+
+    return keep

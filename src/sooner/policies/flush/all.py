@@ -1,0 +1,12 @@
+"""Flush everything (PMJ; HMJ's "flush all", RPJ sec. 2.2): simple, and the worst for early results."""
+
+from collections.abc import Iterable
+
+from sooner.policies.flush.order import evict_partition
+from sooner.policies.view import SIDES, Evict, JoinView
+
+
+class All:
+    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Evict]:  # noqa: ARG002 - the contract
+        for partition in range(view.resident_rows.shape[1]):
+            yield from evict_partition(view, partition, SIDES)

@@ -1,0 +1,15 @@
+"""Flush the largest partitions first (XJoin, RPJ sec. 2.1; HMJ's "flush largest"): good for reverse."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sooner.policies.flush.order import Scope, evict_in_order, partition_rows
+from sooner.policies.view import Evict, JoinView
+
+
+@dataclass(frozen=True)
+class Largest:
+    scope: Scope = "one side"
+
+    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Evict]:  # noqa: ARG002 - the contract
+        return evict_in_order(view, -partition_rows(view, self.scope), self.scope)

@@ -1,0 +1,34 @@
+"""Evict whole partitions in a given order: what all size-based policies share."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+import numpy as np
+
+from sooner.policies.view import SIDES, Counts, Evict, JoinView, Numbers
+
+Scope = Literal["one side", "both sides"]
+
+
+def evict_in_order(view: JoinView, score: Counts | Numbers, scope: Scope) -> Iterator[Evict]:
+    """Non-empty partitions by ascending `score`; ties by partition, then side.
+
+    For "one side" the score is [side, partition]; for "both sides" it is [partition], and the two sides of a
+    partition leave together (HMJ's concurrent flushing, RPJ sec. 2.2).
+    """
+    if scope == "both sides":
+        for partition in np.argsort(score, kind="stable"):
+            yield from evict_partition(view, int(partition), SIDES)
+    else:
+        for place in np.argsort(score.T.ravel(), kind="stable"):
+            partition, side = divmod(int(place), len(SIDES))
+            yield from evict_partition(view, partition, (side,))
+
+
+def evict_partition(view: JoinView, partition: int, sides: Sequence[int]) -> Iterable[Evict]:
+    return [Evict(side, partition) for side in sides if view.resident_rows[side, partition]]
+
+
+def partition_rows(view: JoinView, scope: Scope) -> Counts:
+    """Rows in memory, of each side's partitions or of both sides together."""
+    return view.resident_rows if scope == "one side" else view.resident_rows.sum(axis=0)

@@ -1,0 +1,33 @@
+"""Flush what is least likely to meet a new arrival: RPJ's optimal flush (RPJ sec. 4, Lemma 1).
+
+The chance that the next row belongs to side i and partition j is the share of j among all rows of i so far, times
+the recent share of i among all rows (sec. 4.2, equation 6); it is nothing for a side that has ended. The smaller
+that chance, the less a row of the *opposite* side in partition j is worth in memory.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from sooner.policies.view import SIDES, Evict, JoinView, Numbers, opposite
+
+
+class RateOptimal:
+    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Evict]:
+        chances = arrival_chances(view)
+        for place in np.argsort(chances.T.ravel(), kind="stable"):
+            partition, side = divmod(int(place), len(SIDES))
+            resident_bytes = int(view.resident_bytes[opposite(side), partition])
+            if resident_bytes:
+                yield Evict(opposite(side), partition, at_most_bytes=min(needed_bytes, resident_bytes))
+                needed_bytes = max(1, needed_bytes - resident_bytes)
+
+
+def arrival_chances(view: JoinView) -> Numbers:
+    """[side, partition]: the probability that the next row falls there."""
+    total = np.maximum(view.arrived_rows.sum(axis=1, keepdims=True), 1)
+    recent = view.recent_rows.sum()
+    side_chance = view.recent_rows / recent if recent > 0 else np.full(len(SIDES), 1 / len(SIDES))
+    alive = ~np.array(view.ended)
+    chances: Numbers = view.arrived_rows / total * (side_chance * alive)[:, None]
+    return chances

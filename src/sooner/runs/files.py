@@ -1,0 +1,240 @@
+"""Spilled runs: checksummed Arrow files, read back by ranges of codes.
+
+A run file is an ordinary Arrow IPC stream (any Arrow tool opens it) of blocks sorted by code. Where each block
+lies, which codes it spans and its checksum are kept in the `SpilledRun`, plain data that belongs to the state
+and not to the file: a file that was swapped, cut or damaged cannot vouch for itself.
+"""
+
+import itertools
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs as pafs
+import xxhash
+
+from sooner.errors import SpillFailed, StateCorrupted
+from sooner.runs.run import Run, Stamp
+
+# By position, since users' columns may have any name.
+_STAMP_FIELDS: Final = [
+    pa.field("code", pa.uint64()),
+    pa.field("arrived", pa.int32()),
+    pa.field("left_memory", pa.int32()),
+    pa.field("met_disk", pa.int32()),
+]
+BLOCK_BYTES: Final = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    offset: int
+    n_bytes: int
+    n_rows: int
+    first_code: int
+    last_code: int
+    checksum: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpilledRun:
+    """A run on disk. `number` names it within its side and partition; `level` counts the merges behind it."""
+
+    file: str
+    number: int
+    level: int
+    blocks: tuple[Block, ...]
+
+    @property
+    def n_rows(self) -> int:
+        return sum(block.n_rows for block in self.blocks)
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(block.n_bytes for block in self.blocks)
+
+    def to_plain(self) -> dict[str, Any]:
+        blocks = [[getattr(block, name) for name in Block.__slots__] for block in self.blocks]
+        return {"file": self.file, "number": self.number, "level": self.level, "blocks": blocks}
+
+    @staticmethod
+    def from_plain(data: dict[str, Any]) -> "SpilledRun":
+        blocks = tuple(Block(*block) for block in data["blocks"])
+        return SpilledRun(data["file"], data["number"], data["level"], blocks)
+
+
+class RunFiles:
+    """The run files of one side, in one directory of any filesystem that pyarrow opens."""
+
+    def __init__(
+        self,
+        filesystem: pafs.FileSystem,
+        directory: str,
+        schema: pa.Schema,
+        block_bytes: int = BLOCK_BYTES,
+    ) -> None:
+        self._filesystem = filesystem
+        self._directory = directory
+        self._rows_schema = schema
+        self._schema = pa.schema(_STAMP_FIELDS + list(schema))
+        self.block_bytes = block_bytes
+
+    def path(self, file: str) -> str:
+        return f"{self._directory}/{file}"
+
+    def writer(self, number: int, level: int) -> "RunWriter":
+        return RunWriter(self, number, level)
+
+    def write(self, run: Run, number: int, level: int = 0) -> SpilledRun:
+        with self.writer(number, level) as writer:
+            writer.append(run)
+        return writer.finished()
+
+    def read(self, spilled: SpilledRun, low: int = 0, high: int = 2**64) -> Iterator[Run]:
+        """The rows with low <= code < high, block by block."""
+        wanted = [b for b in spilled.blocks if b.first_code < high and b.last_code >= low]
+        if not wanted:
+            return
+        path = self.path(spilled.file)
+        try:
+            with self._filesystem.open_input_file(path) as file:
+                for block in wanted:
+                    yield self._decode(path, block, file.read_at(block.n_bytes, block.offset)).between(low, high)
+        except FileNotFoundError as error:
+            raise StateCorrupted(f"The run file {path} is gone; rows that were spilled to it are lost.") from error
+        except OSError as error:
+            raise SpillFailed(f"The run file {path} cannot be read: {error}.") from error
+
+    def remove(self, spilled: SpilledRun) -> None:
+        try:
+            self._filesystem.delete_file(self.path(spilled.file))
+        except OSError as error:
+            raise SpillFailed(f"The run file {self.path(spilled.file)} cannot be removed: {error}.") from error
+
+    def _decode(self, path: str, block: Block, content: bytes) -> Run:
+        if len(content) != block.n_bytes or xxhash.xxh3_64_intdigest(content) != block.checksum:
+            raise StateCorrupted(
+                f"The run file {path} is damaged: the block at byte {block.offset} is not what was written there. "
+                "No row of it was used."
+            )
+        columns = pa.ipc.read_record_batch(pa.ipc.read_message(pa.py_buffer(content)), self._schema)
+        codes, *stamps = (column.to_numpy() for column in columns.columns[: len(_STAMP_FIELDS)])
+        rows = pa.RecordBatch.from_arrays(columns.columns[len(_STAMP_FIELDS) :], schema=self._rows_schema)
+        return Run(codes, rows, *stamps)
+
+    def _encode(self, run: Run) -> pa.RecordBatch:
+        stamps = (run.arrived, run.left_memory, run.met_disk)
+        arrays = [pa.array(run.codes), *(pa.array(_spread(stamp, len(run))) for stamp in stamps)]
+        return pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=self._schema)
+
+
+class RunWriter:
+    """Writes one run, piece by piece in the order of codes. A run that was not finished leaves no file behind."""
+
+    def __init__(self, files: RunFiles, number: int, level: int) -> None:
+        self._files = files
+        self._file = f"{uuid.uuid4().hex}.arrows"
+        self._number = number
+        self._level = level
+        self._blocks: list[Block] = []
+
+    def __enter__(self) -> "RunWriter":
+        with self._saying_where():
+            self._sink = self._files._filesystem.open_output_stream(self._files.path(self._file))
+            self._stream = pa.ipc.new_stream(self._sink, self._files._schema)
+        return self
+
+    def append(self, run: Run) -> None:
+        with self._saying_where():
+            for piece in _pieces(run, self._files.block_bytes):
+                self._append_block(piece)
+
+    def finished(self) -> SpilledRun:
+        return SpilledRun(self._file, self._number, self._level, tuple(self._blocks))
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            with self._saying_where():
+                if kind is None:
+                    self._stream.close()
+                self._sink.close()
+        except SpillFailed:
+            self._discard()
+            if kind is None:
+                raise
+        if kind is not None:
+            self._discard()
+
+    def _append_block(self, run: Run) -> None:
+        content = self._files._encode(run).serialize()
+        offset = self._sink.tell()
+        self._sink.write(content)
+        codes = run.codes
+        checksum = xxhash.xxh3_64_intdigest(content)
+        self._blocks.append(Block(offset, content.size, len(run), int(codes[0]), int(codes[-1]), checksum))
+
+    def _discard(self) -> None:
+        path = self._files.path(self._file)
+        if self._files._filesystem.get_file_info(path).type != pafs.FileType.NotFound:
+            self._files._filesystem.delete_file(path)
+
+    def _saying_where(self) -> "_DiskErrors":
+        return _DiskErrors(self._files._directory)
+
+
+class _DiskErrors:
+    """Turns what the filesystem raises into one sentence with the directory in it."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
+        if isinstance(error, OSError):
+            raise SpillFailed(
+                f"Rows cannot be spilled to {self._directory}: {error}. Free some space or give another `spill_dir`."
+            ) from error
+
+
+def _pieces(run: Run, block_bytes: int) -> Iterator[Run]:
+    if len(run) == 0:
+        return
+    rows_per_block = max(1, block_bytes * len(run) // max(run.n_bytes, 1))
+    for begin in range(0, len(run), rows_per_block):
+        yield _slice(run, slice(begin, begin + rows_per_block))
+
+
+def _slice(run: Run, part: slice) -> Run:
+    stamps = (s if isinstance(s, int) else s[part] for s in (run.arrived, run.left_memory, run.met_disk))
+    return Run(run.codes[part], run.rows.slice(part.start, part.stop - part.start), *stamps)
+
+
+def _spread(stamp: Stamp, n_rows: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+    return np.broadcast_to(np.asarray(stamp, np.int32), n_rows) if isinstance(stamp, int) else stamp
+
+
+def slab_bounds(runs: list[SpilledRun], slab_bytes: int) -> list[int]:
+    """Codes that cut these runs into slabs of about `slab_bytes`, from 0 to 2**64.
+
+    A code that fills whole blocks by itself gets a slab of its own: only such a slab can be larger than asked.
+    """
+    blocks = sorted((b.first_code, b.last_code, b.n_bytes) for run in runs for b in run.blocks)
+    bounds, filled = [0], 0
+    for first_code, last_code, n_bytes in blocks:
+        if first_code == last_code:
+            bounds += [first_code, first_code + 1]
+            filled = 0
+        elif filled + n_bytes > slab_bytes:
+            bounds.append(first_code)
+            filled = 0
+        filled += n_bytes
+    return sorted({*bounds, 2**64})
+
+
+def slabs(runs: list[SpilledRun], slab_bytes: int) -> Iterator[tuple[int, int]]:
+    return itertools.pairwise(slab_bounds(runs, slab_bytes))

@@ -1,0 +1,100 @@
+"""The ledger: which pairs of rows are out already.
+
+The join is the rectangle left x right. A pair is out as soon as its two rows have met, which happens in one of
+three ways (design: "cells"; XJoin; RPJ sec. 5.1 and 5.2):
+
+1. They were in memory together: each arrived before the other left.
+2. A memory-disk task saw them: one was in memory when its partition last met the disk, the other had left before.
+3. A disk-disk task covered the two runs that they are in.
+
+The first two follow from three integers per row. The third is a set of pairs of runs: merging (PSMJ, RPJ sec. 5.2)
+matches runs group by group, which covers blocks along the diagonal, so a count of leading runs would not do.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sooner.kernels.matching import Positions
+from sooner.runs.run import NEVER, Run, Stamp, pick
+
+Mask = npt.NDArray[np.bool_]
+Block = tuple[tuple[int, ...], tuple[int, ...]]  # numbers of left runs, numbers of right runs
+
+
+def not_met(left: Run, right: Run, at_left: Positions, at_right: Positions) -> Mask:
+    """For each pair of rows: True if neither memory nor a memory-disk task has brought them together."""
+    l_arrived, l_left = pick(left.arrived, at_left), pick(left.left_memory, at_left)
+    r_arrived, r_left = pick(right.arrived, at_right), pick(right.left_memory, at_right)
+    met = np.logical_and(l_arrived <= r_left, r_arrived <= l_left)
+    if _ever(left.met_disk):
+        met |= _seen_by_task(pick(left.met_disk, at_left), l_arrived, r_left)
+    if _ever(right.met_disk):
+        met |= _seen_by_task(pick(right.met_disk, at_right), r_arrived, l_left)
+    unmet: Mask = np.logical_not(np.broadcast_to(met, at_left.shape))
+    return unmet
+
+
+def _seen_by_task(task: Stamp, arrived: Stamp, other_left: Stamp) -> Mask:
+    return np.logical_and(np.greater_equal(task, arrived), np.greater(task, other_left))
+
+
+def _ever(met_disk: Stamp) -> bool:
+    return met_disk != NEVER if isinstance(met_disk, int) else bool((met_disk != NEVER).any())
+
+
+class Group(NamedTuple):
+    """Runs of one side and partition that are to be merged, and the others of that side and partition."""
+
+    members: tuple[int, ...]
+    outsiders: tuple[int, ...]
+
+
+class CoveredCells:
+    """Which spilled runs of one partition have met as wholes, by their numbers (left, right)."""
+
+    def __init__(self, cells: Iterable[tuple[int, int]] = ()) -> None:
+        self._cells = set(cells)
+
+    def cover(self, left: Iterable[int], right: Sequence[int]) -> None:
+        self._cells.update((a, b) for a in left for b in right)
+
+    def open_blocks(self, left: Sequence[int], right: Sequence[int]) -> list[Block]:
+        """What is not covered of left x right, as few blocks (left runs, right runs) as there are patterns."""
+        by_pattern: dict[tuple[int, ...], list[int]] = {}
+        for a in left:
+            missing = tuple(b for b in right if (a, b) not in self._cells)
+            if missing:
+                by_pattern.setdefault(missing, []).append(a)
+        return [(tuple(lefts), missing) for missing, lefts in by_pattern.items()]
+
+    def blocks_to_merge(self, left: "Group", right: "Group") -> list[Block]:
+        """What must be covered before each group may become one run.
+
+        That is their own open cells, and those of an outsider that has met some runs of a group but not all:
+        the merged run could not say which of its rows the outsider has met.
+        """
+        blocks = self.open_blocks(left.members, right.members)
+        for outsider in left.outsiders:
+            missing = [b for b in right.members if (outsider, b) not in self._cells]
+            if 0 < len(missing) < len(right.members):
+                blocks.append(((outsider,), tuple(missing)))
+        for outsider in right.outsiders:
+            missing = [a for a in left.members if (a, outsider) not in self._cells]
+            if 0 < len(missing) < len(left.members):
+                blocks.append((tuple(missing), (outsider,)))
+        return blocks
+
+    def merge(self, side: int, members: Sequence[int], merged: int) -> None:
+        """These runs of one side (0 is left) are one run now."""
+
+        def renamed(cell: tuple[int, int]) -> tuple[int, int]:
+            number = merged if cell[side] in members else cell[side]
+            return (number, cell[1]) if side == 0 else (cell[0], number)
+
+        self._cells = {renamed(cell) for cell in self._cells}
+
+    def to_plain(self) -> list[Any]:
+        return [list(cell) for cell in sorted(self._cells)]

@@ -1,0 +1,73 @@
+"""The rows of one side and partition that are in memory: a few sorted runs, merged in tiers.
+
+A run of n rows is in tier log(n); as soon as FANOUT runs share a tier they become one run of a higher tier.
+So a probe sees O(log n) runs and each row is moved O(log n) times (the log-structured merge tree's argument).
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from sooner.runs.run import Run, merge
+
+FANOUT: Final = 4
+
+
+class ResidentRuns:
+    def __init__(self) -> None:
+        self._runs: list[Run] = []
+        self.n_bytes = 0
+        self.n_rows = 0
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def add(self, run: Run, may_grow_by: Callable[[int], bool], merge_up_to_bytes: int) -> None:
+        """Take a run in; merge tiers that are full.
+
+        A merged run can weigh a little more or less than its parts (a validity bitmap for all or for none), so
+        the owner of the budget is asked; `merge_up_to_bytes` bounds the scratch copy that a merge makes.
+        """
+        self._put(run)
+        while group := self._full_tier(merge_up_to_bytes):
+            merged = merge(group)
+            if not may_grow_by(merged.n_bytes - sum(part.n_bytes for part in group)):
+                return
+            for part in group:
+                self._drop(part)
+            self._put(merged)
+
+    def as_one(self) -> Run | None:
+        """All rows as one run; nothing is removed."""
+        return merge(self._runs) if self._runs else None
+
+    def replace(self, run: Run | None) -> None:
+        """Hold this run instead of what was held."""
+        self._runs, self.n_bytes, self.n_rows = [], 0, 0
+        if run is not None:
+            self._put(run)
+
+    def _put(self, run: Run) -> None:
+        self._runs.append(run)
+        self.n_bytes += run.n_bytes
+        self.n_rows += len(run)
+
+    def _drop(self, run: Run) -> None:
+        self._runs = [other for other in self._runs if other is not run]
+        self.n_bytes -= run.n_bytes
+        self.n_rows -= len(run)
+
+    def _full_tier(self, merge_up_to_bytes: int) -> list[Run] | None:
+        tiers: dict[int, list[Run]] = {}
+        for run in self._runs:
+            tier = tiers.setdefault(_tier(len(run)), [])
+            tier.append(run)
+            if len(tier) == FANOUT and sum(part.n_bytes for part in tier) <= merge_up_to_bytes:
+                return tier
+        return None
+
+
+def _tier(rows: int) -> int:
+    return (rows.bit_length() - 1) // (FANOUT.bit_length() - 1)

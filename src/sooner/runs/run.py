@@ -1,0 +1,95 @@
+"""A run: immutable rows of one side, sorted by code, stamped with when they came and went.
+
+The stamps are the papers' ATS and DTS (XJoin; RPJ sec. 2.1) and MD, the last memory-disk task that the row's
+partition took part in before the row left memory. Ticks count the actions of one operator: 1, 2, 3, ...
+A stamp is one number for the whole run while all rows share it, and an array once runs were merged.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sooner.kernels.matching import Codes, Positions
+
+Ticks = npt.NDArray[np.int32]
+Stamp = Ticks | int
+
+NEVER: Final = 0  # before the first tick
+STILL_HERE: Final = 2**31 - 1  # the DTS of a row that has not left memory
+HELPER_BYTES: Final = 8 + 4  # a code and an arrival tick for each row
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    codes: Codes
+    rows: pa.RecordBatch
+    arrived: Stamp
+    left_memory: Stamp = STILL_HERE
+    met_disk: Stamp = NEVER
+    n_bytes: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        # Stamps count from the start, so that merging runs does not change what they weigh.
+        object.__setattr__(self, "n_bytes", self.rows.nbytes + HELPER_BYTES * len(self.codes))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, positions: Positions) -> "Run":
+        """A copy of the rows at these (ascending) positions, in buffers of their own."""
+        return Run(
+            self.codes[positions],
+            self.rows.take(pa.array(positions)),
+            pick(self.arrived, positions),
+            pick(self.left_memory, positions),
+            pick(self.met_disk, positions),
+        )
+
+    def between(self, low: int, high: int) -> "Run":
+        """The rows with low <= code < high, sharing buffers with this run."""
+        begin, end = (code_position(self.codes, bound) for bound in (low, high))
+        if begin == 0 and end == len(self):
+            return self
+        part = slice(begin, end)
+        return Run(
+            self.codes[part],
+            self.rows.slice(begin, end - begin),
+            *(s if isinstance(s, int) else s[part] for s in (self.arrived, self.left_memory, self.met_disk)),
+        )
+
+
+def pick(stamp: Stamp, positions: Positions) -> Stamp:
+    return stamp if isinstance(stamp, int) else stamp[positions]
+
+
+def code_position(codes: Codes, bound: int) -> int:
+    """Where the codes reach `bound`; 2**64, which no uint64 holds, stands for the end of all codes."""
+    return len(codes) if bound >= 2**64 else int(np.searchsorted(codes, np.uint64(bound)))
+
+
+def merge(runs: Sequence[Run]) -> Run:
+    """One sorted run with the rows of all."""
+    if len(runs) == 1:
+        return runs[0]
+    codes = np.concatenate([run.codes for run in runs])
+    order = np.argsort(codes, kind="stable")  # timsort: merges presorted pieces in one pass
+    return Run(
+        codes[order],
+        pa.concat_batches([run.rows for run in runs]).take(pa.array(order)),
+        _merge_stamps([run.arrived for run in runs], runs, order),
+        _merge_stamps([run.left_memory for run in runs], runs, order),
+        _merge_stamps([run.met_disk for run in runs], runs, order),
+    )
+
+
+def _merge_stamps(stamps: Sequence[Stamp], runs: Sequence[Run], order: Positions) -> Stamp:
+    first = stamps[0]
+    if isinstance(first, int) and all(isinstance(s, int) and s == first for s in stamps):
+        return first
+    columns = [np.broadcast_to(np.asarray(s, np.int32), len(run)) for s, run in zip(stamps, runs, strict=True)]
+    merged: Ticks = np.concatenate(columns)[order]
+    return merged

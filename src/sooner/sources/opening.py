@@ -1,0 +1,96 @@
+"""Make a source of what users have at hand.
+
+Opening reads the schema and no rows, except where a library runs its query as soon as a stream is asked for.
+
+Not covered: two relations of the same DuckDB connection. DuckDB streams one result per connection at a time;
+make one of them with a cursor of its own (`connection.cursor()`).
+"""
+
+import os
+from pathlib import Path
+from typing import TypeGuard
+
+import pyarrow as pa
+import pyarrow.dataset as arrow_dataset
+
+from sooner.errors import InvalidJoin
+from sooner.sources.files import AnyPath, arrow_file, csv, dataset_source, parquet
+from sooner.sources.in_memory import StreamSource, TableSource
+from sooner.sources.plain_strings import with_plain_strings
+from sooner.sources.source import Source
+
+_WELCOME = (
+    "give an Arrow table, batch, reader or dataset, "
+    "an object with __arrow_c_stream__ (as of Polars, DuckDB or pandas), "
+    "a path to a .parquet, .csv, .arrow or .feather file, a directory or list of Parquet files, "
+    "or a sooner Source"
+)
+
+
+def open_source(thing: object, name: str) -> Source:
+    """Open anything that holds rows; `name` is what messages call it.
+
+    >>> open_source(pa.table({"k": [1, 2]}), "left").schema.names
+    ['k']
+    """
+    return with_plain_strings(_open(thing, name))
+
+
+def _open(thing: object, name: str) -> Source:
+    if _is_source(thing):
+        return thing
+    if isinstance(thing, str | os.PathLike):
+        return _open_path(thing, name)
+    if isinstance(thing, list | tuple) and all(isinstance(one, str | os.PathLike) for one in thing):
+        return parquet(thing, name=name)
+    if isinstance(thing, arrow_dataset.Dataset):
+        return dataset_source(thing, name)
+    return _open_arrow(thing, name)
+
+
+def _is_source(thing: object) -> TypeGuard[Source]:
+    # The class is asked first: to look at `schema` makes a Polars LazyFrame work and warn.
+    return (
+        hasattr(type(thing), "batches") and isinstance(thing, Source) and isinstance(thing.schema, pa.Schema)
+    )
+
+
+def _open_path(path: AnyPath, name: str) -> Source:
+    file = Path(path)
+    if file.is_dir():
+        return parquet(file, name=name)
+    match file.suffix.lower():
+        case ".parquet":
+            return parquet(file, name=name)
+        case ".csv":
+            return csv(file, name=name)
+        case ".arrow" | ".feather":
+            return arrow_file(file, name=name)
+    if not file.exists():
+        raise InvalidJoin(f"{name}: there is no file {path}")
+    raise InvalidJoin(
+        f"{name}: {path} ends in {file.suffix!r}; a file ends in .parquet, .csv, .arrow or .feather, "
+        "or open it yourself with sooner.sources"
+    )
+
+
+def _open_arrow(thing: object, name: str) -> Source:
+    if isinstance(thing, pa.Table):
+        return TableSource(name, thing)
+    if isinstance(thing, pa.RecordBatch):
+        return TableSource(name, pa.Table.from_batches([thing]))
+    if isinstance(thing, arrow_dataset.Scanner):
+        return StreamSource(name, thing.to_reader())
+    try:
+        if hasattr(thing, "__arrow_c_stream__"):
+            return StreamSource(name, pa.RecordBatchReader.from_stream(thing))
+        if hasattr(thing, "__arrow_c_array__"):
+            return TableSource(name, pa.Table.from_batches([pa.record_batch(thing)]))
+    except Exception as error:  # whatever the other library raises: nothing has been read yet
+        raise InvalidJoin(f"{name} is {_a(thing)} that gives no stream of Arrow rows: {error}") from error
+    raise InvalidJoin(f"{name} is {_a(thing)}; {_WELCOME}")
+
+
+def _a(thing: object) -> str:
+    kind = type(thing).__name__
+    return f"an {kind}" if kind[:1].lower() in "aeiou" else f"a {kind}"

@@ -1,0 +1,43 @@
+"""The contract of an input: a name, a schema and batches that may take their time.
+
+Not covered here: what can be turned into a source (`opening`), and what happens when a source breaks its
+promises (`checked`).
+"""
+
+from collections.abc import Iterator
+from typing import Protocol, runtime_checkable
+
+import pyarrow as pa
+
+
+@runtime_checkable
+class Source(Protocol):
+    """An input of a join.
+
+    `batches()` may block for as long as the data takes, and may be good for one iteration only. Every batch
+    has the columns of `schema`.
+
+    A source may also have a method `close()`. It is called from another thread while `batches()` blocks, and
+    makes it end soon, with or without an error. Whoever closes a source knows that rows may be missing.
+    """
+
+    @property
+    def name(self) -> str:
+        """What messages call this source."""
+        ...
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns, known before any row is read."""
+        ...
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, in their order."""
+        ...
+
+
+def close_source(source: Source) -> None:
+    """Close a source that can be closed; leave any other alone."""
+    close = getattr(source, "close", None)
+    if close is not None:
+        close()

@@ -1,0 +1,175 @@
+"""Random schedules for a two-way join, and a driver that holds every promise to account while it runs one."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+import hypothesis.strategies as st
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from sooner.algorithms import Algorithm
+from sooner.budget import Budget
+from sooner.kernels.keys import KeyPlan, plan_keys
+from sooner.operators.arrivals import CodeRows, coder, sort_arrivals
+from sooner.operators.events import Event
+from sooner.operators.pairs import Pairs
+from sooner.operators.two_way import TwoWayJoin
+from sooner.policies.view import LEFT, RIGHT, SIDES
+from sooner.runs.files import RunFiles
+from sooner.runs.ledger import Mask
+from sooner.kernels.matching import Codes
+
+SCHEMA = pa.schema([("key", pa.int64()), ("row", pa.int64())])
+ROW_BYTES = 8 + 8 + 12  # the two columns, a code and a tick
+PARTITIONS = 3
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Keys that arrive together on each side; a key of None is null."""
+
+    left: list[int | None]
+    right: list[int | None]
+
+
+@dataclass(frozen=True)
+class Silence:
+    """The sources are silent long enough for so many tasks."""
+
+    tasks: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    steps: list[Batch | Silence]
+    budget_rows: int
+    cut_after: int | None = None  # save and go on after so many steps
+
+
+def schedules() -> st.SearchStrategy[Schedule]:
+    # Squaring small integers skews the keys: some have many duplicates, some none.
+    keys = st.one_of(st.integers(0, 3), st.integers(0, 7).map(lambda k: k * k), st.none())
+    side = st.lists(keys, max_size=9)
+    step = st.one_of(st.builds(Batch, side, side), st.builds(Silence, st.integers(1, 4)))
+    return st.builds(
+        Schedule,
+        st.lists(step, max_size=14),
+        st.integers(18, 60),
+        st.one_of(st.none(), st.integers(0, 13)),
+    )
+
+
+def batches_of(schedule: Schedule) -> tuple[list[pa.RecordBatch], list[pa.RecordBatch]]:
+    """The batches of each side, with rows numbered."""
+    both: tuple[list[pa.RecordBatch], list[pa.RecordBatch]] = ([], [])
+    counts = [0, 0]
+    for step in schedule.steps:
+        for side in SIDES:
+            keys = [] if isinstance(step, Silence) else (step.left, step.right)[side]
+            rows = range(counts[side], counts[side] + len(keys))
+            both[side].append(pa.record_batch([pa.array(keys, pa.int64()), pa.array(rows, pa.int64())], schema=SCHEMA))
+            counts[side] += len(keys)
+    return both
+
+
+def oracle(schedule: Schedule) -> Counter[tuple[int, int]]:
+    """DuckDB's answer, as numbers of left and right rows."""
+    left, right = (pa.Table.from_batches(batches, SCHEMA) for batches in batches_of(schedule))
+    with duckdb.connect() as database:
+        database.register("l", left)
+        database.register("r", right)
+        return Counter(database.execute("select l.row, r.row from l join r on l.key = r.key").fetchall())
+
+
+def colliding(code: CodeRows) -> CodeRows:
+    """Codes with so few bits that different keys share them."""
+
+    def few(batch: pa.RecordBatch) -> tuple[Codes, Mask | None]:
+        codes, valid = code(batch)
+        return codes & np.uint64(0xC000_0000_0000_0000), valid
+
+    return few
+
+
+@dataclass
+class Driver:
+    """Runs one algorithm over a schedule, in a spill directory of its own."""
+
+    algorithm: Algorithm
+    schedule: Schedule
+    recode: Callable[[CodeRows], CodeRows] | None = None
+    events: list[Event] = field(default_factory=list)
+    results: list[tuple[int, int]] = field(default_factory=list)
+
+    def run(self) -> "Driver":
+        with tempfile.TemporaryDirectory() as directory:
+            self._directory = directory
+            join = self._new_join()
+            for number, step in enumerate(self._steps()):
+                if number == self.schedule.cut_after:
+                    join = self._saved_and_restored(join)
+                self._take(join, step(join))
+            join.end(LEFT)
+            join.end(RIGHT)
+            while join.phase != "done":
+                if self.schedule.cut_after is not None:
+                    join = self._saved_and_restored(join)
+                self._take(join, join.clean_up())
+            assert join.statistics.results == len(self.results)
+            assert join.budget.used_bytes == 0
+            assert join.statistics.covered_fraction == 1
+            self.left_behind = pafs.LocalFileSystem().get_file_info(pafs.FileSelector(directory))
+        return self
+
+    def _keys(self) -> KeyPlan:
+        plan = plan_keys(SCHEMA, SCHEMA, ["key"], ["key"])
+        return plan if self.recode is None else KeyPlan(plan.left, plan.right, plan.types, exact=False)
+
+    def _new_join(self) -> TwoWayJoin:
+        files = [RunFiles(pafs.LocalFileSystem(), self._directory, SCHEMA, block_bytes=200) for _ in SIDES]
+        budget = Budget(self.schedule.budget_rows * (ROW_BYTES + 1))
+        return TwoWayJoin(
+            self._keys(), (files[0], files[1]), self.algorithm, budget, PARTITIONS, listener=self.events.append
+        )
+
+    def _saved_and_restored(self, join: TwoWayJoin) -> TwoWayJoin:
+        import json
+
+        plain: dict[str, Any] = json.loads(json.dumps(join.snapshot()))
+        fresh = self._new_join()
+        fresh.restore(plain)
+        return fresh
+
+    def _steps(self) -> Iterator[Callable[[TwoWayJoin], Iterator[Pairs]]]:
+        coders = [coder(self._keys(), side) for side in SIDES]
+        if self.recode is not None:
+            coders = [self.recode(code) for code in coders]
+        left, right = batches_of(self.schedule)
+        for now, step in enumerate(self.schedule.steps):
+            if isinstance(step, Silence):
+                yield lambda join, tasks=step.tasks: _react(join, tasks)
+            else:
+                rows = [sort_arrivals(b[now], coders[s], PARTITIONS) for s, b in enumerate((left, right))]
+                yield lambda join, rows=rows, now=now: join.arrive(rows[0], rows[1], float(now))
+
+    def _take(self, join: TwoWayJoin, results: Iterator[Pairs]) -> None:
+        for pairs in results:
+            left = pairs.left.rows.column("row").to_numpy()[pairs.at_left].tolist()
+            right = pairs.right.rows.column("row").to_numpy()[pairs.at_right].tolist()
+            self.results += zip(left, right, strict=True)
+            assert join.budget.used_bytes <= join.budget.limit_bytes
+        resident = int(join.statistics.resident_bytes.sum())
+        assert resident == join.budget.used_bytes
+        assert join.budget.peak_bytes <= join.budget.limit_bytes
+
+
+def _react(join: TwoWayJoin, tasks: int) -> Iterator[Pairs]:
+    for _ in range(tasks):
+        task = join.choose_task()
+        if task is not None:
+            yield from join.perform(task)
