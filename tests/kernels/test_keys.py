@@ -32,6 +32,7 @@ COMMON_TYPES = [
     (pa.decimal128(38, 0), pa.decimal128(38, 10), pa.decimal256(48, 10)),
     (pa.decimal128(5, -2), pa.decimal128(4, -3), pa.decimal128(5, -2)),
     (pa.decimal128(5, 2), pa.int32(), pa.decimal128(12, 2)),
+    (pa.decimal128(38, 9), pa.decimal128(38, 9), pa.decimal128(38, 9)),
     (pa.decimal128(5, 2), pa.uint64(), pa.decimal128(22, 2)),
     (pa.decimal128(38, 30), pa.int64(), pa.decimal256(49, 30)),
     (pa.date32(), pa.date64(), pa.date32()),
@@ -211,7 +212,7 @@ def test_only_one_column_of_at_most_eight_bytes_makes_codes_exact(type_: pa.Data
     assert not plan_keys(schema, schema, ["a", "b"], ["a", "b"]).exact
 
 
-DAY = datetime.date(2024, 2, 29)
+DAY = datetime.datetime(2024, 2, 29)
 MOMENT = datetime.datetime(2024, 2, 29, 12, 30, 1)
 
 
@@ -224,6 +225,7 @@ MOMENT = datetime.datetime(2024, 2, 29, 12, 30, 1)
         (pa.decimal64(10, 2), pa.int16(), 12, 13),
         (pa.decimal32(5, 1), pa.decimal256(50, 3), Decimal("1.5"), Decimal("1.6")),
         (pa.decimal128(5, -2), pa.int64(), 1200, 1300),
+        (pa.decimal128(5, -2), pa.float64(), 1200, 1300),
         (pa.date32(), pa.date64(), DAY, DAY.replace(day=28)),
         (pa.date32(), pa.timestamp("ms"), DAY, DAY.replace(day=28)),
         (pa.timestamp("s"), pa.timestamp("ns"), MOMENT, MOMENT.replace(second=2)),
@@ -257,6 +259,10 @@ def test_nan_equals_nan_and_minus_zero_equals_zero() -> None:
     left = pa.array([np.nan, -0.0, np.nan, 0.0, np.inf], pa.float64())
     right = pa.array([np.nan, 0.0, 1.0, np.nan, -np.inf], pa.float32())
     assert equal(left, right) == [True, True, False, False, False]
+
+
+def test_an_integer_equals_the_float_nearest_to_it() -> None:
+    assert equal(pa.array([2**53 + 1, 2**53 + 1]), pa.array([2.0**53, 2.0**53 + 2])) == [True, False]
 
 
 def test_null_type_equals_nothing() -> None:

@@ -49,7 +49,7 @@ def test_an_exception_midway_says_how_far_the_source_came() -> None:
     batches = checked(Scripted(batch(1_000), batch(234), cause)).batches()
     assert next(batches).num_rows == 1_000
     assert next(batches).num_rows == 234
-    with pytest.raises(SourceFailed, match="^source 'left' failed after 1,234 rows: the cable was cut$") as caught:
+    with pytest.raises(SourceFailed, match=r"^source 'left' failed after 1,234 rows: the cable was cut$") as caught:
         next(batches)
     assert caught.value.__cause__ is cause
 

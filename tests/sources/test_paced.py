@@ -140,6 +140,26 @@ def test_a_closed_source_gives_no_more_rows() -> None:
     assert clock.now() == CLOCK_START
 
 
+def test_a_closed_source_asks_for_no_more_rows() -> None:
+    class Counting:
+        name = "counting"
+        schema = numbered(0).schema
+        asked = 0
+
+        def batches(self) -> Iterator[pa.RecordBatch]:
+            for _ in range(5):
+                self.asked += 1
+                yield from numbered(2).to_batches()
+
+    counting = Counting()
+    source = paced(counting, Fixed(1.0), clock=FakeClock())
+    batches = source.batches()
+    next(batches)
+    close_source(source)
+    assert list(batches) == []
+    assert counting.asked == 1
+
+
 def test_close_wakes_a_source_that_sleeps_for_hours_by_the_real_clock() -> None:
     source = checked(paced(numbered(2), Fixed(10_000.0)))
     received: list[int] = []
@@ -200,5 +220,5 @@ def test_what_is_no_pattern_is_refused_before_rows_are_asked_for() -> None:
 
 
 def test_what_cannot_be_opened_is_refused_by_name() -> None:
-    with pytest.raises(InvalidJoin, match="orders is a int; give|orders is an int; give"):
+    with pytest.raises(InvalidJoin, match="orders is an int; give"):
         paced(5, Fixed(1.0), name="orders")

@@ -7,7 +7,8 @@ tests hold it.
 
 Every key is a sequence of 64-bit words, and every sequence is hashed the same way: mix the state, xor the
 next word, and mix once more at the end. With one word that is a bijection: equal codes then mean equal keys.
-A string is a sequence of its length and its words, unless it is long: then its xxh3 hash is its only word.
+The words of a string are its bytes by eight, the first xored with a multiple of the length; a long string has
+one word, its xxh3 hash.
 
 Not covered: keys chosen by an adversary to collide, and the order-preserving codes of range joins.
 """
@@ -27,7 +28,8 @@ Codes = npt.NDArray[np.uint64]
 Positions = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
-# Rows are hashed in blocks whose few arrays stay in a core's own cache, which also bounds the scratch memory.
+# Rows are hashed in blocks whose few arrays stay in a core's own cache. The scratch memory is that of one block:
+# about 80 bytes a row, and a copy of its strings.
 _BLOCK_ROWS = 16_384
 # Beyond this length one xxh3 call per row is faster than one NumPy pass per word, and one giant string among
 # short ones costs what it should.
@@ -114,13 +116,11 @@ def _float_words(key: pa.Array) -> Codes:
 
 def _decimal_words(key: pa.Array, scratch: Codes) -> Codes:
     width = key.type.bit_width // 64
-    words = np.frombuffer(
-        key.buffers()[1], dtype="<u8", count=len(key) * width, offset=key.offset * width * 8
-    ).reshape(len(key), width)
-    state: Codes = words[:, 0].astype(np.uint64)
+    words = np.frombuffer(key.buffers()[1], dtype="<u8", count=len(key) * width, offset=key.offset * width * 8)
+    state: Codes = words[::width].astype(np.uint64)
     for position in range(1, width):
         _mix(state, scratch)
-        state ^= words[:, position]
+        state ^= words[position::width]
     return state
 
 
@@ -130,7 +130,7 @@ def _text_words(key: pa.Array, scratch: Codes) -> Codes:
     if shortest == longest <= _LONG_BYTES:
         return _words_of_equal_lengths(len(key), longest, data, scratch)
     words = _words_of_mixed_lengths(starts, lengths, data, scratch)
-    for row in np.flatnonzero(lengths > _LONG_BYTES).tolist() if longest > _LONG_BYTES else ():
+    for row in np.flatnonzero(lengths > _LONG_BYTES).tolist():
         words[row] = xxhash.xxh3_64_intdigest(data[starts[row] : starts[row] + lengths[row]].data)
     return words
 
@@ -140,9 +140,8 @@ def _text_layout(key: pa.Array) -> tuple[Positions, Positions, Bytes]:
     is_large = pa.types.is_large_string(key.type) or pa.types.is_large_binary(key.type)
     dtype = np.dtype(np.int64 if is_large else np.int32)
     _, offsets_buffer, data_buffer = key.buffers()
-    offsets = np.frombuffer(
-        offsets_buffer, dtype=dtype, count=len(key) + 1, offset=key.offset * dtype.itemsize
-    ).astype(np.int64)
+    offsets = np.frombuffer(offsets_buffer, dtype=dtype, count=len(key) + 1, offset=key.offset * dtype.itemsize)
+    offsets = offsets.astype(np.int64)
     first, size = int(offsets[0]), int(offsets[-1] - offsets[0])
     data = np.zeros(size + 8, dtype=np.uint8)
     if size:
@@ -162,7 +161,7 @@ def _words_of_equal_lengths(rows: int, length: int, data: Bytes, scratch: Codes)
 
 
 def _words_of_mixed_lengths(starts: Positions, lengths: Positions, data: Bytes, scratch: Codes) -> Codes:
-    """The same for rows of different lengths; those that are too long get no word here.
+    """The same for rows of different lengths; long ones get no word here.
 
     The rows with the most words come first. So the rows that still have a word k are a prefix, those for
     which it is the last one are the end of that prefix, and each pass touches only rows that need it.

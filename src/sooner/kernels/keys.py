@@ -101,9 +101,7 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
     return left if families == {"boolean"} else None
 
 
-def keys_in_common_type(
-    batch: pa.RecordBatch, columns: Sequence[str], types: Sequence[pa.DataType]
-) -> list[pa.Array]:
+def keys_in_common_type(batch: pa.RecordBatch, columns: Sequence[str], types: Sequence[pa.DataType]) -> list[pa.Array]:
     """The key columns, decoded and cast. A value that the common type cannot hold becomes null.
 
     Null is right for it: the common type is the finer of two, so the other side has no value equal to it.
@@ -126,10 +124,7 @@ def keys_equal(left: pa.RecordBatch, right: pa.RecordBatch, plan: KeyPlan) -> Fl
     left_keys = keys_in_common_type(left, plan.left, plan.types)
     right_keys = keys_in_common_type(right, plan.right, plan.types)
     for left_key, right_key in zip(left_keys, right_keys, strict=True):
-        same = pc.equal(left_key, right_key)
-        if pa.types.is_floating(left_key.type):
-            same = pc.or_(same, pc.and_(pc.is_nan(left_key), pc.is_nan(right_key)))
-        equal &= same.fill_null(False).to_numpy(zero_copy_only=False)
+        equal &= _values_equal(left_key, right_key)
     return equal
 
 
@@ -234,6 +229,16 @@ def _decoded(array: pa.Array) -> pa.Array:
     if pa.types.is_binary_view(array.type):
         return array.cast(pa.large_binary())
     return array
+
+
+def _values_equal(left: pa.Array, right: pa.Array) -> Flags:
+    if pa.types.is_null(left.type):
+        return np.zeros(len(left), dtype=np.bool_)
+    same = pc.equal(left, right)
+    if pa.types.is_floating(left.type):
+        same = pc.or_(same, pc.and_(pc.is_nan(left), pc.is_nan(right)))
+    flags: Flags = same.fill_null(False).to_numpy(zero_copy_only=False)
+    return flags
 
 
 def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:

@@ -1,0 +1,1 @@
+"""The in-process engine: threads for sources, bounded queues, the wall clock."""

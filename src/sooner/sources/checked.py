@@ -5,11 +5,16 @@ it came. Not covered: a source that blocks for ever, or gives wrong rows of the 
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pyarrow as pa
 
 from sooner.errors import SoonerError, SourceFailed
 from sooner.sources.source import Source, close_source
+
+# None would do, were it not that a faulty source might give it.
+_END: Any = object()
 
 
 class CheckedSource:
@@ -23,19 +28,30 @@ class CheckedSource:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the source, all with exactly the schema announced."""
         rows = 0
-        try:
-            for batch in self._source.batches():
-                yield self._as_announced(batch, rows)
-                rows += batch.num_rows
-        except SoonerError:
-            raise
-        except Exception as error:
-            reason = str(error) or type(error).__name__
-            raise SourceFailed(f"source {self.name!r} failed after {rows:,} rows: {reason}") from error
+        with self._blaming_the_source(rows):
+            batches = iter(self._source.batches())
+        while True:
+            # Only the source's own steps are watched: what the consumer does at `yield` is not its fault.
+            with self._blaming_the_source(rows):
+                batch = next(batches, _END)
+            if batch is _END:
+                return
+            yield self._as_announced(batch, rows)
+            rows += batch.num_rows
 
     def close(self) -> None:
         """Close the source."""
         close_source(self._source)
+
+    @contextmanager
+    def _blaming_the_source(self, rows_before: int) -> Iterator[None]:
+        try:
+            yield
+        except SoonerError:
+            raise
+        except Exception as error:
+            reason = str(error) or type(error).__name__
+            raise SourceFailed(f"source {self.name!r} failed after {rows_before:,} rows: {reason}") from error
 
     def _as_announced(self, batch: object, rows_before: int) -> pa.RecordBatch:
         if not isinstance(batch, pa.RecordBatch):
@@ -47,9 +63,7 @@ class CheckedSource:
             return batch
         change = _first_change(self.schema, batch.schema)
         if change is not None:
-            raise SourceFailed(
-                f"source {self.name!r} changed its schema after {rows_before:,} rows: {change}"
-            )
+            raise SourceFailed(f"source {self.name!r} changed its schema after {rows_before:,} rows: {change}")
         # Only metadata or nullability differ; made equal here, batches can be put together later.
         return pa.RecordBatch.from_arrays(batch.columns, schema=self.schema)
 
@@ -67,7 +81,5 @@ def _first_change(announced: pa.Schema, found: pa.Schema) -> str | None:
             return f"column {before.name!r} was {before.type} and is {now.type} now"
     if len(announced) != len(found):
         lost_or_new = announced.names[len(found) :] or found.names[len(announced) :]
-        return (
-            f"there were {len(announced)} columns and are {len(found)} now, the difference is {lost_or_new}"
-        )
+        return f"there were {len(announced)} columns and are {len(found)} now; the difference: {lost_or_new}"
     return None

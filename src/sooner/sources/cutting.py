@@ -12,9 +12,7 @@ DEFAULT_BATCH_ROWS = 65_536
 FIRST_BATCH_ROWS = 8_192
 
 
-def cut(
-    batches: Iterable[pa.RecordBatch], largest_rows: int = DEFAULT_BATCH_ROWS
-) -> Iterator[pa.RecordBatch]:
+def cut(batches: Iterable[pa.RecordBatch], largest_rows: int = DEFAULT_BATCH_ROWS) -> Iterator[pa.RecordBatch]:
     """The same rows in batches that begin small and double up to `largest_rows`; no empty batches.
 
     The pieces share the memory of the batches: nothing is copied.

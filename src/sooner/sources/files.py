@@ -171,7 +171,7 @@ def dataset_source(
     batch_rows: int = DEFAULT_BATCH_ROWS,
 ) -> Source:
     """A `pyarrow.dataset.Dataset`; unlike other sources it cannot have two columns of one name."""
-    wanted = list(dataset.schema.names if columns is None else columns)
+    wanted = dataset.schema.names if columns is None else columns
     return DatasetSource(name, _only(dataset.schema, wanted, name), dataset, batch_rows)
 
 

@@ -40,8 +40,6 @@ class StreamSource:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the stream."""
         if self._unread is None:
-            raise SourceFailed(
-                f"source {self.name!r} is a stream: it can be read once, and it was read already"
-            )
+            raise SourceFailed(f"source {self.name!r} is a stream: it can be read once, and it was read already")
         reader, self._unread = self._unread, None
         return cut(reader)

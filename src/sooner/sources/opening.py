@@ -50,9 +50,7 @@ def _open(thing: object, name: str) -> Source:
 
 def _is_source(thing: object) -> TypeGuard[Source]:
     # The class is asked first: to look at `schema` makes a Polars LazyFrame work and warn.
-    return (
-        hasattr(type(thing), "batches") and isinstance(thing, Source) and isinstance(thing.schema, pa.Schema)
-    )
+    return hasattr(type(thing), "batches") and isinstance(thing, Source) and isinstance(thing.schema, pa.Schema)
 
 
 def _open_path(path: AnyPath, name: str) -> Source:

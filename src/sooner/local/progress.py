@@ -1,0 +1,44 @@
+"""How far a join is: plain numbers, taken at one moment."""
+
+from dataclasses import dataclass
+
+from sooner.budget import format_bytes
+from sooner.operators.phases import Phase
+from sooner.operators.two_way import TwoWayJoin
+
+
+@dataclass(frozen=True)
+class Progress:
+    phase: Phase
+    arrived_rows: tuple[int, int]
+    resident_rows: int
+    resident_bytes: int
+    peak_bytes: int
+    spilled_rows: int
+    spilled_bytes: int
+    results: int
+    covered_fraction: float  # of the rectangle of rows that have arrived
+
+    def __str__(self) -> str:
+        left, right = self.arrived_rows
+        return (
+            f"{self.phase}: {left:,} x {right:,} rows arrived, {self.covered_fraction:.1%} of their pairs covered, "
+            f"{self.results:,} results, {format_bytes(self.resident_bytes)} in memory, "
+            f"{format_bytes(self.spilled_bytes)} spilled"
+        )
+
+
+def progress_of(join: TwoWayJoin) -> Progress:
+    statistics = join.statistics
+    left, right = statistics.arrived_rows.sum(axis=1).tolist()
+    return Progress(
+        phase=join.phase,
+        arrived_rows=(left, right),
+        resident_rows=int(statistics.resident_rows.sum()),
+        resident_bytes=join.budget.used_bytes,
+        peak_bytes=join.budget.peak_bytes,
+        spilled_rows=int(statistics.spilled_rows.sum()),
+        spilled_bytes=int(statistics.spilled_bytes.sum()),
+        results=statistics.results,
+        covered_fraction=statistics.covered_fraction,
+    )

@@ -1,0 +1,133 @@
+"""A running join: iterate it for batches of results as they come.
+
+The join runs in the thread that iterates; each source has a thread of its own. Time spent by the consumer is time in
+which sources fill the inbox and then wait.
+"""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from sooner.errors import SoonerError
+from sooner.local.feeding import Feeder
+from sooner.local.inbox import Ended, Entry, Failed, Inbox
+from sooner.local.progress import Progress, progress_of
+from sooner.local.spill_directory import SpillDirectory
+from sooner.operators.arrivals import Arrivals
+from sooner.operators.output import OutputPlan
+from sooner.operators.pairs import Pairs
+from sooner.operators.two_way import TwoWayJoin
+
+
+class Query:
+    """Iterate for `pyarrow.RecordBatch`es, or hand it to anything that reads an Arrow stream. Good for one reading.
+
+    Leave a `with` block, call `stop()` or drop the query, and its threads and spill files are gone.
+    """
+
+    def __init__(
+        self,
+        join: TwoWayJoin,
+        output: OutputPlan,
+        inbox: Inbox,
+        feeders: tuple[Feeder, Feeder],
+        spill_directory: SpillDirectory,
+        silence_seconds: float,
+    ) -> None:
+        self._join = join
+        self._output = output
+        self._inbox = inbox
+        self._feeders = feeders
+        self._spill_directory = spill_directory
+        self._silence_seconds = silence_seconds
+        self._results = self._run()
+        self._asked = False
+        self._stopped = False
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self._output.schema
+
+    @property
+    def progress(self) -> Progress:
+        """How far the join is; may be asked from any thread."""
+        return progress_of(self._join)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        if self._asked:
+            raise SoonerError("The results of this query were read before; call join again for another reading.")
+        self._asked = True
+        return self._results
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_batches(self.schema, iter(self))
+
+    def to_table(self) -> pa.Table:
+        """The whole answer, when it is complete."""
+        return pa.Table.from_batches(iter(self), schema=self.schema)
+
+    def stop(self) -> None:
+        """End the query now. Results so far stay valid; threads end and spill files are removed."""
+        if self._stopped:
+            return
+        self._stopped = True
+        self._inbox.stop()
+        for feeder in self._feeders:
+            feeder.close()
+        self._spill_directory.remove()
+
+    def __enter__(self) -> "Query":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _run(self) -> Iterator[pa.RecordBatch]:
+        try:
+            for feeder in self._feeders:
+                feeder.start()
+            started = time.monotonic()
+            while not all(self._join.ended):
+                yield from self._batches(self._next_work(time.monotonic() - started))
+            while self._join.phase != "done":
+                yield from self._batches(self._join.clean_up())
+        finally:
+            self.stop()
+
+    def _next_work(self, now: float) -> Iterator[Pairs]:
+        """What has arrived, or disk work in a silence; without any of it, wait for what arrives."""
+        entries = self._inbox.take(self._silence_seconds)
+        if entries is None:
+            task = self._join.choose_task()
+            if task is not None:
+                return self._join.perform(task)
+            entries = self._inbox.take(None)
+            assert entries is not None
+        return self._join_arrivals(entries, now)
+
+    def _join_arrivals(self, entries: tuple[Entry | None, Entry | None], now: float) -> Iterator[Pairs]:
+        left, right = (entry if isinstance(entry, Arrivals) else None for entry in entries)
+        if left is not None or right is not None:
+            yield from self._join.arrive(left, right, now)
+        for side, entry in enumerate(entries):
+            if isinstance(entry, Failed):
+                raise entry.error
+            if isinstance(entry, Ended):
+                self._join.end(side)
+
+    def _batches(self, results: Iterator[Pairs]) -> Iterator[pa.RecordBatch]:
+        for pairs in results:
+            if self._stopped:
+                return
+            yield self._output.batch(pairs)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self)}
+
+    def __repr__(self) -> str:
+        return f"<sooner.Query {self.progress}>"
