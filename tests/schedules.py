@@ -15,6 +15,7 @@ import pyarrow.fs as pafs
 from sooner.algorithms import Algorithm
 from sooner.budget import Budget
 from sooner.kernels.keys import KeyPlan, plan_keys
+from sooner.kernels.matching import Codes
 from sooner.operators.arrivals import CodeRows, coder, sort_arrivals
 from sooner.operators.events import Event
 from sooner.operators.pairs import Pairs
@@ -22,7 +23,6 @@ from sooner.operators.two_way import TwoWayJoin
 from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.runs.files import RunFiles
 from sooner.runs.ledger import Mask
-from sooner.kernels.matching import Codes
 
 SCHEMA = pa.schema([("key", pa.int64()), ("row", pa.int64())])
 ROW_BYTES = 8 + 8 + 12  # the two columns, a code and a tick
@@ -96,6 +96,15 @@ def colliding(code: CodeRows) -> CodeRows:
     return few
 
 
+RowPairs = list[tuple[int, int]]
+
+
+def _row_numbers(pairs: Pairs) -> RowPairs:
+    left = pairs.left.rows.column("row").to_numpy()[pairs.at_left].tolist()
+    right = pairs.right.rows.column("row").to_numpy()[pairs.at_right].tolist()
+    return list(zip(left, right, strict=True))
+
+
 @dataclass
 class Driver:
     """Runs one algorithm over a schedule, in a spill directory of its own."""
@@ -103,6 +112,7 @@ class Driver:
     algorithm: Algorithm
     schedule: Schedule
     recode: Callable[[CodeRows], CodeRows] | None = None
+    workers: int = 1
     events: list[Event] = field(default_factory=list)
     results: list[tuple[int, int]] = field(default_factory=list)
 
@@ -130,14 +140,21 @@ class Driver:
         plan = plan_keys(SCHEMA, SCHEMA, ["key"], ["key"])
         return plan if self.recode is None else KeyPlan(plan.left, plan.right, plan.types, exact=False)
 
-    def _new_join(self) -> TwoWayJoin:
+    def _new_join(self) -> TwoWayJoin[RowPairs]:
         files = [RunFiles(pafs.LocalFileSystem(), self._directory, SCHEMA, block_bytes=200) for _ in SIDES]
         budget = Budget(self.schedule.budget_rows * (ROW_BYTES + 1))
         return TwoWayJoin(
-            self._keys(), (files[0], files[1]), self.algorithm, budget, PARTITIONS, listener=self.events.append
+            self._keys(),
+            (files[0], files[1]),
+            self.algorithm,
+            budget,
+            PARTITIONS,
+            _row_numbers,
+            listener=self.events.append,
+            workers=self.workers,
         )
 
-    def _saved_and_restored(self, join: TwoWayJoin) -> TwoWayJoin:
+    def _saved_and_restored(self, join: TwoWayJoin[RowPairs]) -> TwoWayJoin[RowPairs]:
         import json
 
         plain: dict[str, Any] = json.loads(json.dumps(join.snapshot()))
@@ -145,7 +162,7 @@ class Driver:
         fresh.restore(plain)
         return fresh
 
-    def _steps(self) -> Iterator[Callable[[TwoWayJoin], Iterator[Pairs]]]:
+    def _steps(self) -> Iterator[Callable[[TwoWayJoin[RowPairs]], Iterator[RowPairs]]]:
         coders = [coder(self._keys(), side) for side in SIDES]
         if self.recode is not None:
             coders = [self.recode(code) for code in coders]
@@ -157,18 +174,16 @@ class Driver:
                 rows = [sort_arrivals(b[now], coders[s], PARTITIONS) for s, b in enumerate((left, right))]
                 yield lambda join, rows=rows, now=now: join.arrive(rows[0], rows[1], float(now))
 
-    def _take(self, join: TwoWayJoin, results: Iterator[Pairs]) -> None:
+    def _take(self, join: TwoWayJoin[RowPairs], results: Iterator[RowPairs]) -> None:
         for pairs in results:
-            left = pairs.left.rows.column("row").to_numpy()[pairs.at_left].tolist()
-            right = pairs.right.rows.column("row").to_numpy()[pairs.at_right].tolist()
-            self.results += zip(left, right, strict=True)
+            self.results += pairs
             assert join.budget.used_bytes <= join.budget.limit_bytes
         resident = int(join.statistics.resident_bytes.sum())
         assert resident == join.budget.used_bytes
         assert join.budget.peak_bytes <= join.budget.limit_bytes
 
 
-def _react(join: TwoWayJoin, tasks: int) -> Iterator[Pairs]:
+def _react(join: TwoWayJoin[RowPairs], tasks: int) -> Iterator[RowPairs]:
     for _ in range(tasks):
         task = join.choose_task()
         if task is not None:

@@ -1,6 +1,7 @@
 """Bytes: how many there are, how many are taken, and how many ever were."""
 
 import re
+import threading
 from typing import Final
 
 from sooner.errors import BudgetTooSmall, InvalidJoin
@@ -40,17 +41,19 @@ class Budget:
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
         self.peak_bytes = 0
+        self._lock = threading.Lock()
 
     @property
     def free_bytes(self) -> int:
         return self.limit_bytes - self.used_bytes
 
     def try_reserve(self, n_bytes: int) -> bool:
-        if n_bytes > self.free_bytes:
-            return False
-        self.used_bytes += n_bytes
-        self.peak_bytes = max(self.peak_bytes, self.used_bytes)
-        return True
+        with self._lock:
+            if n_bytes > self.free_bytes:
+                return False
+            self.used_bytes += n_bytes
+            self.peak_bytes = max(self.peak_bytes, self.used_bytes)
+            return True
 
     def reserve(self, n_bytes: int) -> None:
         if not self.try_reserve(n_bytes):
@@ -60,5 +63,6 @@ class Budget:
             )
 
     def release(self, n_bytes: int) -> None:
-        assert 0 <= n_bytes <= self.used_bytes, "released more bytes than were reserved"
-        self.used_bytes -= n_bytes
+        with self._lock:
+            assert 0 <= n_bytes <= self.used_bytes, "released more bytes than were reserved"
+            self.used_bytes -= n_bytes

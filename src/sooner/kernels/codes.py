@@ -130,8 +130,11 @@ def _text_words(key: pa.Array, scratch: Codes) -> Codes:
     if shortest == longest <= _LONG_BYTES:
         return _words_of_equal_lengths(len(key), longest, data, scratch)
     words = _words_of_mixed_lengths(starts, lengths, data, scratch)
-    for row in np.flatnonzero(lengths > _LONG_BYTES).tolist():
-        words[row] = xxhash.xxh3_64_intdigest(data[starts[row] : starts[row] + lengths[row]].data)
+    if longest > _LONG_BYTES:
+        long = np.flatnonzero(lengths > _LONG_BYTES)
+        bounds = zip(starts[long].tolist(), (starts + lengths)[long].tolist(), strict=True)
+        view = data.data
+        words[long] = [xxhash.xxh3_64_intdigest(view[start:stop]) for start, stop in bounds]
     return words
 
 

@@ -1,5 +1,6 @@
 """`sooner.join`: check what the user gave, and put a query together from it. No row is read here."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -41,6 +42,7 @@ def join(
     algorithm: str | Algorithm = "rpj",
     memory: int | str | None = "1GB",
     partitions: int = 16,
+    workers: int | None = None,
     silence_seconds: float = 0.025,
     spill_dir: str | Path | None = None,
 ) -> Query:
@@ -52,6 +54,7 @@ def join(
     suffixes: for columns that are not keys and have the same name on both sides.
     algorithm: a name of `sooner.algorithms()`, or an `Algorithm` of your own.
     memory: what rows may take, such as "256MB"; beyond it rows go to `spill_dir`. None is no limit.
+    workers: threads that join; by default one for each core.
     silence_seconds: how long both inputs must be silent before work on spilled rows begins.
 
     >>> import pyarrow as pa, sooner
@@ -76,10 +79,16 @@ def join(
     spill_directory = SpillDirectory(spill_dir)
     files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema) for schema in schemas]
     operator = TwoWayJoin(
-        keys, (files[0], files[1]), chosen, Budget(memory_bytes - piece_bytes * PIECES_WAITING), partitions
+        keys,
+        (files[0], files[1]),
+        chosen,
+        Budget(memory_bytes - piece_bytes * PIECES_WAITING),
+        partitions,
+        result_of=output.batch,
+        workers=workers or len(os.sched_getaffinity(0)),
     )
     feeders = [Feeder(sources[side], side, inbox, coder(keys, side), partitions, piece_bytes) for side in SIDES]
-    return Query(operator, output, inbox, (feeders[0], feeders[1]), spill_directory, silence_seconds)
+    return Query(operator, output.schema, inbox, (feeders[0], feeders[1]), spill_directory, silence_seconds)
 
 
 def _key_names(on: Columns | None, left_on: Columns | None, right_on: Columns | None) -> tuple[list[str], list[str]]:

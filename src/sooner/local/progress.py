@@ -1,6 +1,7 @@
 """How far a join is: plain numbers, taken at one moment."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sooner.budget import format_bytes
 from sooner.operators.phases import Phase
@@ -28,7 +29,7 @@ class Progress:
         )
 
 
-def progress_of(join: TwoWayJoin) -> Progress:
+def progress_of(join: TwoWayJoin[Any]) -> Progress:
     statistics = join.statistics
     left, right = statistics.arrived_rows.sum(axis=1).tolist()
     return Progress(

@@ -6,7 +6,6 @@ which sources fill the inbox and then wait.
 
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pyarrow as pa
 
@@ -16,8 +15,6 @@ from sooner.local.inbox import Ended, Entry, Failed, Inbox
 from sooner.local.progress import Progress, progress_of
 from sooner.local.spill_directory import SpillDirectory
 from sooner.operators.arrivals import Arrivals
-from sooner.operators.output import OutputPlan
-from sooner.operators.pairs import Pairs
 from sooner.operators.two_way import TwoWayJoin
 
 
@@ -29,15 +26,15 @@ class Query:
 
     def __init__(
         self,
-        join: TwoWayJoin,
-        output: OutputPlan,
+        join: TwoWayJoin[pa.RecordBatch],
+        schema: pa.Schema,
         inbox: Inbox,
         feeders: tuple[Feeder, Feeder],
         spill_directory: SpillDirectory,
         silence_seconds: float,
     ) -> None:
         self._join = join
-        self._output = output
+        self.schema = schema
         self._inbox = inbox
         self._feeders = feeders
         self._spill_directory = spill_directory
@@ -45,10 +42,6 @@ class Query:
         self._results = self._run()
         self._asked = False
         self._stopped = False
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self._output.schema
 
     @property
     def progress(self) -> Progress:
@@ -93,13 +86,13 @@ class Query:
                 feeder.start()
             started = time.monotonic()
             while not all(self._join.ended):
-                yield from self._batches(self._next_work(time.monotonic() - started))
+                yield from self._until_stopped(self._next_work(time.monotonic() - started))
             while self._join.phase != "done":
-                yield from self._batches(self._join.clean_up())
+                yield from self._until_stopped(self._join.clean_up())
         finally:
             self.stop()
 
-    def _next_work(self, now: float) -> Iterator[Pairs]:
+    def _next_work(self, now: float) -> Iterator[pa.RecordBatch]:
         """What has arrived, or disk work in a silence; without any of it, wait for what arrives."""
         entries = self._inbox.take(self._silence_seconds)
         if entries is None:
@@ -110,7 +103,7 @@ class Query:
             assert entries is not None
         return self._join_arrivals(entries, now)
 
-    def _join_arrivals(self, entries: tuple[Entry | None, Entry | None], now: float) -> Iterator[Pairs]:
+    def _join_arrivals(self, entries: tuple[Entry | None, Entry | None], now: float) -> Iterator[pa.RecordBatch]:
         left, right = (entry if isinstance(entry, Arrivals) else None for entry in entries)
         if left is not None or right is not None:
             yield from self._join.arrive(left, right, now)
@@ -120,14 +113,11 @@ class Query:
             if isinstance(entry, Ended):
                 self._join.end(side)
 
-    def _batches(self, results: Iterator[Pairs]) -> Iterator[pa.RecordBatch]:
-        for pairs in results:
+    def _until_stopped(self, results: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in results:
+            yield batch
             if self._stopped:
                 return
-            yield self._output.batch(pairs)
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": repr(self)}
 
     def __repr__(self) -> str:
         return f"<sooner.Query {self.progress}>"

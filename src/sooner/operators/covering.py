@@ -62,13 +62,13 @@ def cover(
         if high - low == 1:
             yield from _cover_one_code(blocks, join, low, scratch_bytes // 2, outputs)
             continue
-        loaded = {part: _merged(part.load(low, high)) for part in parts}
+        loaded = {part: [run for run in part.load(low, high) if len(run)] for part in parts}
         for lefts, rights in blocks:
-            left, right = _merged(loaded[part] for part in lefts), _merged(loaded[part] for part in rights)
+            left, right = _merged(loaded, lefts), _merged(loaded, rights)
             if left is not None and right is not None:
                 yield from join(left, right)
         for output in outputs:
-            if (run := _merged(loaded[part] for part in output.parts)) is not None:
+            if (run := _merged(loaded, output.parts)) is not None:
                 output.writer.append(run)
 
 
@@ -98,6 +98,6 @@ def _pieces(parts: Iterable[Part], code: int, piece_bytes: int) -> Iterator[Run]
         yield merge(held)
 
 
-def _merged(runs: Iterable[Run | None]) -> Run | None:
-    present = [run for run in runs if run is not None and len(run)]
-    return merge(present) if present else None
+def _merged(loaded: dict[Part, list[Run]], parts: Sequence[Part]) -> Run | None:
+    runs = [run for part in parts for run in loaded[part]]
+    return merge(runs) if runs else None

@@ -1,18 +1,20 @@
 """The two-way join: one mechanism, driven by a flush policy and a react policy.
 
 `arrive` joins new rows with what is in memory and takes them in; when memory is full, the flush policy says what
-leaves. `perform` does a piece of disk work that the react policy chose. `clean_up` covers what is left once both
-sides have ended. Each is a generator of pairs that must be exhausted before the next call; between calls the state is
-whole, and `snapshot` writes it down as plain data. There is no clock, no random source and no thread in here.
+leaves. `perform` does a piece of disk work that the react policy chose. `clean_up` covers what is left once both sides
+have ended. Each is a generator of results, which are what `result_of` makes of found pairs, and must be exhausted before
+the next call; between calls the state is whole, and `snapshot` writes it down as plain data. There is no clock and no
+random source in here. With several workers the order of results may vary, and nothing else.
 
 Scratch memory beyond the budget: a merge of resident runs or a slab of runs from disk, at most `scratch_bytes` each
 and one block per run; pairs in flight, at most PAIRS_AT_ONCE.
 """
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
@@ -25,6 +27,7 @@ from sooner.operators.covering import InMemory, MergedOutput, OnDisk, PartBlock,
 from sooner.operators.events import Arrived, Entered, Event, Flushed, Listener, Merged, Scanned
 from sooner.operators.merging import MergePlan, open_share, plan_merge
 from sooner.operators.pairs import Pairs, drop_collisions, drop_met, pairs_of
+from sooner.operators.parallel import together
 from sooner.operators.phases import Phase, Phases
 from sooner.operators.statistics import Statistics
 from sooner.policies.view import (
@@ -39,12 +42,13 @@ from sooner.policies.view import (
     Task,
     opposite,
 )
-from sooner.runs.files import RunFiles, RunWriter, SpilledRun
+from sooner.runs.files import RunFiles, SpilledRun
 from sooner.runs.ledger import Block, CoveredCells
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import NEVER, STILL_HERE, Run, merge
 
 FLUSH_FRACTION: Final = 0.1  # of the memory, when it is full: rarely enough to write in large pieces
+ROWS_WORTH_THREADS: Final = 100_000  # fewer are joined faster than handed over
 LEAST_SCRATCH_BYTES: Final = 4 * 2**20
 MOST_SCRATCH_BYTES: Final = 256 * 2**20
 
@@ -63,7 +67,21 @@ class Partition:
         return self.next_number - 1
 
 
-class TwoWayJoin:
+@dataclass(frozen=True)
+class Departure:
+    """What an eviction means for one side and partition: rows that go, rows that stay, bytes that get free."""
+
+    side: int
+    partition: int
+    going: Run
+    staying: Run | None
+    freed_bytes: int
+
+
+R = TypeVar("R")
+
+
+class TwoWayJoin(Generic[R]):
     def __init__(
         self,
         keys: KeyPlan,
@@ -71,10 +89,15 @@ class TwoWayJoin:
         algorithm: Algorithm,
         budget: Budget,
         partitions: int,
+        result_of: Callable[[Pairs], R],
         device: DeviceCosts | None = None,
         flush_fraction: float = FLUSH_FRACTION,
         listener: Listener | None = None,
+        workers: int = 1,
     ) -> None:
+        self._result_of = result_of
+        self._workers = workers
+        self._counting = threading.Lock()
         self._files = files
         self._algorithm = algorithm
         self._budget = budget
@@ -109,7 +132,7 @@ class TwoWayJoin:
 
     # What happens to a join
 
-    def arrive(self, left: Arrivals | None, right: Arrivals | None, now: float) -> Iterator[Pairs]:
+    def arrive(self, left: Arrivals | None, right: Arrivals | None, now: float) -> Iterator[R]:
         """Join these rows with each other and with what is in memory, and take them in. `now` is in seconds."""
         return self._exclusively(self._arrive((left, right), now))
 
@@ -123,71 +146,131 @@ class TwoWayJoin:
         """The disk work that the react policy wants done now."""
         return self._algorithm.react.choose(self.view())
 
-    def perform(self, task: Task) -> Iterator[Pairs]:
+    def perform(self, task: Task) -> Iterator[R]:
         """Do a piece of disk work."""
         work = self._scan_disk(task) if isinstance(task, MemoryDisk) else self._merge_disk(task)
         return self._exclusively(work)
 
-    def clean_up(self) -> Iterator[Pairs]:
-        """Cover all that is left of the next partition; after the last one the join is done."""
-        return self._exclusively(self._clean_partition())
+    def clean_up(self) -> Iterator[R]:
+        """Cover all that is left of the next partitions; after the last one the join is done."""
+        return self._exclusively(self._clean_partitions())
 
-    def _exclusively(self, work: Iterator[Pairs]) -> Iterator[Pairs]:
+    def _exclusively(self, work: Iterator[R]) -> Iterator[R]:
         if self._busy:
             raise RuntimeError("The results of the last call were not read to their end; read them first.")
         self._busy = True
-        for pairs in work:
-            self.statistics.results += len(pairs)
-            yield pairs
+        yield from work
         self._busy = False
+
+    def _result(self, pairs: Pairs) -> R:
+        with self._counting:
+            self.statistics.results += len(pairs)
+        return self._result_of(pairs)
+
+    def _results(self, found: Iterator[Pairs]) -> Iterator[R]:
+        return map(self._result, found)
 
     # Arriving
 
-    def _arrive(self, arrivals: tuple[Arrivals | None, Arrivals | None], now: float) -> Iterator[Pairs]:
+    def _arrive(self, arrivals: tuple[Arrivals | None, Arrivals | None], now: float) -> Iterator[R]:
         self._phases.require("arriving", "reactive")
         self._enter("arriving")
         self._make_room(sum(a.n_bytes for a in arrivals if a is not None))
         self._tick += 1
         for side, rows in enumerate(arrivals):
             self.statistics.recent.add(side, rows.n_rows if rows else 0, now)
-        compared = 0
-        for p in range(len(self._cells)):
-            for side, rows in enumerate(arrivals):
-                run = rows.runs[p] if rows else None
-                if run is not None:
-                    compared += len(run) * self._partitions[opposite(side)][p].resident.n_rows
-                    yield from self._admit(side, p, replace(run, arrived=self._tick))
-        row_counts = tuple(rows.n_rows if rows else 0 for rows in arrivals)
-        self._report(Arrived(self._tick, (row_counts[LEFT], row_counts[RIGHT]), compared))
+        compared = self.statistics.compared_pairs.sum()
+        works = [self._admit(p, [rows.runs[p] if rows else None for rows in arrivals]) for p in range(len(self._cells))]
+        large = sum(rows.n_rows for rows in arrivals if rows) >= ROWS_WORTH_THREADS
+        yield from together(works, self._workers if large else 1)
+        compared = int(self.statistics.compared_pairs.sum() - compared)
+        left, right = (rows.n_rows if rows else 0 for rows in arrivals)
+        self._report(Arrived(self._tick, (left, right), compared))
 
-    def _admit(self, side: int, p: int, run: Run) -> Iterator[Pairs]:
-        others = self._partitions[opposite(side)][p].resident
-        matches = 0
-        for other in others:
-            for pairs in pairs_of(*_in_order(side, run, other), *self._filters):
-                matches += len(pairs)
-                yield pairs
-        self._budget.reserve(run.n_bytes)
-        resident = self._partitions[side][p].resident
-        resident.add(run, self._budget.try_reserve, self._scratch_bytes)
-        self.statistics.rows_compared(p, len(run) * others.n_rows, matches)
-        self.statistics.rows_arrived(side, p, len(run))
-        self._count_resident(side, p)
+    def _admit(self, p: int, runs: Sequence[Run | None]) -> Iterator[R]:
+        """New rows of one partition meet the other side's rows in memory, and are in memory themselves from then on."""
+        for side, run in enumerate(runs):
+            if run is None:
+                continue
+            run = replace(run, arrived=self._tick)
+            others = self._partitions[opposite(side)][p].resident
+            matches = 0
+            for other in others:
+                for pairs in pairs_of(*_in_order(side, run, other), *self._filters):
+                    matches += len(pairs)
+                    yield self._result(pairs)
+            self._budget.reserve(run.n_bytes)
+            resident = self._partitions[side][p].resident
+            resident.add(run, self._budget.try_reserve, self._scratch_bytes)
+            self.statistics.rows_compared(p, len(run) * others.n_rows, matches)
+            self.statistics.rows_arrived(side, p, len(run))
+            self._count_resident(side, p)
 
     # Leaving memory
 
     def _make_room(self, needed_bytes: int) -> None:
         """Flush until so many bytes are free."""
         while self._budget.free_bytes < needed_bytes:
-            self._tick += 1
-            goal = max(needed_bytes - self._budget.free_bytes, self._flush_bytes)
-            freed = 0
-            for eviction in self._algorithm.flush.choose(self.view(), goal):
-                freed += self._evict(eviction)
-                if freed >= goal:
-                    break
-            if not freed:
+            goal_bytes = max(needed_bytes - self._budget.free_bytes, self._flush_bytes)
+            departures = self._choose_departures(goal_bytes)
+            if not departures:
                 raise BudgetTooSmall(self._why_no_room(needed_bytes))
+            self._spill(departures)
+
+    def _choose_departures(self, goal_bytes: int) -> list[Departure]:
+        departures: list[Departure] = []
+        for eviction in self._algorithm.flush.choose(self.view(), goal_bytes):
+            departure = self._departure(eviction)
+            if departure is not None:
+                departures.append(departure)
+                goal_bytes -= departure.freed_bytes
+            if goal_bytes <= 0:
+                break
+        return departures
+
+    def _departure(self, eviction: Evict) -> Departure | None:
+        partition = self._partitions[eviction.side][eviction.partition]
+        everything = partition.resident.as_one()
+        if everything is None:
+            return None
+        before = partition.resident.n_bytes
+        going, staying = _split(everything, eviction)
+        if staying is not None and staying.n_bytes >= before:
+            going, staying = everything, None  # a bitmap that few rows needed now weighs on all: nothing was won
+        if not len(going):
+            return None
+        return Departure(
+            eviction.side, eviction.partition, going, staying, before - (staying.n_bytes if staying else 0)
+        )
+
+    def _spill(self, departures: Sequence[Departure]) -> None:
+        """Write what goes, one file a side; only with the rows safe on disk does memory change."""
+        self._tick += 1
+        written: list[SpilledRun] = []
+        with ExitStack() as open_files:
+            writers = {
+                side: open_files.enter_context(self._files[side].writer())
+                for side in sorted({departure.side for departure in departures})
+            }
+            for leaving in departures:
+                partition = self._partitions[leaving.side][leaving.partition]
+                going = replace(leaving.going, left_memory=self._tick, met_disk=partition.met_disk)
+                writers[leaving.side].append(going)
+                written.append(writers[leaving.side].end_run(partition.new_number()))
+        for leaving, spilled in zip(departures, written, strict=True):
+            self._settle_departure(leaving, spilled)
+
+    def _settle_departure(self, leaving: Departure, spilled: SpilledRun) -> None:
+        side, p = leaving.side, leaving.partition
+        partition = self._partitions[side][p]
+        partition.spilled.append(spilled)
+        partition.resident.replace(leaving.staying)
+        self._budget.release(leaving.freed_bytes)
+        self._count_resident(side, p)
+        self._count_spilled(side, p)
+        unseen = _arrived_after(leaving.going, partition.met_disk)
+        self.statistics.rows_spilled(side, p, self._tick, leaving.going, unseen)
+        self._report(Flushed(self._tick, side, p, spilled.n_rows, spilled.n_bytes))
 
     def _why_no_room(self, needed_bytes: int) -> str:
         if needed_bytes > self._budget.limit_bytes:
@@ -200,38 +283,9 @@ class TwoWayJoin:
             f"{self._algorithm.name!r} does not spill; raise `memory` or choose another algorithm, such as 'rpj'."
         )
 
-    def _evict(self, eviction: Evict) -> int:
-        side, p = eviction.side, eviction.partition
-        partition = self._partitions[side][p]
-        everything = partition.resident.as_one()
-        if everything is None:
-            return 0
-        before = partition.resident.n_bytes
-        going, staying = _split(everything, eviction)
-        if staying is not None and staying.n_bytes >= before:
-            going, staying = (
-                everything,
-                None,
-            )  # a bitmap that few rows needed now weighs on all: nothing was won
-        if not len(going):
-            return 0
-        going = replace(going, left_memory=self._tick, met_disk=partition.met_disk)
-        spilled = self._files[side].write(going, partition.new_number())
-        # Only now, with the rows safe on disk, does memory change.
-        partition.spilled.append(spilled)
-        partition.resident.replace(staying)
-        freed = before - partition.resident.n_bytes
-        self._budget.release(freed)
-        self._count_resident(side, p)
-        self._count_spilled(side, p)
-        unseen = _arrived_after(going, partition.met_disk)
-        self.statistics.rows_spilled(side, p, self._tick, going, unseen)
-        self._report(Flushed(self._tick, side, p, spilled.n_rows, spilled.n_bytes))
-        return freed
-
     # Using the disk
 
-    def _scan_disk(self, task: MemoryDisk) -> Iterator[Pairs]:
+    def _scan_disk(self, task: MemoryDisk) -> Iterator[R]:
         """Memory of one side with disk of the other (RPJ sec. 5.1). Only rows that came since the last such
         task can find anything: what left memory earlier they met then, what left later they met in memory.
         """
@@ -241,12 +295,13 @@ class TwoWayJoin:
         p, other = task.partition, opposite(task.side)
         partition = self._partitions[task.side][p]
         spilled = self._partitions[other][p].spilled
-        yield from cover(self._memory_blocks(task.side, p), self._unmet_pairs, self._scratch_bytes)
+        found = cover(self._memory_blocks(task.side, p), self._unmet_pairs, self._scratch_bytes)
+        yield from self._results(found)
         partition.met_disk = self._tick
         self.statistics.met_disk(task.side, p)
         self._report(Scanned(self._tick, task.side, p, len(spilled), sum(run.n_bytes for run in spilled)))
 
-    def _merge_disk(self, task: DiskDisk) -> Iterator[Pairs]:
+    def _merge_disk(self, task: DiskDisk) -> Iterator[R]:
         """The next merge of runs on both sides of a partition, joined on the way (PSMJ, RPJ sec. 5.2)."""
         self._phases.require("arriving", "reactive")
         self._enter("reactive")
@@ -265,23 +320,24 @@ class TwoWayJoin:
             outputs = {
                 side: MergedOutput(
                     [parts[side][number] for number in group.members],
-                    open_files.enter_context(self._new_run(side, p, plan.level)),
+                    open_files.enter_context(self._files[side].writer()),
                 )
                 for side, group in enumerate(plan.groups)
                 if len(group.members) > 1
             }
-            yield from cover(blocks, self._unmet_pairs, self._scratch_bytes, list(outputs.values()))
+            found = cover(blocks, self._unmet_pairs, self._scratch_bytes, list(outputs.values()))
+            yield from self._results(found)
+            merged = {
+                side: output.writer.end_run(self._partitions[side][p].new_number(), plan.level)
+                for side, output in outputs.items()
+            }
         for block in plan.blocks:
             self._cells[p].cover(*block)
-        merged = {side: output.writer.finished() for side, output in outputs.items()}
         for side in SIDES:
             self._settle(side, p, plan, merged.get(side))
         self.statistics.merged_on_disk(p, self._tick, share)
         read_bytes, written_bytes = (sum(run.n_bytes for run in runs) for runs in (read, merged.values()))
         self._report(Merged(self._tick, p, len(read), read_bytes, written_bytes))
-
-    def _new_run(self, side: int, p: int, level: int) -> RunWriter:
-        return self._files[side].writer(self._partitions[side][p].new_number(), level)
 
     def _settle(self, side: int, p: int, plan: MergePlan, merged: SpilledRun | None) -> None:
         """The members of a merge go up a level: as one run, if they were several."""
@@ -299,25 +355,43 @@ class TwoWayJoin:
                 if run.number in members:
                     self._files[side].remove(run)
 
-    def _clean_partition(self) -> Iterator[Pairs]:
-        """Memory with disk, disk with memory, disk with disk; then nobody needs this partition any more."""
+    def _clean_partitions(self) -> Iterator[R]:
+        """Memory with disk, disk with memory, disk with disk; then nobody needs these partitions any more."""
         self._phases.require("clean-up")
         self._tick += 1
-        p = self._cleaned
+        partitions = range(self._cleaned, min(self._cleaned + self._workers, len(self._cells)))
+        self._free_memory_for(partitions)
+        scratch_bytes = max(self._scratch_bytes, self._budget.free_bytes) // len(partitions)
+        yield from together([self._cover_rest(p, scratch_bytes) for p in partitions], self._workers)
+        for p in partitions:
+            read = [run for side in SIDES for run in self._spilled(side, p)]
+            self._report(Merged(self._tick, p, len(read), sum(run.n_bytes for run in read), written_bytes=0))
+            self.statistics.merged_on_disk(p, self._tick, share=1)
+            for side in SIDES:
+                self._forget(side, p)
+        self._cleaned = partitions.stop
+        if self._cleaned == len(self._cells):
+            self._enter("done")
+
+    def _cover_rest(self, p: int, scratch_bytes: int) -> Iterator[R]:
         parts = [self._disk_parts(side, p) for side in SIDES]
         open_cells = self._cells[p].open_blocks(list(parts[LEFT]), list(parts[RIGHT]))
         blocks = [_part_block(parts, block) for block in open_cells]
         blocks += self._memory_blocks(LEFT, p) + self._memory_blocks(RIGHT, p)
-        scratch_bytes = max(self._scratch_bytes, min(self._budget.free_bytes, MOST_SCRATCH_BYTES))
-        yield from cover(blocks, self._unmet_pairs, scratch_bytes)
-        read = [part.spilled for side in SIDES for part in parts[side].values()] if blocks else []
-        for side in SIDES:
-            self._forget(side, p)
-        self.statistics.merged_on_disk(p, self._tick, share=1)
-        self._report(Merged(self._tick, p, len(read), sum(run.n_bytes for run in read), written_bytes=0))
-        self._cleaned += 1
-        if self._cleaned == len(self._cells):
-            self._enter("done")
+        return self._results(cover(blocks, self._unmet_pairs, scratch_bytes))
+
+    def _free_memory_for(self, partitions: range) -> None:
+        """Let later partitions leave memory if the runs of these do not fit beside them: nothing arrives any more,
+        and runs that fit are read once.
+        """
+        spilled = [run for p in partitions for side in SIDES for run in self._spilled(side, p)]
+        needed_bytes = min(sum(run.n_bytes for run in spilled), MOST_SCRATCH_BYTES)
+        for later in reversed(range(partitions.stop, len(self._cells))):
+            if max(self._scratch_bytes, self._budget.free_bytes) >= needed_bytes:
+                return
+            departures = [self._departure(Evict(side, later)) for side in SIDES]
+            if any(departures):
+                self._spill([departure for departure in departures if departure is not None])
 
     def _forget(self, side: int, p: int) -> None:
         partition = self._partitions[side][p]
@@ -388,7 +462,7 @@ class TwoWayJoin:
         }
 
     def restore(self, data: dict[str, Any]) -> None:
-        """Go on from a snapshot; this join must be new, and made with the same arguments."""
+        """Go on from a snapshot, once; this join must be new, and made with the same arguments."""
         self._tick = data["tick"]
         self._phases = Phases((data["phase"],))
         self._ended = list(data["ended"])
@@ -403,11 +477,16 @@ class TwoWayJoin:
     def _save(self, side: int, p: int) -> dict[str, Any]:
         partition = self._partitions[side][p]
         return {
-            "resident": [self._files[side].write(run, NEVER).to_plain() for run in partition.resident],
+            "resident": [self._write(side, run).to_plain() for run in partition.resident],
             "spilled": [run.to_plain() for run in partition.spilled],
             "met_disk": partition.met_disk,
             "next_number": partition.next_number,
         }
+
+    def _write(self, side: int, run: Run) -> SpilledRun:
+        with self._files[side].writer() as writer:
+            writer.append(run)
+            return writer.end_run(NEVER)
 
     def _load(self, side: int, p: int, saved: dict[str, Any]) -> None:
         partition = self._partitions[side][p]
@@ -418,6 +497,8 @@ class TwoWayJoin:
             partition.resident.add(run, self._budget.try_reserve, merge_up_to_bytes=0)
             self._files[side].remove(written)
         partition.spilled = [SpilledRun.from_plain(run) for run in saved["spilled"]]
+        for spilled in partition.spilled:
+            self._files[side].adopt(spilled)
         partition.met_disk, partition.next_number = saved["met_disk"], saved["next_number"]
 
 

@@ -7,7 +7,8 @@ and not to the file: a file that was swapped, cut or damaged cannot vouch for it
 
 import itertools
 import uuid
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ _STAMP_FIELDS: Final = [
     pa.field("left_memory", pa.int32()),
     pa.field("met_disk", pa.int32()),
 ]
-BLOCK_BYTES: Final = 256 * 1024
+BLOCK_BYTES: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +47,9 @@ class SpilledRun:
     file: str
     number: int
     level: int
+    n_rows: int
+    n_bytes: int
     blocks: tuple[Block, ...]
-
-    @property
-    def n_rows(self) -> int:
-        return sum(block.n_rows for block in self.blocks)
-
-    @property
-    def n_bytes(self) -> int:
-        return sum(block.n_bytes for block in self.blocks)
 
     def to_plain(self) -> dict[str, Any]:
         blocks = [[getattr(block, name) for name in Block.__slots__] for block in self.blocks]
@@ -62,12 +57,19 @@ class SpilledRun:
 
     @staticmethod
     def from_plain(data: dict[str, Any]) -> "SpilledRun":
-        blocks = tuple(Block(*block) for block in data["blocks"])
-        return SpilledRun(data["file"], data["number"], data["level"], blocks)
+        return spilled_run(data["file"], data["number"], data["level"], [Block(*block) for block in data["blocks"]])
+
+
+def spilled_run(file: str, number: int, level: int, blocks: Sequence[Block]) -> SpilledRun:
+    n_rows, n_bytes = sum(block.n_rows for block in blocks), sum(block.n_bytes for block in blocks)
+    return SpilledRun(file, number, level, n_rows, n_bytes, tuple(blocks))
 
 
 class RunFiles:
-    """The run files of one side, in one directory of any filesystem that pyarrow opens."""
+    """The run files of one side, in one directory of any filesystem that pyarrow opens.
+
+    A file can hold several runs (those that left memory together); it is removed with the last of them.
+    """
 
     def __init__(
         self,
@@ -80,18 +82,18 @@ class RunFiles:
         self._directory = directory
         self._rows_schema = schema
         self._schema = pa.schema(_STAMP_FIELDS + list(schema))
+        self._runs_in_file: Counter[str] = Counter()
         self.block_bytes = block_bytes
 
     def path(self, file: str) -> str:
         return f"{self._directory}/{file}"
 
-    def writer(self, number: int, level: int) -> "RunWriter":
-        return RunWriter(self, number, level)
+    def writer(self) -> "RunWriter":
+        return RunWriter(self)
 
-    def write(self, run: Run, number: int, level: int = 0) -> SpilledRun:
-        with self.writer(number, level) as writer:
-            writer.append(run)
-        return writer.finished()
+    def adopt(self, spilled: SpilledRun) -> None:
+        """Take charge of a run that was written here, by this or an earlier process."""
+        self._runs_in_file[spilled.file] += 1
 
     def read(self, spilled: SpilledRun, low: int = 0, high: int = 2**64) -> Iterator[Run]:
         """The rows with low <= code < high, block by block."""
@@ -109,6 +111,10 @@ class RunFiles:
             raise SpillFailed(f"The run file {path} cannot be read: {error}.") from error
 
     def remove(self, spilled: SpilledRun) -> None:
+        self._runs_in_file[spilled.file] -= 1
+        if self._runs_in_file[spilled.file] > 0:
+            return
+        del self._runs_in_file[spilled.file]
         try:
             self._filesystem.delete_file(self.path(spilled.file))
         except OSError as error:
@@ -132,32 +138,37 @@ class RunFiles:
 
 
 class RunWriter:
-    """Writes one run, piece by piece in the order of codes. A run that was not finished leaves no file behind."""
+    """Writes runs to one file, each piece by piece in the order of codes. What is not finished leaves no file."""
 
-    def __init__(self, files: RunFiles, number: int, level: int) -> None:
+    def __init__(self, files: RunFiles) -> None:
         self._files = files
         self._file = f"{uuid.uuid4().hex}.arrows"
-        self._number = number
-        self._level = level
         self._blocks: list[Block] = []
+        self._runs: list[SpilledRun] = []
 
     def __enter__(self) -> "RunWriter":
-        with self._saying_where():
+        with _DiskErrors(self._files._directory):
             self._sink = self._files._filesystem.open_output_stream(self._files.path(self._file))
             self._stream = pa.ipc.new_stream(self._sink, self._files._schema)
         return self
 
     def append(self, run: Run) -> None:
-        with self._saying_where():
-            for piece in _pieces(run, self._files.block_bytes):
-                self._append_block(piece)
+        """More rows of the present run."""
+        rows_per_block = max(1, self._files.block_bytes * len(run) // max(run.n_bytes, 1))
+        with _DiskErrors(self._files._directory):
+            for begin in range(0, len(run), rows_per_block):
+                self._append_block(run.slice(begin, min(begin + rows_per_block, len(run))))
 
-    def finished(self) -> SpilledRun:
-        return SpilledRun(self._file, self._number, self._level, tuple(self._blocks))
+    def end_run(self, number: int, level: int = 0) -> SpilledRun:
+        """The present run is complete; it may be used once the file is closed."""
+        spilled = spilled_run(self._file, number, level, self._blocks)
+        self._runs.append(spilled)
+        self._blocks = []
+        return spilled
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
-            with self._saying_where():
+            with _DiskErrors(self._files._directory):
                 if kind is None:
                     self._stream.close()
                 self._sink.close()
@@ -167,6 +178,9 @@ class RunWriter:
                 raise
         if kind is not None:
             self._discard()
+            return
+        for spilled in self._runs:
+            self._files.adopt(spilled)
 
     def _append_block(self, run: Run) -> None:
         content = self._files._encode(run).serialize()
@@ -180,9 +194,6 @@ class RunWriter:
         path = self._files.path(self._file)
         if self._files._filesystem.get_file_info(path).type != pafs.FileType.NotFound:
             self._files._filesystem.delete_file(path)
-
-    def _saying_where(self) -> "_DiskErrors":
-        return _DiskErrors(self._files._directory)
 
 
 class _DiskErrors:
@@ -199,19 +210,6 @@ class _DiskErrors:
             raise SpillFailed(
                 f"Rows cannot be spilled to {self._directory}: {error}. Free some space or give another `spill_dir`."
             ) from error
-
-
-def _pieces(run: Run, block_bytes: int) -> Iterator[Run]:
-    if len(run) == 0:
-        return
-    rows_per_block = max(1, block_bytes * len(run) // max(run.n_bytes, 1))
-    for begin in range(0, len(run), rows_per_block):
-        yield _slice(run, slice(begin, begin + rows_per_block))
-
-
-def _slice(run: Run, part: slice) -> Run:
-    stamps = (s if isinstance(s, int) else s[part] for s in (run.arrived, run.left_memory, run.met_disk))
-    return Run(run.codes[part], run.rows.slice(part.start, part.stop - part.start), *stamps)
 
 
 def _spread(stamp: Stamp, n_rows: int) -> np.ndarray[Any, np.dtype[np.int32]]:

@@ -6,7 +6,8 @@ A stamp is one number for the whole run while all rows share it, and an array on
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -20,21 +21,22 @@ Stamp = Ticks | int
 
 NEVER: Final = 0  # before the first tick
 STILL_HERE: Final = 2**31 - 1  # the DTS of a row that has not left memory
+MERGED_BY_TIMSORT: Final = 4
 HELPER_BYTES: Final = 8 + 4  # a code and an arrival tick for each row
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Run:
     codes: Codes
     rows: pa.RecordBatch
     arrived: Stamp
     left_memory: Stamp = STILL_HERE
     met_disk: Stamp = NEVER
-    n_bytes: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        # Stamps count from the start, so that merging runs does not change what they weigh.
-        object.__setattr__(self, "n_bytes", self.rows.nbytes + HELPER_BYTES * len(self.codes))
+    @cached_property
+    def n_bytes(self) -> int:
+        """What the run takes in memory; the stamps count from the start, so that merging does not add them."""
+        return int(self.rows.nbytes) + HELPER_BYTES * len(self.codes)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -52,13 +54,15 @@ class Run:
     def between(self, low: int, high: int) -> "Run":
         """The rows with low <= code < high, sharing buffers with this run."""
         begin, end = (code_position(self.codes, bound) for bound in (low, high))
-        if begin == 0 and end == len(self):
-            return self
-        part = slice(begin, end)
+        return self if begin == 0 and end == len(self) else self.slice(begin, end)
+
+    def slice(self, begin: int, end: int) -> "Run":
+        """The rows at positions begin to end, sharing buffers with this run."""
+        stamps = (self.arrived, self.left_memory, self.met_disk)
         return Run(
-            self.codes[part],
+            self.codes[begin:end],
             self.rows.slice(begin, end - begin),
-            *(s if isinstance(s, int) else s[part] for s in (self.arrived, self.left_memory, self.met_disk)),
+            *(stamp if isinstance(stamp, int) else stamp[begin:end] for stamp in stamps),
         )
 
 
@@ -76,7 +80,8 @@ def merge(runs: Sequence[Run]) -> Run:
     if len(runs) == 1:
         return runs[0]
     codes = np.concatenate([run.codes for run in runs])
-    order = np.argsort(codes, kind="stable")  # timsort: merges presorted pieces in one pass
+    # Timsort merges two presorted pieces in one pass, but needs a pass for each doubling; quicksort is vectorised.
+    order = np.argsort(codes, kind="stable" if len(runs) <= MERGED_BY_TIMSORT else "quicksort")
     return Run(
         codes[order],
         pa.concat_batches([run.rows for run in runs]).take(pa.array(order)),

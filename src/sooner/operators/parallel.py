@@ -1,0 +1,77 @@
+"""Do the work of several partitions at once.
+
+Partitions share nothing, and NumPy and Arrow let other threads run while they work on arrays. Results come as they are
+ready: a parallel run gives the same results and the same state as a serial one, in another order.
+"""
+
+import contextlib
+import queue
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, Generic, TypeVar
+
+T = TypeVar("T")
+
+AHEAD: Final = 4  # results that each thread may have ready before anyone asked
+
+
+def together(works: Sequence[Iterator[T]], workers: int) -> Iterator[T]:
+    """All results of all works."""
+    if workers < 2 or len(works) < 2:
+        for work in works:
+            yield from work
+    else:
+        yield from _Crew(works, workers)
+
+
+class _Crew(Generic[T]):
+    def __init__(self, works: Sequence[Iterator[T]], workers: int) -> None:
+        self._works = works
+        self._workers = workers
+        self._ready: queue.Queue[T | _End] = queue.Queue(AHEAD * workers)
+        self._abandoned = threading.Event()
+
+    def __iter__(self) -> Iterator[T]:
+        with ThreadPoolExecutor(self._workers, "sooner-join") as pool:
+            try:
+                for work in self._works:
+                    pool.submit(self._do, work)
+                yield from self._take_all()
+            finally:
+                self._abandoned.set()
+
+    def _take_all(self) -> Iterator[T]:
+        going_on = len(self._works)
+        while going_on:
+            entry = self._ready.get()
+            if not isinstance(entry, _End):
+                yield entry
+            elif entry.error is not None:
+                raise entry.error
+            else:
+                going_on -= 1
+
+    def _do(self, work: Iterator[T]) -> None:
+        try:
+            for result in work:
+                self._put(result)
+                if self._abandoned.is_set():
+                    return
+        except BaseException as error:
+            self._put(_End(error))
+        else:
+            self._put(_End(None))
+
+    def _put(self, entry: "T | _End") -> None:
+        while not self._abandoned.is_set():
+            with contextlib.suppress(queue.Full):
+                self._ready.put(entry, timeout=0.1)
+                return
+
+
+class _End:
+    """A work is over, well or not."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.error = error
