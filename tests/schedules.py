@@ -16,7 +16,7 @@ from sooner.algorithms import Algorithm
 from sooner.budget import Budget
 from sooner.kernels.keys import KeyPlan, plan_keys
 from sooner.kernels.matching import Codes
-from sooner.operators.arrivals import CodeRows, coder, sort_arrivals
+from sooner.operators.arrivals import CodeRows, coder
 from sooner.operators.events import Event
 from sooner.operators.pairs import Pairs
 from sooner.operators.two_way import TwoWayJoin
@@ -140,11 +140,16 @@ class Driver:
         plan = plan_keys(SCHEMA, SCHEMA, ["key"], ["key"])
         return plan if self.recode is None else KeyPlan(plan.left, plan.right, plan.types, exact=False)
 
+    def _coders(self) -> tuple[CodeRows, CodeRows]:
+        recode = self.recode or (lambda code: code)
+        return recode(coder(self._keys(), LEFT)), recode(coder(self._keys(), RIGHT))
+
     def _new_join(self) -> TwoWayJoin[RowPairs]:
         files = [RunFiles(pafs.LocalFileSystem(), self._directory, SCHEMA, block_bytes=200) for _ in SIDES]
         budget = Budget(self.schedule.budget_rows * (ROW_BYTES + 1))
         return TwoWayJoin(
             self._keys(),
+            self._coders(),
             (files[0], files[1]),
             self.algorithm,
             budget,
@@ -163,16 +168,12 @@ class Driver:
         return fresh
 
     def _steps(self) -> Iterator[Callable[[TwoWayJoin[RowPairs]], Iterator[RowPairs]]]:
-        coders = [coder(self._keys(), side) for side in SIDES]
-        if self.recode is not None:
-            coders = [self.recode(code) for code in coders]
         left, right = batches_of(self.schedule)
         for now, step in enumerate(self.schedule.steps):
             if isinstance(step, Silence):
                 yield lambda join, tasks=step.tasks: _react(join, tasks)
             else:
-                rows = [sort_arrivals(b[now], coders[s], PARTITIONS) for s, b in enumerate((left, right))]
-                yield lambda join, rows=rows, now=now: join.arrive(rows[0], rows[1], float(now))
+                yield lambda join, now=now: join.arrive([left[now]], [right[now]], float(now))
 
     def _take(self, join: TwoWayJoin[RowPairs], results: Iterator[RowPairs]) -> None:
         for pairs in results:

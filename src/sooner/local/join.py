@@ -11,14 +11,14 @@ from sooner.algorithms import Algorithm, find_algorithm
 from sooner.budget import UNLIMITED_BYTES, Budget, format_bytes, parse_bytes
 from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.kernels.keys import plan_keys
-from sooner.local.feeding import Feeder
-from sooner.local.inbox import PIECES_WAITING, Inbox
+from sooner.local.inbox import PIECES_HELD, Inbox
 from sooner.local.query import Query
+from sooner.local.reading import Reader
 from sooner.local.spill_directory import SpillDirectory
 from sooner.operators.arrivals import coder
 from sooner.operators.output import plan_output
 from sooner.operators.two_way import TwoWayJoin
-from sooner.policies.view import SIDES
+from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.runs.files import RunFiles
 from sooner.sources.checked import checked
 from sooner.sources.opening import open_source
@@ -27,6 +27,9 @@ Columns = str | Sequence[str]
 
 LEAST_MEMORY_BYTES: Final = 64 * 1024
 INBOX_SHARE: Final = 4  # of the memory, one part in so many is for rows that wait to be joined
+MEMORY_IN_BLOCKS: Final = 256  # blocks of spilled runs are small beside the memory: one of each run is read at once
+LEAST_BLOCK_BYTES: Final = 4 * 2**10
+MOST_BLOCK_BYTES: Final = 2**20
 MOST_PIECE_BYTES: Final = 8 * 2**20  # larger pieces save nothing more
 
 
@@ -41,7 +44,7 @@ def join(
     suffixes: tuple[str, str] = ("_left", "_right"),
     algorithm: str | Algorithm = "rpj",
     memory: int | str | None = "1GB",
-    partitions: int = 16,
+    partitions: int | None = None,
     workers: int | None = None,
     silence_seconds: float = 0.025,
     spill_dir: str | Path | None = None,
@@ -53,6 +56,7 @@ def join(
     on, left_on, right_on: the key columns, by one name for both sides or by a name for each.
     suffixes: for columns that are not keys and have the same name on both sides.
     algorithm: a name of `sooner.algorithms()`, or an `Algorithm` of your own.
+    partitions: how finely a flush can choose what leaves memory; by default as fine as the memory allows.
     memory: what rows may take, such as "256MB"; beyond it rows go to `spill_dir`. None is no limit.
     workers: threads that join; by default one for each core.
     silence_seconds: how long both inputs must be silent before work on spilled rows begins.
@@ -68,27 +72,30 @@ def join(
     left_names, right_names = _key_names(on, left_on, right_on)
     chosen = find_algorithm(algorithm)
     memory_bytes = _memory_bytes(memory)
+    partitions = _partition_count(memory_bytes) if partitions is None else partitions
     _require_sane(partitions, silence_seconds)
     sources = [checked(open_source(thing, name)) for thing, name in ((left, "left"), (right, "right"))]
     left_schema, right_schema = schemas = [source.schema for source in sources]
     keys = plan_keys(left_schema, right_schema, left_names, right_names)
     output = plan_output(left_schema, right_schema, keys, suffixes)
 
-    piece_bytes = min(memory_bytes // INBOX_SHARE // PIECES_WAITING, MOST_PIECE_BYTES)
+    piece_bytes = min(memory_bytes // INBOX_SHARE // PIECES_HELD, MOST_PIECE_BYTES)
     inbox = Inbox(piece_bytes)
     spill_directory = SpillDirectory(spill_dir)
-    files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema) for schema in schemas]
+    block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
+    files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in schemas]
     operator = TwoWayJoin(
         keys,
+        (coder(keys, LEFT), coder(keys, RIGHT)),
         (files[0], files[1]),
         chosen,
-        Budget(memory_bytes - piece_bytes * PIECES_WAITING),
+        Budget(memory_bytes - piece_bytes * PIECES_HELD),
         partitions,
         result_of=output.batch,
         workers=workers or len(os.sched_getaffinity(0)),
     )
-    feeders = [Feeder(sources[side], side, inbox, coder(keys, side), partitions, piece_bytes) for side in SIDES]
-    return Query(operator, output.schema, inbox, (feeders[0], feeders[1]), spill_directory, silence_seconds)
+    readers = [Reader(sources[side], side, inbox, piece_bytes) for side in SIDES]
+    return Query(operator, output.schema, inbox, (readers[0], readers[1]), spill_directory, silence_seconds)
 
 
 def _key_names(on: Columns | None, left_on: Columns | None, right_on: Columns | None) -> tuple[list[str], list[str]]:
@@ -108,6 +115,11 @@ def _memory_bytes(memory: int | str | None) -> int:
             f"memory={memory!r} is too small for a batch of rows; give at least {format_bytes(LEAST_MEMORY_BYTES)}."
         )
     return min(n_bytes, UNLIMITED_BYTES)
+
+
+def _partition_count(memory_bytes: int) -> int:
+    """More partitions let a flush choose more finely, but small ones cost more to probe than they hold."""
+    return 16 if memory_bytes >= 64 * 2**20 else 8
 
 
 def _require_sane(partitions: int, silence_seconds: float) -> None:

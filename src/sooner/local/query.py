@@ -10,11 +10,10 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from sooner.errors import SoonerError
-from sooner.local.feeding import Feeder
-from sooner.local.inbox import Ended, Entry, Failed, Inbox
+from sooner.local.inbox import Inbox, Waiting
 from sooner.local.progress import Progress, progress_of
+from sooner.local.reading import Reader
 from sooner.local.spill_directory import SpillDirectory
-from sooner.operators.arrivals import Arrivals
 from sooner.operators.two_way import TwoWayJoin
 
 
@@ -29,14 +28,14 @@ class Query:
         join: TwoWayJoin[pa.RecordBatch],
         schema: pa.Schema,
         inbox: Inbox,
-        feeders: tuple[Feeder, Feeder],
+        readers: tuple[Reader, Reader],
         spill_directory: SpillDirectory,
         silence_seconds: float,
     ) -> None:
         self._join = join
         self.schema = schema
         self._inbox = inbox
-        self._feeders = feeders
+        self._readers = readers
         self._spill_directory = spill_directory
         self._silence_seconds = silence_seconds
         self._results = self._run()
@@ -70,8 +69,8 @@ class Query:
             return
         self._stopped = True
         self._inbox.stop()
-        for feeder in self._feeders:
-            feeder.close()
+        for reader in self._readers:
+            reader.close()
         self._spill_directory.remove()
 
     def __enter__(self) -> "Query":
@@ -82,8 +81,8 @@ class Query:
 
     def _run(self) -> Iterator[pa.RecordBatch]:
         try:
-            for feeder in self._feeders:
-                feeder.start()
+            for reader in self._readers:
+                reader.start()
             started = time.monotonic()
             while not all(self._join.ended):
                 yield from self._until_stopped(self._next_work(time.monotonic() - started))
@@ -94,23 +93,21 @@ class Query:
 
     def _next_work(self, now: float) -> Iterator[pa.RecordBatch]:
         """What has arrived, or disk work in a silence; without any of it, wait for what arrives."""
-        entries = self._inbox.take(self._silence_seconds)
-        if entries is None:
+        waiting = self._inbox.take(self._silence_seconds)
+        if waiting is None:
             task = self._join.choose_task()
             if task is not None:
                 return self._join.perform(task)
-            entries = self._inbox.take(None)
-            assert entries is not None
-        return self._join_arrivals(entries, now)
+            waiting = self._inbox.take(None)
+            assert waiting is not None
+        return self._join_arrivals(waiting, now)
 
-    def _join_arrivals(self, entries: tuple[Entry | None, Entry | None], now: float) -> Iterator[pa.RecordBatch]:
-        left, right = (entry if isinstance(entry, Arrivals) else None for entry in entries)
-        if left is not None or right is not None:
-            yield from self._join.arrive(left, right, now)
-        for side, entry in enumerate(entries):
-            if isinstance(entry, Failed):
-                raise entry.error
-            if isinstance(entry, Ended):
+    def _join_arrivals(self, waiting: tuple[Waiting, Waiting], now: float) -> Iterator[pa.RecordBatch]:
+        yield from self._join.arrive(waiting[0].batches, waiting[1].batches, now)
+        for side, taken in enumerate(waiting):
+            if taken.end is not None and taken.end.error is not None:
+                raise taken.end.error
+            if taken.end is not None:
                 self._join.end(side)
 
     def _until_stopped(self, results: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

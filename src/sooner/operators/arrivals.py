@@ -1,11 +1,10 @@
 """From a batch as it came to runs that a join can take in: coded, cut into partitions, sorted.
 
-All of it is a pure function of the batch, so a source's own thread can do it.
+All of it is a pure function of the rows.
 """
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -20,18 +19,6 @@ from sooner.runs.run import NEVER, Run
 CodeRows = Callable[[pa.RecordBatch], tuple[Codes, Mask | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Arrivals:
-    """Rows of one side, by partition. Rows whose key is null can match nothing: they count, and are gone."""
-
-    runs: tuple[Run | None, ...]
-    n_rows: int
-
-    @property
-    def n_bytes(self) -> int:
-        return sum(run.n_bytes for run in self.runs if run is not None)
-
-
 def coder(keys: KeyPlan, side: int) -> CodeRows:
     columns = keys.left if side == LEFT else keys.right
     return lambda batch: code_rows(batch, columns, keys.types)
@@ -42,7 +29,8 @@ def partition_bounds(partitions: int) -> Codes:
     return np.array([2**64 * p // partitions for p in range(1, partitions)], np.uint64)
 
 
-def sort_arrivals(batch: pa.RecordBatch, code: CodeRows, partitions: int) -> Arrivals:
+def sorted_runs(batch: pa.RecordBatch, code: CodeRows, partitions: int) -> list[Run | None]:
+    """The rows of each partition. Rows whose key is null can match nothing, and are in none."""
     codes, valid = code(batch)
     order = np.argsort(codes)
     if valid is not None:
@@ -54,4 +42,4 @@ def sort_arrivals(batch: pa.RecordBatch, code: CodeRows, partitions: int) -> Arr
         # Each partition gets buffers of its own, or none of them could be freed before all are.
         rows = batch.take(pa.array(order[begin:end])) if end > begin else None
         runs.append(None if rows is None else Run(codes[begin:end].copy(), rows, NEVER))
-    return Arrivals(tuple(runs), batch.num_rows)
+    return runs

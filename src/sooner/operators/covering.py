@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sooner.operators.pairs import Pairs
-from sooner.runs.files import RunFiles, RunWriter, SpilledRun, slabs
+from sooner.runs.files import Block, RunFiles, RunWriter, SpilledRun, slabs
 from sooner.runs.run import Run, merge
 
 
@@ -27,13 +27,22 @@ class InMemory:
         yield self.run.between(low, high)
 
 
-@dataclass(frozen=True, eq=False)
 class OnDisk:
-    files: RunFiles
-    spilled: SpilledRun
+    """A run in a file. The block in which one slab ends and the next begins is decoded once."""
+
+    def __init__(self, files: RunFiles, spilled: SpilledRun) -> None:
+        self.spilled = spilled
+        self._files = files
+        self._held: tuple[Block, Run] | None = None
 
     def load(self, low: int, high: int) -> Iterator[Run]:
-        return self.files.read(self.spilled, low, high)
+        wanted = [b for b in self.spilled.blocks if b.first_code < high and b.last_code >= low]
+        if self._held is not None and wanted and self._held[0] is wanted[0]:
+            yield self._held[1].between(low, high)
+            wanted = wanted[1:]
+        for block, run in zip(wanted, self._files.read(self.spilled, wanted), strict=True):
+            self._held = (block, run)
+            yield run.between(low, high)
 
 
 PartBlock = tuple[Sequence[Part], Sequence[Part]]
@@ -45,7 +54,11 @@ class MergedOutput:
     """These parts are to become one run as well."""
 
     parts: Sequence[Part]
+    files: RunFiles
     writer: RunWriter
+
+    def append(self, run: Run) -> None:
+        self.writer.append(self.files.encode(run))
 
 
 def cover(
@@ -69,7 +82,7 @@ def cover(
                 yield from join(left, right)
         for output in outputs:
             if (run := _merged(loaded, output.parts)) is not None:
-                output.writer.append(run)
+                output.append(run)
 
 
 def _cover_one_code(
@@ -81,7 +94,7 @@ def _cover_one_code(
                 yield from join(left, right)
     for output in outputs:
         for run in _pieces(output.parts, code, piece_bytes):
-            output.writer.append(run)
+            output.append(run)
 
 
 def _pieces(parts: Iterable[Part], code: int, piece_bytes: int) -> Iterator[Run]:

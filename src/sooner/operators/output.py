@@ -16,26 +16,23 @@ class OutputPlan:
     """All columns of the left, then those of the right. A key of the same name on both sides comes once."""
 
     schema: pa.Schema
-    left: tuple[int, ...]
-    right: tuple[int, ...]
+    right: list[int]  # positions of the columns that come from the right
 
     def batch(self, pairs: Pairs) -> pa.RecordBatch:
-        at_left, at_right = pa.array(pairs.at_left), pa.array(pairs.at_right)
-        columns = [pairs.left.rows.column(i).take(at_left) for i in self.left]
-        columns += [pairs.right.rows.column(i).take(at_right) for i in self.right]
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        left = pairs.left.rows.take(pa.array(pairs.at_left))
+        right = pairs.right.rows.select(self.right).take(pa.array(pairs.at_right))
+        return pa.RecordBatch.from_arrays(left.columns + right.columns, schema=self.schema)
 
 
 def plan_output(left: pa.Schema, right: pa.Schema, keys: KeyPlan, suffixes: tuple[str, str]) -> OutputPlan:
     shared_keys = {a for a, b in zip(keys.left, keys.right, strict=True) if a == b}
-    from_left = tuple(range(len(left)))
-    from_right = tuple(i for i, name in enumerate(right.names) if name not in shared_keys)
+    from_right = [i for i, name in enumerate(right.names) if name not in shared_keys]
     right_names = {right.names[i] for i in from_right}
     clashing = set(left.names) & right_names
-    fields = [_renamed(left.field(i), clashing, suffixes[0]) for i in from_left]
+    fields = [_renamed(field, clashing, suffixes[0]) for field in left]
     fields += [_renamed(right.field(i), clashing, suffixes[1]) for i in from_right]
     _require_distinct([field.name for field in fields], suffixes)
-    return OutputPlan(pa.schema(fields), from_left, from_right)
+    return OutputPlan(pa.schema(fields), from_right)
 
 
 def _renamed(field: pa.Field, clashing: set[str], suffix: str) -> pa.Field:

@@ -7,10 +7,11 @@ ready: a parallel run gives the same results and the same state as a serial one,
 import contextlib
 import queue
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, Generic, TypeVar
 
+A = TypeVar("A")
 T = TypeVar("T")
 
 AHEAD: Final = 4  # results that each thread may have ready before anyone asked
@@ -23,6 +24,14 @@ def together(works: Sequence[Iterator[T]], workers: int) -> Iterator[T]:
             yield from work
     else:
         yield from _Crew(works, workers)
+
+
+def map_together(work: Callable[[A], T], items: Sequence[A], workers: int) -> list[T]:
+    """What `work` makes of each item, in their order."""
+    if workers < 2 or len(items) < 2:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(workers, "sooner-join") as pool:
+        return list(pool.map(work, items))
 
 
 class _Crew(Generic[T]):

@@ -2,8 +2,8 @@
 
 `arrive` joins new rows with what is in memory and takes them in; when memory is full, the flush policy says what
 leaves. `perform` does a piece of disk work that the react policy chose. `clean_up` covers what is left once both sides
-have ended. Each is a generator of results, which are what `result_of` makes of found pairs, and must be exhausted before
-the next call; between calls the state is whole, and `snapshot` writes it down as plain data. There is no clock and no
+have ended. Each is a generator of results, which are what `result_of` makes of found pairs; it must be exhausted before
+the next call. Between calls the state is whole, and `snapshot` writes it down as plain data. There is no clock and no
 random source in here. With several workers the order of results may vary, and nothing else.
 
 Scratch memory beyond the budget: a merge of resident runs or a slab of runs from disk, at most `scratch_bytes` each
@@ -17,17 +17,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from sooner.algorithms import Algorithm
 from sooner.budget import Budget, format_bytes
 from sooner.errors import BudgetTooSmall
 from sooner.kernels.keys import KeyPlan
-from sooner.operators.arrivals import Arrivals
+from sooner.operators.arrivals import CodeRows, sorted_runs
 from sooner.operators.covering import InMemory, MergedOutput, OnDisk, PartBlock, cover
 from sooner.operators.events import Arrived, Entered, Event, Flushed, Listener, Merged, Scanned
 from sooner.operators.merging import MergePlan, open_share, plan_merge
 from sooner.operators.pairs import Pairs, drop_collisions, drop_met, pairs_of
-from sooner.operators.parallel import together
+from sooner.operators.parallel import map_together, together
 from sooner.operators.phases import Phase, Phases
 from sooner.operators.statistics import Statistics
 from sooner.policies.view import (
@@ -42,7 +43,7 @@ from sooner.policies.view import (
     Task,
     opposite,
 )
-from sooner.runs.files import RunFiles, SpilledRun
+from sooner.runs.files import EncodedBlock, RunFiles, SpilledRun
 from sooner.runs.ledger import Block, CoveredCells
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import NEVER, STILL_HERE, Run, merge
@@ -74,6 +75,7 @@ class Departure:
     side: int
     partition: int
     going: Run
+    encoded: list[EncodedBlock]
     staying: Run | None
     freed_bytes: int
 
@@ -85,6 +87,7 @@ class TwoWayJoin(Generic[R]):
     def __init__(
         self,
         keys: KeyPlan,
+        coders: tuple[CodeRows, CodeRows],
         files: tuple[RunFiles, RunFiles],
         algorithm: Algorithm,
         budget: Budget,
@@ -98,6 +101,7 @@ class TwoWayJoin(Generic[R]):
         self._result_of = result_of
         self._workers = workers
         self._counting = threading.Lock()
+        self._coders = coders
         self._files = files
         self._algorithm = algorithm
         self._budget = budget
@@ -132,7 +136,7 @@ class TwoWayJoin(Generic[R]):
 
     # What happens to a join
 
-    def arrive(self, left: Arrivals | None, right: Arrivals | None, now: float) -> Iterator[R]:
+    def arrive(self, left: Sequence[pa.RecordBatch], right: Sequence[pa.RecordBatch], now: float) -> Iterator[R]:
         """Join these rows with each other and with what is in memory, and take them in. `now` is in seconds."""
         return self._exclusively(self._arrive((left, right), now))
 
@@ -172,20 +176,28 @@ class TwoWayJoin(Generic[R]):
 
     # Arriving
 
-    def _arrive(self, arrivals: tuple[Arrivals | None, Arrivals | None], now: float) -> Iterator[R]:
+    def _arrive(self, batches: tuple[Sequence[pa.RecordBatch], Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
         self._phases.require("arriving", "reactive")
+        left_rows, right_rows = (sum(batch.num_rows for batch in some) for some in batches)
+        if not left_rows and not right_rows:
+            return
+        workers = self._workers if left_rows + right_rows >= ROWS_WORTH_THREADS else 1
         self._enter("arriving")
-        self._make_room(sum(a.n_bytes for a in arrivals if a is not None))
+        arrivals = map_together(lambda side: self._sorted(side, batches[side]), SIDES, workers)
+        self._make_room(sum(run.n_bytes for runs in arrivals for run in runs if run is not None))
         self._tick += 1
-        for side, rows in enumerate(arrivals):
-            self.statistics.recent.add(side, rows.n_rows if rows else 0, now)
+        for side, rows in enumerate((left_rows, right_rows)):
+            self.statistics.recent.add(side, rows, now)
         compared = self.statistics.compared_pairs.sum()
-        works = [self._admit(p, [rows.runs[p] if rows else None for rows in arrivals]) for p in range(len(self._cells))]
-        large = sum(rows.n_rows for rows in arrivals if rows) >= ROWS_WORTH_THREADS
-        yield from together(works, self._workers if large else 1)
+        yield from together([self._admit(p, runs) for p, runs in enumerate(zip(*arrivals, strict=True))], workers)
         compared = int(self.statistics.compared_pairs.sum() - compared)
-        left, right = (rows.n_rows if rows else 0 for rows in arrivals)
-        self._report(Arrived(self._tick, (left, right), compared))
+        self._report(Arrived(self._tick, (left_rows, right_rows), compared))
+
+    def _sorted(self, side: int, batches: Sequence[pa.RecordBatch]) -> list[Run | None]:
+        if not batches:
+            return [None] * len(self._cells)
+        together = pa.concat_batches(batches) if len(batches) > 1 else batches[0]
+        return sorted_runs(together, self._coders[side], len(self._cells))
 
     def _admit(self, p: int, runs: Sequence[Run | None]) -> Iterator[R]:
         """New rows of one partition meet the other side's rows in memory, and are in memory themselves from then on."""
@@ -212,21 +224,37 @@ class TwoWayJoin(Generic[R]):
         """Flush until so many bytes are free."""
         while self._budget.free_bytes < needed_bytes:
             goal_bytes = max(needed_bytes - self._budget.free_bytes, self._flush_bytes)
-            departures = self._choose_departures(goal_bytes)
-            if not departures:
+            if not self._spill(self._choose_evictions(goal_bytes)):
                 raise BudgetTooSmall(self._why_no_room(needed_bytes))
-            self._spill(departures)
 
-    def _choose_departures(self, goal_bytes: int) -> list[Departure]:
-        departures: list[Departure] = []
+    def _choose_evictions(self, goal_bytes: int) -> list[Evict]:
+        chosen: list[Evict] = []
         for eviction in self._algorithm.flush.choose(self.view(), goal_bytes):
-            departure = self._departure(eviction)
-            if departure is not None:
-                departures.append(departure)
-                goal_bytes -= departure.freed_bytes
+            chosen.append(eviction)
+            resident_bytes = self._partitions[eviction.side][eviction.partition].resident.n_bytes
+            if eviction.codes is None:  # a policy that names codes knows itself when it is enough
+                goal_bytes -= min(resident_bytes, eviction.at_most_bytes or resident_bytes)
             if goal_bytes <= 0:
                 break
-        return departures
+        return chosen
+
+    def _spill(self, evictions: Sequence[Evict]) -> int:
+        """Write what goes, one file a side; only with the rows safe on disk does memory change. Gives bytes freed."""
+        self._tick += 1
+        departures = [d for d in map_together(self._departure, evictions, self._workers) if d is not None]
+        written: list[SpilledRun] = []
+        with ExitStack() as open_files:
+            writers = {
+                side: open_files.enter_context(self._files[side].writer())
+                for side in sorted({departure.side for departure in departures})
+            }
+            for leaving in departures:
+                partition = self._partitions[leaving.side][leaving.partition]
+                writers[leaving.side].append(leaving.encoded)
+                written.append(writers[leaving.side].end_run(partition.new_number()))
+        for leaving, spilled in zip(departures, written, strict=True):
+            self._settle_departure(leaving, spilled)
+        return sum(departure.freed_bytes for departure in departures)
 
     def _departure(self, eviction: Evict) -> Departure | None:
         partition = self._partitions[eviction.side][eviction.partition]
@@ -239,26 +267,10 @@ class TwoWayJoin(Generic[R]):
             going, staying = everything, None  # a bitmap that few rows needed now weighs on all: nothing was won
         if not len(going):
             return None
-        return Departure(
-            eviction.side, eviction.partition, going, staying, before - (staying.n_bytes if staying else 0)
-        )
-
-    def _spill(self, departures: Sequence[Departure]) -> None:
-        """Write what goes, one file a side; only with the rows safe on disk does memory change."""
-        self._tick += 1
-        written: list[SpilledRun] = []
-        with ExitStack() as open_files:
-            writers = {
-                side: open_files.enter_context(self._files[side].writer())
-                for side in sorted({departure.side for departure in departures})
-            }
-            for leaving in departures:
-                partition = self._partitions[leaving.side][leaving.partition]
-                going = replace(leaving.going, left_memory=self._tick, met_disk=partition.met_disk)
-                writers[leaving.side].append(going)
-                written.append(writers[leaving.side].end_run(partition.new_number()))
-        for leaving, spilled in zip(departures, written, strict=True):
-            self._settle_departure(leaving, spilled)
+        going = replace(going, left_memory=self._tick, met_disk=partition.met_disk)
+        freed_bytes = before - (staying.n_bytes if staying is not None else 0)
+        encoded = self._files[eviction.side].encode(going)
+        return Departure(eviction.side, eviction.partition, going, encoded, staying, freed_bytes)
 
     def _settle_departure(self, leaving: Departure, spilled: SpilledRun) -> None:
         side, p = leaving.side, leaving.partition
@@ -320,6 +332,7 @@ class TwoWayJoin(Generic[R]):
             outputs = {
                 side: MergedOutput(
                     [parts[side][number] for number in group.members],
+                    self._files[side],
                     open_files.enter_context(self._files[side].writer()),
                 )
                 for side, group in enumerate(plan.groups)
@@ -389,9 +402,7 @@ class TwoWayJoin(Generic[R]):
         for later in reversed(range(partitions.stop, len(self._cells))):
             if max(self._scratch_bytes, self._budget.free_bytes) >= needed_bytes:
                 return
-            departures = [self._departure(Evict(side, later)) for side in SIDES]
-            if any(departures):
-                self._spill([departure for departure in departures if departure is not None])
+            self._spill([Evict(side, later) for side in SIDES])
 
     def _forget(self, side: int, p: int) -> None:
         partition = self._partitions[side][p]
@@ -485,13 +496,13 @@ class TwoWayJoin(Generic[R]):
 
     def _write(self, side: int, run: Run) -> SpilledRun:
         with self._files[side].writer() as writer:
-            writer.append(run)
+            writer.append(self._files[side].encode(run))
             return writer.end_run(NEVER)
 
     def _load(self, side: int, p: int, saved: dict[str, Any]) -> None:
         partition = self._partitions[side][p]
         for written in map(SpilledRun.from_plain, saved["resident"]):
-            run = merge(list(self._files[side].read(written)))
+            run = merge(list(self._files[side].read(written, written.blocks)))
             run = replace(run, left_memory=STILL_HERE, met_disk=NEVER)
             self._budget.reserve(run.n_bytes)
             partition.resident.add(run, self._budget.try_reserve, merge_up_to_bytes=0)

@@ -95,20 +95,22 @@ class RunFiles:
         """Take charge of a run that was written here, by this or an earlier process."""
         self._runs_in_file[spilled.file] += 1
 
-    def read(self, spilled: SpilledRun, low: int = 0, high: int = 2**64) -> Iterator[Run]:
-        """The rows with low <= code < high, block by block."""
-        wanted = [b for b in spilled.blocks if b.first_code < high and b.last_code >= low]
-        if not wanted:
+    def read(self, spilled: SpilledRun, blocks: Sequence[Block]) -> Iterator[Run]:
+        """The rows of these adjoining blocks of a run, block by block."""
+        if not blocks:
             return
-        path = self.path(spilled.file)
+        path, first, last = self.path(spilled.file), blocks[0], blocks[-1]
         try:
             with self._filesystem.open_input_file(path) as file:
-                for block in wanted:
-                    yield self._decode(path, block, file.read_at(block.n_bytes, block.offset)).between(low, high)
+                content = file.read_at(last.offset + last.n_bytes - first.offset, first.offset)
         except FileNotFoundError as error:
             raise StateCorrupted(f"The run file {path} is gone; rows that were spilled to it are lost.") from error
         except OSError as error:
             raise SpillFailed(f"The run file {path} cannot be read: {error}.") from error
+        view = memoryview(content)
+        for block in blocks:
+            begin = block.offset - first.offset
+            yield self._decode(path, block, view[begin : begin + block.n_bytes])
 
     def remove(self, spilled: SpilledRun) -> None:
         self._runs_in_file[spilled.file] -= 1
@@ -120,7 +122,7 @@ class RunFiles:
         except OSError as error:
             raise SpillFailed(f"The run file {self.path(spilled.file)} cannot be removed: {error}.") from error
 
-    def _decode(self, path: str, block: Block, content: bytes) -> Run:
+    def _decode(self, path: str, block: Block, content: memoryview) -> Run:
         if len(content) != block.n_bytes or xxhash.xxh3_64_intdigest(content) != block.checksum:
             raise StateCorrupted(
                 f"The run file {path} is damaged: the block at byte {block.offset} is not what was written there. "
@@ -131,10 +133,27 @@ class RunFiles:
         rows = pa.RecordBatch.from_arrays(columns.columns[len(_STAMP_FIELDS) :], schema=self._rows_schema)
         return Run(codes, rows, *stamps)
 
-    def _encode(self, run: Run) -> pa.RecordBatch:
+    def encode(self, run: Run) -> list["EncodedBlock"]:
+        """A run as blocks, ready to be written: the part of writing that any thread can do."""
+        rows_per_block = max(1, self.block_bytes * len(run) // max(run.n_bytes, 1))
+        cuts = [*range(0, len(run), rows_per_block), len(run)]
+        return [self._encode_block(run.slice(begin, end)) for begin, end in itertools.pairwise(cuts)]
+
+    def _encode_block(self, run: Run) -> "EncodedBlock":
         stamps = (run.arrived, run.left_memory, run.met_disk)
         arrays = [pa.array(run.codes), *(pa.array(_spread(stamp, len(run))) for stamp in stamps)]
-        return pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=self._schema)
+        content = pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=self._schema).serialize()
+        first_code, last_code = int(run.codes[0]), int(run.codes[-1])
+        return EncodedBlock(content, len(run), first_code, last_code, xxhash.xxh3_64_intdigest(content))
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedBlock:
+    content: pa.Buffer
+    n_rows: int
+    first_code: int
+    last_code: int
+    checksum: int
 
 
 class RunWriter:
@@ -152,12 +171,14 @@ class RunWriter:
             self._stream = pa.ipc.new_stream(self._sink, self._files._schema)
         return self
 
-    def append(self, run: Run) -> None:
+    def append(self, blocks: Sequence[EncodedBlock]) -> None:
         """More rows of the present run."""
-        rows_per_block = max(1, self._files.block_bytes * len(run) // max(run.n_bytes, 1))
         with _DiskErrors(self._files._directory):
-            for begin in range(0, len(run), rows_per_block):
-                self._append_block(run.slice(begin, min(begin + rows_per_block, len(run))))
+            for block in blocks:
+                offset = self._sink.tell()
+                self._sink.write(block.content)
+                place = (offset, block.content.size, block.n_rows, block.first_code, block.last_code, block.checksum)
+                self._blocks.append(Block(*place))
 
     def end_run(self, number: int, level: int = 0) -> SpilledRun:
         """The present run is complete; it may be used once the file is closed."""
@@ -181,14 +202,6 @@ class RunWriter:
             return
         for spilled in self._runs:
             self._files.adopt(spilled)
-
-    def _append_block(self, run: Run) -> None:
-        content = self._files._encode(run).serialize()
-        offset = self._sink.tell()
-        self._sink.write(content)
-        codes = run.codes
-        checksum = xxhash.xxh3_64_intdigest(content)
-        self._blocks.append(Block(offset, content.size, len(run), int(codes[0]), int(codes[-1]), checksum))
 
     def _discard(self) -> None:
         path = self._files.path(self._file)

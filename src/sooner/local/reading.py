@@ -1,0 +1,53 @@
+"""A thread per source: read batches, cut them to size, put them into the inbox."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from sooner.local.inbox import Ended, Inbox, Stopped
+from sooner.runs.run import HELPER_BYTES
+from sooner.sources.source import Source, close_source
+
+
+class Reader:
+    def __init__(self, source: Source, side: int, inbox: Inbox, piece_bytes: int) -> None:
+        self._source = source
+        self._side = side
+        self._inbox = inbox
+        self._piece_bytes = piece_bytes
+        self._thread = threading.Thread(target=self._run, name=f"sooner-read-{source.name}", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """Wake a source that waits for data; the inbox has been stopped."""
+        close_source(self._source)
+
+    def _run(self) -> None:
+        with contextlib.suppress(Stopped):
+            self._read()
+
+    def _read(self) -> None:
+        try:
+            for batch in self._source.batches():
+                for piece in cut(batch, self._piece_bytes):
+                    self._inbox.put(self._side, piece)
+        except Stopped:
+            raise
+        except Exception as error:  # whatever it is, the user's thread is to raise it
+            self._inbox.end(self._side, Ended(error))
+        else:
+            self._inbox.end(self._side, Ended())
+
+
+def cut(batch: pa.RecordBatch, at_most_bytes: int) -> Iterator[pa.RecordBatch]:
+    """Slices of the batch that weigh no more than this, with what the join adds; a single row may weigh more."""
+    rows = batch.num_rows
+    if rows > 1 and batch.nbytes + HELPER_BYTES * rows > at_most_bytes:
+        yield from cut(batch.slice(0, rows // 2), at_most_bytes)
+        yield from cut(batch.slice(rows // 2), at_most_bytes)
+    elif rows:
+        yield batch
