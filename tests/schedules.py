@@ -1,5 +1,8 @@
 """Random schedules for a two-way join, and a driver that holds every promise to account while it runs one."""
 
+import atexit
+import json
+import random
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -23,10 +26,14 @@ from sooner.operators.two_way import TwoWayJoin
 from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.runs.files import RunFiles
 from sooner.runs.ledger import Mask
+from sooner.runs.run import HELPER_BYTES
+from sooner.runs.run import HELPER_BYTES
 
 SCHEMA = pa.schema([("key", pa.int64()), ("row", pa.int64())])
-ROW_BYTES = 8 + 8 + 12  # the two columns, a code and a tick
+ROW_BYTES = 8 + 8 + HELPER_BYTES  # the two columns, and what a run adds
 PARTITIONS = 3
+_DATABASE = [duckdb.connect()]  # to open one takes longer than most joins here
+atexit.register(lambda: _DATABASE.pop().close())  # one that is still open in the end makes DuckDB complain
 
 
 @dataclass(frozen=True)
@@ -54,14 +61,33 @@ class Schedule:
 def schedules() -> st.SearchStrategy[Schedule]:
     # Squaring small integers skews the keys: some have many duplicates, some none.
     keys = st.one_of(st.integers(0, 3), st.integers(0, 7).map(lambda k: k * k), st.none())
-    side = st.lists(keys, max_size=9)
+    side = st.lists(keys, min_size=2, max_size=9)
     step = st.one_of(st.builds(Batch, side, side), st.builds(Silence, st.integers(1, 4)))
     return st.builds(
         Schedule,
-        st.lists(step, max_size=14),
-        st.integers(18, 60),
+        st.lists(step, min_size=6, max_size=14),
+        st.integers(18, 36),
         st.one_of(st.none(), st.integers(0, 13)),
     )
+
+
+def wide_schedule(seed: int) -> Schedule:
+    """Larger batches and more of them than hypothesis would make, from one number that names them all.
+
+    Keys are skewed; a quarter of the steps are silences; memory holds a small part of the rows.
+    """
+    dice = random.Random(seed)
+    domain = dice.choice([5, 40, 400])
+
+    def some_keys() -> list[int | None]:
+        n_rows = dice.choice([0, 10, 40, 90])
+        return [None if dice.random() < 0.03 else int(domain * dice.random() ** 2) for _ in range(n_rows)]
+
+    steps: list[Batch | Silence] = []
+    for _ in range(dice.randrange(15, 25)):
+        silent = dice.random() < 0.25
+        steps.append(Silence(dice.choice([1, 5, 20])) if silent else Batch(some_keys(), some_keys()))
+    return Schedule(steps, budget_rows=dice.randrange(190, 400), cut_after=dice.choice([None, None, 5]))
 
 
 def batches_of(schedule: Schedule) -> tuple[list[pa.RecordBatch], list[pa.RecordBatch]]:
@@ -80,10 +106,10 @@ def batches_of(schedule: Schedule) -> tuple[list[pa.RecordBatch], list[pa.Record
 def oracle(schedule: Schedule) -> Counter[tuple[int, int]]:
     """DuckDB's answer, as numbers of left and right rows."""
     left, right = (pa.Table.from_batches(batches, SCHEMA) for batches in batches_of(schedule))
-    with duckdb.connect() as database:
-        database.register("l", left)
-        database.register("r", right)
-        return Counter(database.execute("select l.row, r.row from l join r on l.key = r.key").fetchall())
+    [database] = _DATABASE
+    database.register("l", left)
+    database.register("r", right)
+    return Counter(database.execute("select l.row, r.row from l join r on l.key = r.key").fetchall())
 
 
 def colliding(code: CodeRows) -> CodeRows:
@@ -99,7 +125,7 @@ def colliding(code: CodeRows) -> CodeRows:
 RowPairs = list[tuple[int, int]]
 
 
-def _row_numbers(pairs: Pairs) -> RowPairs:
+def row_numbers(pairs: Pairs) -> RowPairs:
     left = pairs.left.rows.column("row").to_numpy()[pairs.at_left].tolist()
     right = pairs.right.rows.column("row").to_numpy()[pairs.at_right].tolist()
     return list(zip(left, right, strict=True))
@@ -154,14 +180,12 @@ class Driver:
             self.algorithm,
             budget,
             PARTITIONS,
-            _row_numbers,
+            row_numbers,
             listener=self.events.append,
             workers=self.workers,
         )
 
     def _saved_and_restored(self, join: TwoWayJoin[RowPairs]) -> TwoWayJoin[RowPairs]:
-        import json
-
         plain: dict[str, Any] = json.loads(json.dumps(join.snapshot()))
         fresh = self._new_join()
         fresh.restore(plain)

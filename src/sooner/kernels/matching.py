@@ -1,18 +1,62 @@
 """Find the equal codes of two sorted arrays, and spell them out as pairs in bounded pieces.
 
-A sorted run is its own index: sorted probes walk it with a binary search whose path stays in the cache.
-Pairs are first held as intervals (one per probe) and expanded only piece by piece, so that one row with a
-million matches never builds a buffer of a million rows.
+A sorted run needs little more to be its own index: a *directory* tells where each range of codes begins, as the thumb
+cuts of a dictionary do, and from there a match is a step or two away. Pairs are first held as intervals (one per probe)
+and expanded only piece by piece, so that one row with a million matches never builds a buffer of a million rows.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Codes = npt.NDArray[np.uint64]
 Positions = npt.NDArray[np.int64]
+
+DIRECTORY_BYTES: Final = 4  # for each code, at most
+FEW_CODES: Final = 512  # a binary search in so few is as fast
+STEPS_BEFORE_SEARCH: Final = 4  # from the thumb cut on; a code that many equal ones precede is searched for
+
+
+@dataclass(frozen=True)
+class Directory:
+    """Sorted codes, and for each of many equal ranges of codes the position where it begins."""
+
+    codes: Codes
+    first_code: np.uint64
+    shift: np.uint64
+    starts: npt.NDArray[np.int32]
+
+    def begins(self, probes: Codes) -> Positions:
+        """For each probe the first position whose code is not smaller; beyond the last code, some position there."""
+        # Below the first code the difference wraps around; wherever that is clipped to, the probe finds nothing.
+        ranges = ((probes - self.first_code) >> self.shift).view(np.int64)
+        positions: Positions = self.starts.take(ranges, mode="clip").astype(np.int64)
+        smaller = (self.codes.take(positions, mode="clip") < probes).nonzero()[0]
+        for _ in range(STEPS_BEFORE_SEARCH):
+            if not len(smaller):
+                return positions
+            ahead = positions[smaller] + 1
+            positions[smaller] = ahead
+            smaller = smaller[self.codes.take(ahead, mode="clip") < probes[smaller]]
+        positions[smaller] = self.codes.searchsorted(probes[smaller])
+        return positions
+
+
+def build_directory(codes: Codes) -> Directory | None:
+    """A directory with about as many ranges as codes; None where a binary search does as well."""
+    if len(codes) < FEW_CODES or codes[0] == codes[-1]:
+        return None
+    spread_bits = int(codes[-1] - codes[0]).bit_length()
+    shift = np.uint64(max(0, spread_bits - (len(codes).bit_length() - 1)))
+    ranges = ((codes - codes[0]) >> shift).astype(np.int64)
+    counts = np.bincount(ranges)
+    starts = np.empty(len(counts) + 1, np.int32)
+    starts[0] = 0
+    np.cumsum(counts, out=starts[1:])
+    return Directory(codes, codes[0], shift, starts)
 
 
 class Intervals(NamedTuple):
@@ -23,13 +67,12 @@ class Intervals(NamedTuple):
     counts: Positions
 
 
-def find(probes: Codes, sorted_codes: Codes) -> Intervals:
+def find(probes: Codes, sorted_codes: Codes, directory: Directory | None = None) -> Intervals:
     """The interval of equal codes in `sorted_codes` for each of the sorted `probes` that has any."""
     if not len(sorted_codes):
         return Intervals(*(np.empty(0, np.int64) for _ in range(3)))
-    begins = sorted_codes.searchsorted(probes)
-    found = sorted_codes[np.minimum(begins, len(sorted_codes) - 1)] == probes
-    hits = found.nonzero()[0]
+    begins = sorted_codes.searchsorted(probes) if directory is None else directory.begins(probes)
+    hits = (sorted_codes.take(begins, mode="clip") == probes).nonzero()[0]
     begins = begins[hits]
     return Intervals(hits, begins, _count_equal(sorted_codes, begins))
 
@@ -39,19 +82,18 @@ def _count_equal(sorted_codes: Codes, begins: Positions) -> Positions:
 
     Most have few: looking at the next one or two is cheaper than a second binary search, which is left to the rest.
     """
-    last = len(sorted_codes) - 1
+    wanted = sorted_codes[begins]
     counts = np.ones(len(begins), np.int64)
     going_on = np.arange(len(begins))
     for ahead in (1, 2, 3):
-        at = begins[going_on]
-        following = at + ahead
-        same = (following <= last) & (sorted_codes[np.minimum(following, last)] == sorted_codes[at])
+        following = begins[going_on] + ahead
+        same = (sorted_codes.take(following, mode="clip") == wanted[going_on]) & (following < len(sorted_codes))
         going_on = going_on[same]
         if not len(going_on):
             return counts
         counts[going_on] = ahead + 1
-    at = begins[going_on]
-    counts[going_on] = sorted_codes.searchsorted(sorted_codes[at], side="right") - at
+    ends: Positions = sorted_codes.searchsorted(wanted[going_on], side="right")
+    counts[going_on] = ends - begins[going_on]
     return counts
 
 
@@ -72,12 +114,3 @@ def expand(intervals: Intervals, at_most: int) -> Iterator[tuple[Positions, Posi
         matches = (intervals.begins[part] - firsts[part]).repeat(lengths)
         matches += np.arange(start, stop)
         yield probes, matches
-
-
-def match(left: Codes, right: Codes, at_most: int) -> Iterator[tuple[Positions, Positions]]:
-    """All pairs (left position, right position) of equal codes; the shorter side probes the longer one."""
-    if len(left) <= len(right):
-        yield from expand(find(left, right), at_most)
-    else:
-        for right_positions, left_positions in expand(find(right, left), at_most):
-            yield left_positions, right_positions

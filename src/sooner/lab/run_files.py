@@ -1,59 +1,66 @@
 """The simulated twin of `sooner.runs.files`: runs that count as spilled, and are kept as they are.
 
 Nothing is encoded, so a run on this disk is as large as in memory, to the byte. The papers count pages of equal rows;
-with real files the headers of many small runs would count as well, the more the smaller the scale.
+in real files the headers of many small runs would count as well, the more the smaller the scale.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from sooner.runs.files import Block, RunFiles, RunWriter, SpilledRun, spilled_run
+import pyarrow as pa
+
+from sooner.runs.files import Block, EncodedBlock, RunFiles, RunWriter, SpilledRun, spilled_run
 from sooner.runs.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class KeptBlock(EncodedBlock):
+    run: Run
 
 
 class SimulatedRunFiles(RunFiles):
     def __init__(self) -> None:
         self._stored: dict[str, list[Run]] = {}
-        self._written_runs = 0
+        self._runs_written = 0
+
+    def encode(self, run: Run) -> list[EncodedBlock]:
+        """One block, and nothing in it but the run itself."""
+        return [KeptBlock(pa.py_buffer(b""), len(run), int(run.codes[0]), int(run.codes[-1]), checksum=0, run=run)]
 
     def writer(self) -> "SimulatedRunWriter":
         return SimulatedRunWriter(self)
 
-    def read(self, spilled: SpilledRun, low: int = 0, high: int = 2**64) -> Iterator[Run]:
-        """The rows with low <= code < high, piece by piece."""
-        for piece, block in zip(self._stored[spilled.file], spilled.blocks, strict=True):
-            if block.first_code < high and block.last_code >= low:
-                yield piece.between(low, high)
+    def read(self, spilled: SpilledRun, blocks: Sequence[Block]) -> Iterator[Run]:
+        """The rows of these blocks of a run, block by block."""
+        return (self._stored[spilled.file][block.offset] for block in blocks)
 
     def remove(self, spilled: SpilledRun) -> None:
         del self._stored[spilled.file]
 
-    def store(self, pieces: list[Run], number: int, level: int) -> SpilledRun:
-        self._written_runs += 1
-        name = str(self._written_runs)
-        self._stored[name] = pieces
-        return spilled_run(name, number, level, [_block(piece) for piece in pieces])
+    def store(self, kept: Sequence[KeptBlock], number: int, level: int) -> SpilledRun:
+        self._runs_written += 1
+        name = str(self._runs_written)
+        self._stored[name] = [block.run for block in kept]
+        blocks = [Block(i, k.run.n_bytes, k.n_rows, k.first_code, k.last_code, k.checksum) for i, k in enumerate(kept)]
+        return spilled_run(name, number, level, blocks)
 
 
 class SimulatedRunWriter(RunWriter):
     def __init__(self, files: SimulatedRunFiles) -> None:
         self._disk = files
-        self._pieces: list[Run] = []
+        self._kept: list[KeptBlock] = []
 
     def __enter__(self) -> "SimulatedRunWriter":
         return self
 
-    def append(self, run: Run) -> None:
+    def append(self, blocks: Sequence[EncodedBlock]) -> None:
         """More rows of the present run."""
-        self._pieces.append(run)
+        self._kept += [block for block in blocks if isinstance(block, KeptBlock)]
 
     def end_run(self, number: int, level: int = 0) -> SpilledRun:
         """The present run is complete."""
-        pieces, self._pieces = self._pieces, []
-        return self._disk.store(pieces, number, level)
+        kept, self._kept = self._kept, []
+        return self._disk.store(kept, number, level)
 
     def __exit__(self, *_: object) -> None:
         return None
-
-
-def _block(run: Run) -> Block:
-    return Block(0, run.n_bytes, len(run), int(run.codes[0]), int(run.codes[-1]), checksum=0)

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from sooner.policies.view import SIDES
 
+FIRST_ROOM_BYTES: Final = 2**18  # what waits is small at first, so that first results come soon, and then doubles
 PIECES_HELD: Final = 4  # each side: one piece that waits, one that the join has in its hands
 
 
@@ -46,6 +47,7 @@ class _Queue:
 class Inbox:
     def __init__(self, piece_bytes: int) -> None:
         self._piece_bytes = piece_bytes
+        self._room_bytes = min(FIRST_ROOM_BYTES, piece_bytes)
         self._queues = tuple(_Queue() for _ in SIDES)
         self._stopped = False
         self._changed = threading.Condition()
@@ -58,7 +60,7 @@ class Inbox:
         """Add a batch, waiting for room; one larger than all the room waits for an empty queue."""
         queue, n_bytes = self._queues[side], batch.nbytes
         with self._changed:
-            self._wait(lambda: not queue.batches or queue.n_bytes + n_bytes <= self._piece_bytes)
+            self._wait(lambda: not queue.batches or queue.n_bytes + n_bytes <= self._room_bytes)
             queue.batches.append(batch)
             queue.n_bytes += n_bytes
             self._changed.notify_all()
@@ -72,7 +74,10 @@ class Inbox:
         """All that waits on both sides; None after a silence of both."""
         with self._changed:
             anything = self._changed.wait_for(lambda: any(q.batches or q.end for q in self._queues), timeout_seconds)
-            return (self._empty(0), self._empty(1)) if anything else None
+            if not anything:
+                return None
+            self._room_bytes = min(2 * self._room_bytes, self._piece_bytes)
+            return self._empty(0), self._empty(1)
 
     def stop(self) -> None:
         with self._changed:

@@ -26,7 +26,7 @@ from sooner.sources.opening import open_source
 Columns = str | Sequence[str]
 
 LEAST_MEMORY_BYTES: Final = 64 * 1024
-INBOX_SHARE: Final = 4  # of the memory, one part in so many is for rows that wait to be joined
+INBOX_SHARE: Final = 3  # of the memory, one part in so many is for rows that wait to be joined
 MEMORY_IN_BLOCKS: Final = 256  # blocks of spilled runs are small beside the memory: one of each run is read at once
 LEAST_BLOCK_BYTES: Final = 4 * 2**10
 MOST_BLOCK_BYTES: Final = 2**20

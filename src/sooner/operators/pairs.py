@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 
 from sooner.kernels.keys import KeyPlan, keys_equal
-from sooner.kernels.matching import Positions, match
+from sooner.kernels.matching import Positions, expand, find
 from sooner.runs.ledger import Mask, not_met
 from sooner.runs.run import Run
 
@@ -35,12 +35,21 @@ Filter = Callable[[Pairs], Pairs]
 
 def pairs_of(left: Run, right: Run, *filters: Filter) -> Iterator[Pairs]:
     """All pairs of equal codes that pass the filters, at most PAIRS_AT_ONCE at a time."""
-    for at_left, at_right in match(left.codes, right.codes, PAIRS_AT_ONCE):
+    for at_left, at_right in _positions(left, right):
         pairs = Pairs(left, right, at_left, at_right)
         for keep in filters:
             pairs = keep(pairs)
         if len(pairs):
             yield pairs
+
+
+def _positions(left: Run, right: Run) -> Iterator[tuple[Positions, Positions]]:
+    """Positions of equal codes; the shorter side probes the longer one."""
+    if len(left) <= len(right):
+        yield from expand(find(left.codes, right.codes, right.directory), PAIRS_AT_ONCE)
+    else:
+        for at_right, at_left in expand(find(right.codes, left.codes, left.directory), PAIRS_AT_ONCE):
+            yield at_left, at_right
 
 
 def drop_met(pairs: Pairs) -> Pairs:

@@ -35,31 +35,44 @@ def map_together(work: Callable[[A], T], items: Sequence[A], workers: int) -> li
 
 
 class _Crew(Generic[T]):
+    """Threads that share the works. They are daemons: a consumer who walks away must not keep a program from ending."""
+
     def __init__(self, works: Sequence[Iterator[T]], workers: int) -> None:
-        self._works = works
+        self._works = iter(works)
+        self._going_on = len(works)
         self._workers = workers
         self._ready: queue.Queue[T | _End] = queue.Queue(AHEAD * workers)
         self._abandoned = threading.Event()
+        self._choosing = threading.Lock()
 
     def __iter__(self) -> Iterator[T]:
-        with ThreadPoolExecutor(self._workers, "sooner-join") as pool:
-            try:
-                for work in self._works:
-                    pool.submit(self._do, work)
-                yield from self._take_all()
-            finally:
-                self._abandoned.set()
+        threads = [threading.Thread(target=self._work, name="sooner-join", daemon=True) for _ in range(self._workers)]
+        for thread in threads:
+            thread.start()
+        try:
+            yield from self._take_all()
+        finally:
+            self._abandoned.set()
+            for thread in threads:
+                thread.join()
 
     def _take_all(self) -> Iterator[T]:
-        going_on = len(self._works)
-        while going_on:
+        while self._going_on:
             entry = self._ready.get()
             if not isinstance(entry, _End):
                 yield entry
             elif entry.error is not None:
                 raise entry.error
             else:
-                going_on -= 1
+                self._going_on -= 1
+
+    def _work(self) -> None:
+        while not self._abandoned.is_set():
+            with self._choosing:
+                work = next(self._works, None)
+            if work is None:
+                return
+            self._do(work)
 
     def _do(self, work: Iterator[T]) -> None:
         try:

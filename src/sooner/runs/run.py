@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sooner.kernels.matching import Codes, Positions
+from sooner.kernels.matching import DIRECTORY_BYTES, Codes, Directory, Positions, build_directory
 
 Ticks = npt.NDArray[np.int32]
 Stamp = Ticks | int
@@ -22,7 +22,7 @@ Stamp = Ticks | int
 NEVER: Final = 0  # before the first tick
 STILL_HERE: Final = 2**31 - 1  # the DTS of a row that has not left memory
 MERGED_BY_TIMSORT: Final = 4
-HELPER_BYTES: Final = 8 + 4  # a code and an arrival tick for each row
+HELPER_BYTES: Final = 8 + 4 + DIRECTORY_BYTES  # a code, an arrival tick and a share of the directory for each row
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,12 @@ class Run:
 
     @cached_property
     def n_bytes(self) -> int:
-        """What the run takes in memory; the stamps count from the start, so that merging does not add them."""
+        """What the run takes in memory; helpers count from the start, so that having them adds nothing."""
         return int(self.rows.nbytes) + HELPER_BYTES * len(self.codes)
+
+    @cached_property
+    def directory(self) -> Directory | None:
+        return build_directory(self.codes)
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -1,0 +1,181 @@
+"""A query as others see it: batches, an Arrow stream, a progress, something that can be stopped."""
+
+import importlib.util
+import threading
+from collections.abc import Iterator
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import sooner
+from queries import Gated, gated, join_rows, multiset, nested_loop, numbered, soon, wait_for
+from sooner.errors import SoonerError
+
+LEFT, RIGHT = numbered(2000, name="a", seed=1), numbered(2000, name="b", seed=2)
+N_RESULTS = nested_loop(LEFT, RIGHT, ["k"], ["k"]).total()
+
+
+def query(**options: object) -> sooner.Query:
+    return sooner.join(LEFT, RIGHT, on="k", **options)  # type: ignore[arg-type]
+
+
+def test_batches_have_the_schema_of_the_query() -> None:
+    running = query()
+    assert running.schema == pa.schema([("k", pa.int64()), ("a", pa.int64()), ("b", pa.int64())])
+    assert {batch.schema for batch in running} == {running.schema}
+
+
+def test_a_query_is_an_arrow_stream() -> None:
+    assert soon(lambda: pa.table(query())).num_rows == N_RESULTS
+
+
+def test_a_query_can_be_read_by_duckdb() -> None:
+    def count() -> object:
+        with duckdb.connect() as database:
+            database.register("q", query().to_reader())
+            return database.execute("select count(*) from q").fetchone()
+
+    assert soon(count) == (N_RESULTS,)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("polars") is None, reason="polars is not installed")
+def test_a_query_can_be_read_by_polars() -> None:
+    import polars
+
+    assert soon(lambda: polars.DataFrame(query())).shape == (N_RESULTS, 3)
+
+
+def test_the_whole_answer_can_be_had_as_a_table() -> None:
+    assert soon(query().to_table).num_rows == N_RESULTS
+
+
+@pytest.mark.parametrize("again", [iter, sooner.Query.to_table, sooner.Query.to_reader, pa.table])
+def test_a_second_reading_is_refused(again: object) -> None:
+    running = query()
+    assert join_rows(running).total() == N_RESULTS
+    with pytest.raises(SoonerError, match="call join again"):
+        again(running)  # type: ignore[operator]
+
+
+def test_a_query_says_how_far_it_is() -> None:
+    running = query()
+    before = running.progress
+    assert (before.phase, before.arrived_rows, before.results) == ("arriving", (0, 0), 0)
+    join_rows(running)
+    after = running.progress
+    assert (after.phase, after.arrived_rows, after.results) == ("done", (2000, 2000), N_RESULTS)
+    assert (after.resident_rows, after.resident_bytes, after.spilled_rows, after.spilled_bytes) == (0, 0, 0, 0)
+    assert after.covered_fraction == 1
+    assert after.peak_bytes > 2 * 2000 * 16
+    assert str(after) == (
+        f"done: 2,000 x 2,000 rows arrived, 100.0% of their pairs covered, {N_RESULTS:,} results, "
+        "0 B in memory, 0 B spilled"
+    )
+    assert str(after) in repr(running)
+
+
+def test_rows_with_a_null_key_have_arrived_too() -> None:
+    with_nulls = pa.table({"k": pa.array([1, None, None, 2])})
+    running = sooner.join(with_nulls, RIGHT, on="k")
+    join_rows(running)
+    assert running.progress.arrived_rows == (4, 2000)
+
+
+def test_progress_may_be_asked_while_the_join_waits() -> None:
+    gate = threading.Event()
+    running = sooner.join(gated(LEFT, wait_for(gate)), RIGHT, on="k", memory="64KB")
+    reader = threading.Thread(target=lambda: list(running), daemon=True)
+    reader.start()
+    seen = soon(lambda: next(p for p in iter(lambda: running.progress, None) if p.arrived_rows == (1000, 2000)))
+    assert 0 < seen.covered_fraction <= 1
+    assert seen.resident_rows + seen.spilled_rows == 3000
+    gate.set()
+    reader.join(20)
+    assert running.progress.phase == "done"
+
+
+# Stopping
+
+
+def test_a_query_that_is_stopped_between_batches_ends_quietly() -> None:
+    running = query(memory="64KB")
+
+    def stop_after_three() -> int:
+        batches = 0
+        for batches, _ in enumerate(running, 1):
+            if batches == 3:
+                running.stop()
+        return batches
+
+    assert soon(stop_after_three) == 3
+
+
+def test_results_before_a_stop_are_part_of_the_answer() -> None:
+    running = query(memory="64KB")
+
+    def some() -> list[pa.RecordBatch]:
+        return [batch for batch, _ in zip(running, range(5), strict=False)]
+
+    found = multiset(soon(some))
+    running.stop()
+    assert found <= multiset(soon(query().to_table))
+
+
+def test_a_query_that_is_stopped_before_it_is_read_gives_nothing() -> None:
+    running = query()
+    running.stop()
+    assert soon(lambda: list(running)) == []
+
+
+def test_stopping_twice_is_stopping_once() -> None:
+    running = query()
+    running.stop()
+    running.stop()
+
+
+def never_ending(stopped: threading.Event) -> Gated:
+    """Half of the rows, and then silence until it is closed."""
+    source = gated(LEFT, name="silent")
+    return Gated([*source.steps[:2], lambda: stopped.wait(100), *source.steps[2:]], LEFT.schema, closed=stopped)
+
+
+@pytest.mark.parametrize("algorithm", ["rpj", "xjoin", "hmj", "pmj"])
+def test_another_thread_can_stop_a_query_that_waits(algorithm: str) -> None:
+    running = sooner.join(never_ending(threading.Event()), RIGHT, on="k", memory="64KB", algorithm=algorithm)
+    threading.Timer(0.4, running.stop).start()
+    found = soon(lambda: multiset(running))
+    assert found <= multiset(soon(query().to_table))
+
+
+def test_another_thread_can_stop_a_query_whose_source_does_not_listen() -> None:
+    class Deaf:
+        name, schema = "deaf", LEFT.schema
+
+        def batches(self) -> Iterator[pa.RecordBatch]:
+            threading.Event().wait(100)
+            yield from ()
+
+    running = sooner.join(Deaf(), RIGHT, on="k")
+    threading.Timer(0.2, running.stop).start()
+    assert soon(lambda: list(running)) == []
+
+
+def test_leaving_a_with_block_stops_the_query_and_closes_its_sources() -> None:
+    stopped = threading.Event()
+    with sooner.join(never_ending(stopped), RIGHT, on="k") as running:
+        soon(lambda: next(iter(running)))
+        assert not stopped.is_set()
+    assert stopped.is_set()
+
+
+def test_no_thread_is_left_when_a_query_is_over() -> None:
+    stopped = threading.Event()
+    running = sooner.join(never_ending(stopped), RIGHT, on="k")
+    soon(lambda: next(iter(running)))
+    assert any(thread.name.startswith("sooner") for thread in threading.enumerate())
+    running.stop()
+    for thread in threading.enumerate():
+        if thread.name.startswith("sooner"):
+            thread.join(5)
+    assert not any(thread.name.startswith("sooner") for thread in threading.enumerate())

@@ -1,0 +1,87 @@
+"""Resident runs: few of them, and their bytes counted exactly."""
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from run_building import content, contents, run_of
+from sooner.budget import Budget
+from sooner.runs.resident import FANOUT, ResidentRuns
+from sooner.runs.run import Run
+
+MUCH = 2**40
+
+
+def text_run(codes: list[int], texts: list[str | None]) -> Run:
+    return run_of(codes, pa.record_batch([pa.array(texts, pa.string())], ["text"]))
+
+
+texts = st.lists(st.one_of(st.none(), st.text(max_size=3)), min_size=1, max_size=20)
+
+
+@given(pieces=st.lists(texts, max_size=20), limit_bytes=st.integers(0, 6000))
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_bytes_and_rows_are_counted_exactly_within_any_budget(pieces: list[list[str | None]], limit_bytes: int) -> None:
+    """Merging strings with and without nulls makes runs heavier or lighter; the budget is asked before."""
+    budget, resident, added = Budget(limit_bytes), ResidentRuns(), []
+    for piece in pieces:
+        run = text_run(list(range(len(piece))), piece)
+        if not budget.try_reserve(run.n_bytes):
+            continue
+        added.append(run)
+        resident.add(run, budget.try_reserve, MUCH)
+        assert resident.n_bytes == sum(run.n_bytes for run in resident) == budget.used_bytes
+        assert resident.n_rows == sum(len(run) for run in resident) == sum(map(len, added))
+        assert sorted(contents(resident)) == sorted(contents(added))
+    assert budget.peak_bytes <= limit_bytes
+
+
+@pytest.mark.parametrize("rows_at_once", [1, 3, 64])
+def test_the_number_of_runs_grows_with_the_logarithm_of_the_rows(rows_at_once: int) -> None:
+    resident = ResidentRuns()
+    for added in range(1, 1000):
+        resident.add(run_of([added] * rows_at_once), lambda _: True, MUCH)
+        tiers = 1 + (added.bit_length() + 1) // (FANOUT.bit_length() - 1)
+        assert len(resident) <= tiers * (FANOUT - 1)
+
+
+def test_a_merge_that_the_budget_refuses_is_not_done() -> None:
+    resident, asked = ResidentRuns(), []
+
+    def refuse(n_bytes: int) -> bool:
+        asked.append(n_bytes)
+        return False
+
+    for _ in range(FANOUT):
+        resident.add(run_of([1]), refuse, MUCH)
+    assert asked
+    assert len(resident) == FANOUT
+    assert resident.n_rows == FANOUT
+
+
+def test_runs_too_large_for_the_scratch_memory_are_not_merged() -> None:
+    resident, run = ResidentRuns(), run_of(range(100))
+    for _ in range(2 * FANOUT):
+        resident.add(run_of(range(100)), lambda _: True, merge_up_to_bytes=FANOUT * run.n_bytes - 1)
+    assert len(resident) == 2 * FANOUT
+
+
+def test_as_one_gives_all_rows_and_removes_none() -> None:
+    resident, parts = ResidentRuns(), [run_of([1, 4]), run_of([2, 3], arrived=2)]
+    assert resident.as_one() is None
+    for part in parts:
+        resident.add(part, lambda _: True, MUCH)
+    everything = resident.as_one()
+    assert everything is not None
+    assert sorted(content(everything)) == sorted(contents(parts)) == sorted(contents(resident))
+
+
+def test_replace_holds_the_new_run_instead_of_the_old_ones() -> None:
+    resident, rest = ResidentRuns(), run_of([7])
+    resident.add(run_of([1, 2]), lambda _: True, MUCH)
+    resident.replace(rest)
+    assert [content(run) for run in resident] == [content(rest)]
+    assert (resident.n_rows, resident.n_bytes) == (1, rest.n_bytes)
+    resident.replace(None)
+    assert (len(resident), resident.n_rows, resident.n_bytes) == (0, 0, 0)

@@ -1,0 +1,248 @@
+"""Run files: what was written comes back, or a clear error does, never something else."""
+
+import subprocess
+import sys
+import textwrap
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from run_building import concatenated, contents, files_in, load, run_of, spill
+from sooner.errors import SpillFailed, StateCorrupted
+from sooner.runs.files import SpilledRun, slabs
+
+MOMENT = datetime(2024, 2, 29, 12, 30, 15, 123456)
+SOME_OF_EACH_TYPE = {
+    "integers": pa.array([1, -(2**63), 2**63 - 1]),
+    "floats": pa.array([0.5, float("inf"), -0.0]),
+    "half floats": pa.array([0.5, 1.0, 2.0], pa.float16()),
+    "booleans": pa.array([True, None, False]),
+    "strings": pa.array(["", None, "Übermut \N{SNOWMAN}"]),
+    "large strings": pa.array(["long " * 100, "", None], pa.large_string()),
+    "bytes": pa.array([b"\0\xff", None, b""]),
+    "fixed bytes": pa.array([b"abcd", None, b"efgh"], pa.binary(4)),
+    "decimals": pa.array([Decimal("1.25"), None, Decimal("-99999.99")], pa.decimal128(7, 2)),
+    "large decimals": pa.array([Decimal(10) ** 60, None, Decimal(1)], pa.decimal256(70, 2)),
+    "dates": pa.array([date(1, 1, 1), None, date(9999, 12, 31)]),
+    "timestamps": pa.array([MOMENT, None, MOMENT + timedelta(days=1)], pa.timestamp("us")),
+    "instants": pa.array([MOMENT.replace(tzinfo=UTC), None, None], pa.timestamp("ns", "Europe/Vienna")),
+    "durations": pa.array([timedelta(seconds=3), None, timedelta(0)]),
+    "only nulls": pa.nulls(3),
+    "lists": pa.array([[1, 2], None, []]),
+    "lists of strings": pa.array([["a", None], [], None]),
+    "structs": pa.array([{"a": 1, "b": "x"}, None, {"a": None, "b": None}]),
+    "maps": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64())),
+    "dictionaries": pa.array(["red", None, "red"]).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("kind", SOME_OF_EACH_TYPE)
+def test_rows_of_every_type_come_back_as_they_were(kind: str, tmp_path: Path) -> None:
+    rows = pa.record_batch([SOME_OF_EACH_TYPE[kind], pa.array([1, 2, 3])], ["column", "row"])
+    files = files_in(tmp_path, rows.schema)
+    run = run_of([5, 6, 7], rows, arrived=3, left_memory=9, met_disk=4)
+    [spilled] = spill(files, run)
+    back = load(files, spilled)
+    assert concatenated(back).equals(pa.Table.from_batches([rows]))
+    assert contents(back) == contents([run])
+
+
+def test_a_column_may_have_the_name_of_a_stamp(tmp_path: Path) -> None:
+    rows = pa.record_batch([pa.array([1.5]), pa.array(["x"])], ["code", "arrived"])
+    [spilled] = spill(files := files_in(tmp_path, rows.schema), run_of([9], rows))
+    assert concatenated(load(files, spilled)).to_pylist() == [{"code": 1.5, "arrived": "x"}]
+
+
+def test_a_run_file_is_an_arrow_stream_that_any_tool_opens(tmp_path: Path) -> None:
+    [spilled] = spill(files_in(tmp_path), run_of(range(50)))
+    with pa.ipc.open_stream(tmp_path / spilled.file) as stream:
+        assert stream.read_all().column("row").to_pylist() == list(range(50))
+
+
+codes = st.one_of(st.integers(0, 9), st.sampled_from([2**63, 2**64 - 1]))
+
+
+@given(some=st.lists(codes, min_size=1, max_size=60), low=codes, high=st.one_of(codes, st.just(2**64)))
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_reading_a_range_of_codes_is_a_filter(
+    tmp_path_factory: pytest.TempPathFactory, some: list[int], low: int, high: int
+) -> None:
+    files, run = files_in(tmp_path_factory.mktemp("runs")), run_of(sorted(some))
+    [spilled] = spill(files, run)
+    assert contents(load(files, spilled, low, high)) == [row for row in contents([run]) if low <= row[0] < high]
+    assert sum(block.n_rows for block in spilled.blocks) == len(run) == spilled.n_rows
+
+
+def test_a_spilled_run_survives_as_plain_data(tmp_path: Path) -> None:
+    [spilled] = spill(files_in(tmp_path), run_of(range(100)))
+    assert len(spilled.blocks) > 2
+    assert SpilledRun.from_plain(spilled.to_plain()) == spilled
+
+
+def test_a_file_with_several_runs_goes_with_the_last_of_them(tmp_path: Path) -> None:
+    files, runs = files_in(tmp_path), [run_of([1, 2]), run_of([1, 3]), run_of([7])]
+    written = spill(files, *runs)
+    assert len({spilled.file for spilled in written}) == 1
+    for spilled, run in zip(written, runs, strict=True):
+        assert contents(load(files, spilled)) == contents([run])
+    files.remove(written[1])
+    assert contents(load(files, written[2])) == contents([runs[2]])
+    files.remove(written[0])
+    assert list(tmp_path.iterdir()) != []
+    files.remove(written[2])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_another_process_wrote_can_be_adopted(tmp_path: Path) -> None:
+    [spilled] = spill(files_in(tmp_path), run_of([1, 2]))
+    files = files_in(tmp_path)
+    files.adopt(spilled)
+    assert contents(load(files, spilled)) == contents([run_of([1, 2])])
+    files.remove(spilled)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_not_finished_leaves_no_file(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), files_in(tmp_path).writer():
+        raise KeyboardInterrupt
+    assert list(tmp_path.iterdir()) == []
+
+
+# Damage
+
+
+def damaged(path: Path, offset: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[offset] ^= 0x10
+    path.write_bytes(content)
+
+
+def test_a_flipped_bit_anywhere_in_a_block_is_found(tmp_path: Path) -> None:
+    files = files_in(tmp_path)
+    [spilled] = spill(files, run_of(range(60)))
+    path, intact = tmp_path / spilled.file, (tmp_path / spilled.file).read_bytes()
+    assert len(spilled.blocks) >= 3
+    for block in spilled.blocks:
+        for offset in (0, block.n_bytes // 2, block.n_bytes - 1):
+            damaged(path, block.offset + offset)
+            with pytest.raises(StateCorrupted, match=str(path)):
+                load(files, spilled, block.first_code, block.last_code + 1)
+            path.write_bytes(intact)
+    assert contents(load(files, spilled)) == contents([run_of(range(60))])
+
+
+def test_damage_elsewhere_does_not_matter_to_the_codes_that_are_read(tmp_path: Path) -> None:
+    files = files_in(tmp_path)
+    [spilled] = spill(files, run_of(range(60)))
+    first, last = spilled.blocks[0], spilled.blocks[-1]
+    damaged(tmp_path / spilled.file, last.offset)
+    assert len(contents(load(files, spilled, 0, first.last_code))) == first.last_code
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.5, 0.9])
+def test_a_file_that_was_cut_short_is_found(kept: float, tmp_path: Path) -> None:
+    files = files_in(tmp_path)
+    [spilled] = spill(files, run_of(range(60)))
+    path = tmp_path / spilled.file
+    path.write_bytes(path.read_bytes()[: int(kept * path.stat().st_size)])
+    with pytest.raises(StateCorrupted, match=str(path)):
+        load(files, spilled)
+
+
+def test_a_file_that_was_swapped_for_another_good_one_is_found(tmp_path: Path) -> None:
+    files = files_in(tmp_path)
+    [one], [other] = spill(files, run_of([1, 2, 3])), spill(files, run_of([4, 5, 6]))
+    (tmp_path / other.file).replace(tmp_path / one.file)
+    with pytest.raises(StateCorrupted, match=one.file):
+        load(files, one)
+
+
+def test_a_file_that_is_gone_is_reported_with_its_name(tmp_path: Path) -> None:
+    files = files_in(tmp_path)
+    [spilled] = spill(files, run_of([1, 2]))
+    (tmp_path / spilled.file).unlink()
+    with pytest.raises(StateCorrupted, match=f"{spilled.file} is gone"):
+        load(files, spilled)
+
+
+# A disk that does not want any more
+
+
+def test_a_directory_that_is_none_is_reported_with_its_name(tmp_path: Path) -> None:
+    not_a_directory = tmp_path / "file"
+    not_a_directory.write_text("")
+    with pytest.raises(SpillFailed, match=str(not_a_directory)):
+        spill(files_in(not_a_directory), run_of([1]))
+
+
+# From the first byte (the schema), the first block, and a block in the middle on, the file cannot grow.
+@pytest.mark.parametrize("limit_bytes", [0, 100, 1000, 20_000])
+def test_a_full_disk_is_reported_and_leaves_no_partial_file(limit_bytes: int, tmp_path: Path) -> None:
+    program = f"""
+        import resource, sys
+        from run_building import files_in, run_of, spill
+        from sooner.errors import SpillFailed
+
+        files, run = files_in({str(tmp_path)!r}, block_bytes=4096), run_of(range(10_000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, ({limit_bytes}, {limit_bytes}))
+        try:
+            spill(files, run)
+        except SpillFailed as error:
+            print(error)
+        """
+    tests = Path(__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, cwd=tests, check=True
+    )
+    assert str(tmp_path) in done.stdout
+    assert "spill_dir" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+# Slabs
+
+
+def spilled_of(*blocks: tuple[int, int, int]) -> SpilledRun:
+    """A run with blocks from first to last code with so many bytes; only what `slabs` looks at is meant."""
+    plain = [[0, n_bytes, 1, first, last, 0] for first, last, n_bytes in blocks]
+    return SpilledRun.from_plain({"file": "", "number": 1, "level": 0, "blocks": plain})
+
+
+@st.composite
+def spilled_runs(draw: st.DrawFn) -> SpilledRun:
+    bounds = sorted(draw(st.lists(codes, min_size=2, max_size=12)))
+    return spilled_of(*((a, b, draw(st.integers(1, 50))) for a, b in zip(bounds[::2], bounds[1::2], strict=False)))
+
+
+@given(runs=st.lists(spilled_runs(), max_size=4), slab_bytes=st.integers(1, 120))
+@settings(max_examples=200, deadline=None, derandomize=True)
+def test_slabs_cover_all_codes_once(runs: list[SpilledRun], slab_bytes: int) -> None:
+    bounds = list(slabs(runs, slab_bytes))
+    assert bounds[0][0] == 0
+    assert bounds[-1][1] == 2**64
+    assert all(low < high for low, high in bounds)
+    assert all(before[1] == after[0] for before, after in zip(bounds[:-1], bounds[1:], strict=True))
+
+
+def test_what_fits_is_one_slab() -> None:
+    runs = [spilled_of((0, 10, 30), (10, 20, 30)), spilled_of((5, 30, 40))]
+    assert list(slabs(runs, 100)) == [(0, 2**64)]
+
+
+def test_slabs_are_cut_where_the_next_block_would_not_fit() -> None:
+    run = spilled_of(*((10 * n, 10 * n + 9, 40) for n in range(6)))
+    assert list(slabs([run], 100)) == [(0, 20), (20, 40), (40, 2**64)]
+
+
+def test_a_code_that_fills_blocks_by_itself_gets_a_slab_of_its_own() -> None:
+    hot = spilled_of((1, 7, 40), (7, 7, 40), (7, 7, 40), (7, 9, 40))
+    assert (7, 8) in list(slabs([hot], 100))
+    highest = 2**64 - 1
+    assert (highest, 2**64) in list(slabs([spilled_of((highest, highest, 40), (highest, highest, 40))], 100))
+
+
