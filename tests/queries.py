@@ -16,7 +16,7 @@ import sooner
 from sooner.errors import SoonerError
 
 T = TypeVar("T")
-SOON_SECONDS = 20.0  # far more than anything here takes, on any machine
+SOON_SECONDS = 8.0  # far more than anything here takes, on any machine
 
 Rows = Counter[tuple[Any, ...]]
 

@@ -28,7 +28,7 @@ def duckdb_join(left: pa.Table, right: pa.Table, sql: str) -> Rows:
     with duckdb.connect() as database:
         database.register("l", left)
         database.register("r", right)
-        return multiset(database.execute(sql).to_arrow_table())
+        return multiset(database.sql(sql).to_arrow_table())
 
 
 @pytest.mark.parametrize("name", SPILLING)

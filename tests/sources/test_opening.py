@@ -7,6 +7,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 import pyarrow.dataset as arrow_dataset
 import pyarrow.feather as arrow_feather
@@ -196,8 +197,19 @@ def test_string_views_become_strings_that_can_be_gathered() -> None:
     table = pa.Table.from_batches(source.batches(), source.schema)
     assert source.schema.field("text").type == pa.large_string()
     assert source.schema.field("raw").type == pa.large_binary()
-    assert source.schema.field("few").type == pa.dictionary(pa.uint32(), pa.large_string())
+    assert source.schema.field("few").type == pa.large_string()
     assert table.take([2, 0, 1]).to_pylist() == frame[[2, 0, 1]].to_dicts()
+
+
+def test_dictionaries_and_run_ends_are_decoded() -> None:
+    days = pa.array(["mon", "mon", None, "tue"])
+    encoded = pa.table({"few": days.dictionary_encode(), "long": pc.run_end_encode(days)})
+    source = open_source(encoded, "left")
+    assert source.schema.types == [pa.string(), pa.string()]
+    assert pa.Table.from_batches(source.batches(), source.schema).to_pydict() == {
+        "few": days.to_pylist(),
+        "long": days.to_pylist(),
+    }
 
 
 def test_hive_partitions_are_columns(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def keys_in_common_type(batch: pa.RecordBatch, columns: Sequence[str], types: Se
     keys = []
     for column, type_ in zip(columns, types, strict=True):
         try:
-            keys.append(_cast(_decoded(batch.column(column)), type_))
+            keys.append(_cast(decoded(batch.column(column)), type_))
         except (pa.ArrowInvalid, pa.ArrowCapacityError) as error:
             raise InvalidJoin(
                 f"key column {column!r} holds a value that cannot be read as {type_} ({error}); "
@@ -212,18 +212,18 @@ def _common_moment(left: pa.DataType, right: pa.DataType, families: set[str | No
     return max(left, right, key=lambda type_: _UNITS_COARSE_TO_FINE.index(type_.unit))
 
 
-def _decoded(array: pa.Array) -> pa.Array:
+def decoded(array: pa.Array) -> pa.Array:
     """The values without dictionary, run-end encoding or extension type.
 
     Arrow's own decoders refuse views and encodings of encodings; taking the decoded values does not.
     """
     if isinstance(array, pa.ExtensionArray):
-        return _decoded(array.storage)
+        return decoded(array.storage)
     if isinstance(array, pa.DictionaryArray):
-        return _decoded(array.dictionary).take(array.indices)
+        return decoded(array.dictionary).take(array.indices)
     if isinstance(array, pa.RunEndEncodedArray):
         rows = np.arange(array.offset, array.offset + len(array))
-        return _decoded(array.values).take(pa.array(np.searchsorted(array.run_ends, rows, side="right")))
+        return decoded(array.values).take(pa.array(np.searchsorted(array.run_ends, rows, side="right")))
     if pa.types.is_string_view(array.type):
         return array.cast(pa.large_string())
     if pa.types.is_binary_view(array.type):
@@ -242,6 +242,8 @@ def _values_equal(left: pa.Array, right: pa.Array) -> Flags:
 
 
 def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    if array.type == type_:
+        return array
     if pa.types.is_floating(type_):
         # Arrow's cast from decimal to double misses the last bit of one value in five; text gives it exactly.
         array = array.cast(pa.string()) if pa.types.is_decimal(array.type) else array

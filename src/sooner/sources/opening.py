@@ -16,7 +16,7 @@ import pyarrow.dataset as arrow_dataset
 from sooner.errors import InvalidJoin
 from sooner.sources.files import AnyPath, arrow_file, csv, dataset_source, parquet
 from sooner.sources.in_memory import StreamSource, TableSource
-from sooner.sources.plain_strings import with_plain_strings
+from sooner.sources.plain_columns import with_plain_columns
 from sooner.sources.source import Source
 
 _WELCOME = (
@@ -33,7 +33,7 @@ def open_source(thing: object, name: str) -> Source:
     >>> open_source(pa.table({"k": [1, 2]}), "left").schema.names
     ['k']
     """
-    return with_plain_strings(_open(thing, name))
+    return with_plain_columns(_open(thing, name))
 
 
 def _open(thing: object, name: str) -> Source:

@@ -1,0 +1,198 @@
+"""What goes wrong, and what the user is told: one sentence of the right class that names the culprit."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import sooner
+from queries import Gated, Rows, gated, join_rows, multiset, numbered, refused, soon
+from sooner.errors import BudgetTooSmall, InvalidJoin, SoonerError, SourceFailed, StateCorrupted
+
+LEFT, RIGHT = numbered(3000, name="a", seed=1), numbered(3000, name="b", seed=2)
+
+
+class Untouched:
+    """A source that must not be read."""
+
+    name, schema = "untouched", LEFT.schema
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        raise AssertionError("data was read before the arguments were found good")
+
+
+# Before any data is read
+
+
+def test_a_key_that_is_not_there_is_refused_with_the_nearest_name() -> None:
+    table = pa.table({"customer_id": [1], "amount": [2]})
+    with refused(InvalidJoin, "left", "'customer_ids'", "did you mean 'customer_id'"):
+        sooner.join(table, table, on="customer_ids")
+
+
+def test_a_key_that_is_there_twice_is_refused() -> None:
+    twice = pa.table([[1], [2]], names=["k", "k"])
+    with refused(InvalidJoin, "right", "2 columns named 'k'"):
+        sooner.join(LEFT, twice, on="k")
+
+
+def test_keys_that_cannot_be_compared_are_refused_with_both_types() -> None:
+    with refused(InvalidJoin, "'k'", "int64", "string"):
+        sooner.join(LEFT, pa.table({"k": ["a"]}), on="k")
+
+
+def test_more_keys_on_one_side_than_on_the_other_are_refused() -> None:
+    with refused(InvalidJoin, "2 key columns on the left", "1 on the right"):
+        sooner.join(LEFT, RIGHT, left_on=["k", "a"], right_on="k")
+
+
+@pytest.mark.parametrize(
+    ("keys", "mentions"),
+    [
+        ({"on": "k", "left_on": "k"}, ["on=", "left_on="]),
+        ({}, ["on=", "left_on=", "right_on="]),
+        ({"left_on": "k"}, ["left_on=", "right_on="]),
+        ({"on": []}, ["key column"]),
+    ],
+)
+def test_keys_that_are_given_twice_or_not_at_all_are_refused(keys: dict[str, object], mentions: list[str]) -> None:
+    with refused(InvalidJoin, *mentions):
+        sooner.join(LEFT, RIGHT, **keys)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "mentions"),
+    [
+        ("how", "left", ["how='left'", "inner"]),
+        ("algorithm", "xjion", ["'xjion'", "did you mean", "'xjoin'"]),
+        ("algorithm", "quantum", ["'quantum'", "rpj"]),
+        ("algorithm", ["rpj"], ["['rpj']"]),
+        ("memory", "a lot", ["memory='a lot'", "'256MB'"]),
+        ("memory", -1, ["memory=-1"]),
+        ("memory", "0", ["memory='0'"]),
+        ("memory", 1.5, ["memory=1.5"]),
+        ("partitions", 0, ["partitions=0"]),
+        ("partitions", 2.5, ["partitions=2.5"]),
+        ("workers", -1, ["workers=-1"]),
+        ("workers", 2.5, ["workers=2.5"]),
+        ("silence_seconds", -1, ["silence_seconds=-1"]),
+        ("silence_seconds", float("nan"), ["silence_seconds=nan"]),
+        ("silence_seconds", "soon", ["silence_seconds='soon'"]),
+        ("suffixes", ("_a",), ["suffixes=('_a',)"]),
+        ("suffixes", ("", ""), ["suffixes=('', '')", "'row'"]),
+        ("on", 5, ["5"]),
+        ("on", ["k", 5], ["5"]),
+        ("spill_dir", 3, ["spill_dir=3"]),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_refused_before_data_is_read(option: str, value: object, mentions: list[str]) -> None:
+    source = Untouched()
+    other = Gated([], numbered(1).schema)
+    arguments: dict[str, object] = {"on": "k", option: value}
+    if option == "suffixes":
+        source, other = numbered(1), numbered(1)  # type: ignore[assignment]
+    with refused(InvalidJoin, *mentions):
+        soon(sooner.join(source, other, **arguments).to_table)  # type: ignore[arg-type]
+
+
+def test_memory_that_cannot_hold_a_batch_is_refused() -> None:
+    with refused(BudgetTooSmall, "memory='1KB'", "64.0 KB"):
+        sooner.join(LEFT, RIGHT, on="k", memory="1KB")
+
+
+@pytest.mark.parametrize("thing", [5, None, [1, 2, 3], {"k": [1]}, object()])
+def test_an_input_without_rows_is_refused_with_what_would_do(thing: object) -> None:
+    with refused(InvalidJoin, "right", type(thing).__name__, "Arrow table"):
+        sooner.join(LEFT, thing, on="k")
+
+
+def test_one_stream_for_both_sides_is_refused() -> None:
+    """Each side would get some of the rows, and the answer would be wrong."""
+    stream = LEFT.to_reader(max_chunksize=100)
+    with refused(InvalidJoin):
+        sooner.join(stream, stream, on="k")
+
+
+# While data is read
+
+
+def failing(error: Exception) -> Callable[[], object]:
+    def fail() -> None:
+        raise error
+
+    return fail
+
+
+def results_until(kind: type[SoonerError], query: sooner.Query, *mentions: str) -> Rows:
+    """What came before the error."""
+    found = Rows()
+
+    def read() -> None:
+        for batch in query:
+            found.update(multiset([batch]))
+
+    with refused(kind, *mentions):
+        soon(read)
+    return found
+
+
+@pytest.mark.parametrize("algorithm", ["rpj", "hmj", "symmetric_hash"])
+def test_a_source_that_fails_is_named_and_all_before_it_is_joined(algorithm: str) -> None:
+    source = gated(LEFT, failing(ValueError("bad checksum in page 7")), name="orders")
+    memory = None if algorithm == "symmetric_hash" else "64KB"
+    query = sooner.join(source, RIGHT, on="k", memory=memory, algorithm=algorithm)
+    found = results_until(SourceFailed, query, "'orders'", "1,500 rows", "bad checksum in page 7")
+    assert found
+    assert found <= join_rows(sooner.join(LEFT, RIGHT, on="k"))
+
+
+def test_a_source_that_changes_its_schema_is_named_with_the_column() -> None:
+    changed = LEFT.slice(0, 10).set_column(1, "a", pa.array(["x"] * 10)).to_batches()
+    source = Gated([*LEFT.to_batches(max_chunksize=1000), *changed], LEFT.schema, "orders")
+    found = results_until(SourceFailed, sooner.join(source, RIGHT, on="k"), "'orders'", "'a'", "int64", "string")
+    assert found <= join_rows(sooner.join(LEFT, RIGHT, on="k"))
+
+
+def test_a_row_larger_than_the_memory_is_refused_with_its_size() -> None:
+    table = pa.table({"k": [1, 2, 3], "text": ["small", "x" * 300_000, "small"]})
+    results_until(BudgetTooSmall, sooner.join(table, RIGHT, on="k", memory="128KB"), "293.0 KB", "memory")
+
+
+def test_an_algorithm_without_a_disk_says_so_when_memory_is_full() -> None:
+    query = sooner.join(LEFT, RIGHT, on="k", memory="64KB", algorithm="symmetric_hash")
+    found = results_until(BudgetTooSmall, query, "'symmetric_hash'", "'rpj'", "memory")
+    assert found <= join_rows(sooner.join(LEFT, RIGHT, on="k"))
+
+
+@pytest.mark.parametrize("algorithm", ["rpj", "xjoin", "hmj", "pmj"])
+@pytest.mark.parametrize("damage", ["flipped bit", "cut short", "gone"])
+def test_a_damaged_spill_file_is_found_and_nothing_of_it_is_used(algorithm: str, damage: str, tmp_path: Path) -> None:
+    harm_done = threading.Event()
+
+    def harm() -> None:
+        """Called by the left source in the middle of its rows, when the join has spilled some."""
+        soon(lambda: next(p for p in iter(lambda: query.progress, None) if p.spilled_rows > 500))
+        for file in tmp_path.glob("*/*"):
+            content = bytearray(file.read_bytes())
+            content[len(content) // 2] ^= 1
+            if damage == "gone":
+                file.unlink()
+            else:
+                file.write_bytes(content[: len(content) // 3] if damage == "cut short" else content)
+        harm_done.set()
+
+    source = gated(LEFT, harm, name="orders")
+    query = sooner.join(source, RIGHT, on="k", memory="64KB", algorithm=algorithm, spill_dir=tmp_path, silence_seconds=60)
+    found = results_until(StateCorrupted, query, str(tmp_path))
+    assert harm_done.is_set()
+    assert found <= join_rows(sooner.join(LEFT, RIGHT, on="k"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_type_that_cannot_be_gathered_is_refused_in_one_sentence() -> None:
+    repeated = pa.RunEndEncodedArray.from_arrays(pa.array([2, 4], pa.int32()), pa.array([1, 2]))
+    table = pa.table({"k": [1, 2, 3, 4], "odd": repeated})
+    with pytest.raises(SoonerError, match="odd"):
+        soon(lambda: sooner.join(table, RIGHT, on="k").to_table())
