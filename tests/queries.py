@@ -2,6 +2,7 @@
 
 import math
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import pytest
 
 import sooner
 from sooner.errors import SoonerError
+from sooner.local.progress import Progress
 
 T = TypeVar("T")
 SOON_SECONDS = 8.0  # far more than anything here takes, on any machine
@@ -99,6 +101,17 @@ def gated(table: pa.Table, *steps: Callable[[], object], name: str = "gated", ro
     batches = table.to_batches(max_chunksize=rows_at_once)
     middle = len(batches) // 2
     return Gated([*batches[:middle], *steps, *batches[middle:]], table.schema, name)
+
+
+def wait_until(query: sooner.Query, reached: Callable[[Progress], bool]) -> Progress:
+    """The first progress that is as wanted; from a thread that does not read the query."""
+
+    def look() -> Progress:
+        while not reached(progress := query.progress):
+            time.sleep(0.001)
+        return progress
+
+    return soon(look)
 
 
 def wait_for(event: threading.Event) -> Callable[[], object]:

@@ -111,7 +111,7 @@ def test_an_empty_input_gives_an_empty_answer_with_all_columns() -> None:
     assert result.column_names == ["k", "a", "row"]
 
 
-@pytest.mark.parametrize("kind", ["dictionary", "struct", "list", "string view"])
+@pytest.mark.parametrize("kind", ["dictionary", "struct", "list", "string view", "run ends", "list view", "view in a struct"])
 def test_columns_of_any_type_can_be_spilled(kind: str) -> None:
     texts = [None if n % 5 == 0 else f"value {n % 7}" for n in range(3000)]
     column = {
@@ -119,6 +119,9 @@ def test_columns_of_any_type_can_be_spilled(kind: str) -> None:
         "struct": lambda: pa.array([{"t": text, "n": 1} for text in texts]),
         "list": lambda: pa.array([[text] for text in texts]),
         "string view": lambda: pa.array(texts, pa.string_view()),
+        "run ends": lambda: pa.RunEndEncodedArray.from_arrays(pa.array([1000, 3000], pa.int32()), pa.array(["x", None])),
+        "list view": lambda: pa.array([[text] for text in texts], pa.list_view(pa.string())),
+        "view in a struct": lambda: pa.StructArray.from_arrays([pa.array(texts, pa.string_view())], ["view"]),
     }[kind]()
     left = numbered(3000, keys=2000, seed=1, name="a").append_column("c", column)
     right = numbered(3000, keys=2000, seed=2, name="b")

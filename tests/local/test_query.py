@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import sooner
-from queries import Gated, gated, join_rows, multiset, nested_loop, numbered, soon, wait_for
+from queries import Gated, gated, join_rows, multiset, nested_loop, numbered, soon, wait_for, wait_until
 from sooner.errors import SoonerError
 
 LEFT, RIGHT = numbered(2000, name="a", seed=1), numbered(2000, name="b", seed=2)
@@ -87,7 +87,7 @@ def test_progress_may_be_asked_while_the_join_waits() -> None:
     running = sooner.join(gated(LEFT, wait_for(gate)), RIGHT, on="k", memory="64KB")
     reader = threading.Thread(target=lambda: list(running), daemon=True)
     reader.start()
-    seen = soon(lambda: next(p for p in iter(lambda: running.progress, None) if p.arrived_rows == (1000, 2000)))
+    seen = wait_until(running, lambda progress: progress.arrived_rows == (1000, 2000))
     assert 0 < seen.covered_fraction <= 1
     assert seen.resident_rows + seen.spilled_rows == 3000
     gate.set()
@@ -170,12 +170,12 @@ def test_leaving_a_with_block_stops_the_query_and_closes_its_sources() -> None:
 
 
 def test_no_thread_is_left_when_a_query_is_over() -> None:
-    stopped = threading.Event()
-    running = sooner.join(never_ending(stopped), RIGHT, on="k")
+    before = set(threading.enumerate())
+    running = sooner.join(never_ending(threading.Event()), RIGHT, on="k")
     soon(lambda: next(iter(running)))
-    assert any(thread.name.startswith("sooner") for thread in threading.enumerate())
+    of_the_query = {thread for thread in set(threading.enumerate()) - before if thread.name.startswith("sooner")}
+    assert of_the_query
     running.stop()
-    for thread in threading.enumerate():
-        if thread.name.startswith("sooner"):
-            thread.join(5)
-    assert not any(thread.name.startswith("sooner") for thread in threading.enumerate())
+    for thread in of_the_query:
+        thread.join(5)
+        assert not thread.is_alive()

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 import sooner
-from queries import Gated, Rows, gated, multiset, numbered, soon, wait_for
+from queries import Gated, Rows, gated, multiset, numbered, soon, wait_for, wait_until
 from sooner.sources import Fixed, Pauses, paced
 
-LEFT, RIGHT = numbered(2500, name="a", seed=1), numbered(2500, name="b", seed=2)
+LEFT, RIGHT = numbered(8000, 4000, name="a", seed=1), numbered(8000, 4000, name="b", seed=2)
 
 
 def whole_answer() -> Rows:
@@ -22,7 +22,7 @@ def whole_answer() -> Rows:
 def test_results_from_disk_come_while_the_sources_are_silent(algorithm: str) -> None:
     gate = threading.Event()
     sources = [gated(table, wait_for(gate), rows_at_once=250) for table in (LEFT, RIGHT)]
-    query = sooner.join(*sources, on="k", memory="64KB", algorithm=algorithm)
+    query = sooner.join(*sources, on="k", memory="64KB", algorithm=algorithm, partitions=4)
 
     def read() -> tuple[Rows, int]:
         found, from_disk = Rows(), 0
@@ -45,15 +45,11 @@ def test_what_can_be_known_in_a_long_silence_is_known_before_it_ends() -> None:
     query = sooner.join(*sources, on="k", memory="64KB")
     reader = threading.Thread(target=lambda: list(query), daemon=True)
     reader.start()
-    reached = soon(lambda: next(p for p in iter(lambda: query.progress, None) if is_all_covered(p)))
+    reached = wait_until(query, lambda p: p.arrived_rows == (4000, 4000) and p.covered_fraction == 1)
     assert reached.spilled_rows > 0
     gate.set()
     reader.join(20)
     assert query.progress.phase == "done"
-
-
-def is_all_covered(progress: sooner.local.progress.Progress) -> bool:
-    return progress.arrived_rows == (1250, 1250) and progress.covered_fraction == 1
 
 
 def test_pmj_waits_for_the_end() -> None:

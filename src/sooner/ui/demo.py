@@ -6,6 +6,7 @@ orders come slowly. At the end the answer is compared with Arrow's own join of t
 
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -61,8 +62,8 @@ class Milestones:
         return self.seconds[int(np.searchsorted(self.results, fraction * self.results[-1]))]
 
 
-def run_demo(console: Console, seed: int = 0, speed: float = 1.0) -> bool:
-    """Show the join as it happens; True if the answer is the same as Arrow's."""
+def run_demo(console: Console, seed: int = 0, speed: float = 1.0, picture: Path | None = None) -> bool:
+    """Show the join as it happens; True if the answer is the same as Arrow's. `picture` gets its curve as a PNG."""
     orders, lines = order_book(seed)
     console.print(
         f"[bold]sooner[/bold] joins {LINES:,} lines with {ORDERS:,} orders while they arrive: lines in bursts, orders "
@@ -79,6 +80,8 @@ def run_demo(console: Console, seed: int = 0, speed: float = 1.0) -> bool:
     answer = pa.Table.from_batches(batches, query.schema)
     same = _fingerprint(answer) == _fingerprint(lines.join(orders, "order", join_type="inner"))
     _summarise(console, milestones, last_arrival, same)
+    if picture is not None:
+        _draw(milestones, last_arrival, picture)
     return same
 
 
@@ -109,7 +112,9 @@ def _fingerprint(answer: pa.Table) -> tuple[int, int, int]:
 
 
 def _summarise(console: Console, milestones: Milestones, last_arrival: float, same: bool) -> None:
-    table = Table(title="When the results were there", title_justify="left", min_width=40, box=None, padding=(0, 3, 0, 0))
+    table = Table(
+        title="When the results were there", title_justify="left", min_width=40, box=None, padding=(0, 3, 0, 0)
+    )
     table.add_column("results", justify="right")
     table.add_column("after", justify="right")
     table.add_row("first", f"{milestones.seconds[0]:.2f} s")
@@ -120,3 +125,19 @@ def _summarise(console: Console, milestones: Milestones, last_arrival: float, sa
     console.print(f"\nThe last row arrived after {last_arrival:.2f} s: a join that waits for it has nothing before.")
     verdict = "[green]the same[/green]" if same else "[red]NOT the same[/red]"
     console.print(f"The answer is {verdict} as that of Arrow's own join: {milestones.results[-1]:,} rows.")
+
+
+def _draw(milestones: Milestones, last_arrival: float, picture: Path) -> None:
+    from matplotlib.figure import Figure  # here, because it takes a second to load
+
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    axes = figure.add_subplot()
+    results = np.array(milestones.results) / 1000
+    axes.fill_between(milestones.seconds, results, step="post", color="#0e7c86", alpha=0.15)
+    axes.step(milestones.seconds, results, where="post", color="#0e7c86", label=f"sooner, {MEMORY} of memory")
+    waiting = [0, last_arrival, last_arrival, milestones.seconds[-1]]
+    axes.plot(waiting, [0, 0, results[-1], results[-1]], "--", color="#888888", label="a join that waits for all rows")
+    axes.set(xlabel="seconds since the sources started", ylabel="results, thousands", xlim=(0, None), ylim=(0, None))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="upper left")
+    figure.savefig(picture, dpi=130)
