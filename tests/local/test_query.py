@@ -2,6 +2,7 @@
 
 import importlib.util
 import threading
+import time
 from collections.abc import Iterator
 
 import duckdb
@@ -134,16 +135,25 @@ def test_stopping_twice_is_stopping_once() -> None:
     running.stop()
 
 
-def never_ending(stopped: threading.Event) -> Gated:
-    """Half of the rows, and then silence until it is closed."""
-    source = gated(LEFT, name="silent")
-    return Gated([*source.steps[:2], lambda: stopped.wait(100), *source.steps[2:]], LEFT.schema, closed=stopped)
+def never_ending(stopped: threading.Event, when_closed: str = "ends") -> Gated:
+    """Half of the rows, and then silence until it is closed; then it ends, or gives the rest."""
+    batches = LEFT.to_batches(max_chunksize=500)
+    rest = batches[2:] if when_closed == "goes on" else []
+    return Gated([*batches[:2], lambda: stopped.wait(100), *rest], LEFT.schema, closed=stopped)
 
 
+@pytest.mark.parametrize("when_closed", ["ends", "goes on"])
 @pytest.mark.parametrize("algorithm", ["rpj", "xjoin", "hmj", "pmj"])
-def test_another_thread_can_stop_a_query_that_waits(algorithm: str) -> None:
-    running = sooner.join(never_ending(threading.Event()), RIGHT, on="k", memory="64KB", algorithm=algorithm)
-    threading.Timer(0.4, running.stop).start()
+def test_another_thread_can_stop_a_query_that_waits(algorithm: str, when_closed: str) -> None:
+    source = never_ending(threading.Event(), when_closed)
+    running = sooner.join(source, RIGHT, on="k", memory="64KB", algorithm=algorithm)
+
+    def stop_in_the_silence() -> None:
+        wait_until(running, lambda progress: progress.arrived_rows == (1000, 2000) and progress.spilled_rows > 0)
+        time.sleep(0.1)
+        running.stop()
+
+    threading.Thread(target=stop_in_the_silence, daemon=True).start()
     found = soon(lambda: multiset(running))
     assert found <= multiset(soon(query().to_table))
 

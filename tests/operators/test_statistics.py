@@ -1,8 +1,8 @@
 """The area that is not covered, against a count of pairs; and the recent arrivals of RPJ's section 4.2."""
 
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,21 @@ from sooner.policies.flush.rate_optimal import RateOptimal
 from sooner.policies.react.best_rate import BestRate
 from sooner.policies.react.memory_disk import LargestMemoryDisk
 from sooner.policies.react.merge import Merge
-from sooner.policies.view import LEFT, RIGHT, SIDES, DiskDisk, opposite
+from sooner.policies.view import LEFT, RIGHT, SIDES, DiskDisk, Evict, JoinView, opposite
+
+
+
+@dataclass(frozen=True)
+class Halves:
+    """Half of each partition, in a random order: flushes that leave rows of many ages behind."""
+
+    order: Random = Random()
+
+    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Evict]:
+        for eviction in self.order.choose(view, needed_bytes):
+            half_bytes = int(view.resident_bytes[eviction.side, eviction.partition]) // 2
+            yield replace(eviction, at_most_bytes=half_bytes)
+
 
 ALL_RUNS = 1000  # with such a fan-in a disk-disk task is one merge, and the numbers are exact
 EXACT = [
@@ -32,6 +46,8 @@ EXACT = [
     Algorithm("hmj", Balanced(), Merge(fan_in=ALL_RUNS)),
     Algorithm("rpj", RateOptimal(tolerance=0), BestRate(fan_in=ALL_RUNS)),
     Algorithm("random, memory-disk", Random(), LargestMemoryDisk()),
+    Algorithm("halves, memory-disk", Halves(), LargestMemoryDisk()),
+    Algorithm("halves, merge", Halves(Random(seed=2)), Merge(fan_in=ALL_RUNS)),
     Algorithm("random, best rate", Random(seed=1), BestRate(fan_in=ALL_RUNS)),
 ]
 CODERS = [coder(plan_keys(SCHEMA, SCHEMA, ["key"], ["key"]), side) for side in SIDES]

@@ -66,14 +66,17 @@ class JoinView:
 
 @dataclass(frozen=True)
 class Evict:
-    """Let rows of one side and partition leave memory: all, or the lowest codes up to so many bytes,
-    or those of certain codes.
+    """Let rows of one side and partition leave memory.
+
+    All of them, or the lowest codes up to so many bytes, or those of certain codes. With `and_next` the eviction that
+    follows belongs to this one, and is done even if enough is free by then.
     """
 
     side: int
     partition: int
     at_most_bytes: int | None = None
     codes: Codes | None = None
+    and_next: bool = False
 
 
 @dataclass(frozen=True)

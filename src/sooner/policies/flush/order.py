@@ -26,7 +26,8 @@ def evict_in_order(view: JoinView, score: Counts | Numbers, scope: Scope) -> Ite
 
 
 def evict_partition(view: JoinView, partition: int, sides: Sequence[int]) -> Iterable[Evict]:
-    return [Evict(side, partition) for side in sides if view.resident_rows[side, partition]]
+    present = [side for side in sides if view.resident_rows[side, partition]]
+    return [Evict(side, partition, and_next=side != present[-1]) for side in present]
 
 
 def partition_rows(view: JoinView, scope: Scope) -> Counts:

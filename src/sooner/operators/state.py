@@ -1,0 +1,149 @@
+"""All that a two-way join knows: rows in memory and on disk, what has met, statistics, phase; saved as plain data."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from sooner.budget import Budget
+from sooner.operators.events import Entered, Event, Listener
+from sooner.operators.phases import Phase, Phases
+from sooner.operators.statistics import Statistics
+from sooner.policies.view import LEFT, RIGHT, SIDES
+from sooner.runs.files import RunFiles, SpilledRun
+from sooner.runs.ledger import CoveredCells
+from sooner.runs.resident import ResidentRuns
+from sooner.runs.run import NEVER, STILL_HERE, Run, merge
+
+
+@dataclass
+class Partition:
+    """The rows of one side in one range of codes."""
+
+    resident: ResidentRuns = field(default_factory=ResidentRuns)
+    spilled: list[SpilledRun] = field(default_factory=list)
+    met_disk: int = NEVER  # tick of the last memory-disk task with this side in memory
+    next_number: int = 1
+
+    def new_number(self) -> int:
+        self.next_number += 1
+        return self.next_number - 1
+
+
+class JoinState:
+    def __init__(
+        self, files: tuple[RunFiles, RunFiles], budget: Budget, partitions: int, listener: Listener | None = None
+    ) -> None:
+        self.files = files
+        self.budget = budget
+        self.partitions = tuple([Partition() for _ in range(partitions)] for _ in SIDES)
+        self.cells = [CoveredCells() for _ in range(partitions)]
+        self.statistics = Statistics(partitions)
+        self.tick = NEVER
+        self.cleaned = 0  # partitions that the clean-up has done
+        self._ended = [False, False]
+        self._phases = Phases()
+        self._listener = listener
+
+    @property
+    def n_partitions(self) -> int:
+        return len(self.cells)
+
+    @property
+    def ended(self) -> tuple[bool, bool]:
+        return self._ended[LEFT], self._ended[RIGHT]
+
+    @property
+    def phase(self) -> Phase:
+        return self._phases.now
+
+    def end(self, side: int) -> None:
+        self._ended[side] = True
+
+    def require(self, *phases: Phase) -> None:
+        self._phases.require(*phases)
+
+    def enter(self, phase: Phase) -> None:
+        if phase != self.phase:
+            self._phases.enter(phase)
+            self.report(Entered(self.tick, phase))
+
+    def report(self, event: Event) -> None:
+        if self._listener is not None:
+            self._listener(event)
+
+    def spilled(self, side: int, p: int) -> list[SpilledRun]:
+        return self.partitions[side][p].spilled
+
+    def count_resident(self, side: int, p: int) -> None:
+        """The statistics follow what is in memory."""
+        resident = self.partitions[side][p].resident
+        self.statistics.resident_rows[side, p] = resident.n_rows
+        self.statistics.resident_bytes[side, p] = resident.n_bytes
+
+    def set_spilled(self, side: int, p: int, runs: list[SpilledRun]) -> None:
+        self.partitions[side][p].spilled = runs
+        self.statistics.spilled_runs[side, p] = len(runs)
+        self.statistics.spilled_rows[side, p] = sum(run.n_rows for run in runs)
+        self.statistics.spilled_bytes[side, p] = sum(run.n_bytes for run in runs)
+
+    def forget(self, side: int, p: int) -> None:
+        """Nobody needs the rows of this side and partition any more."""
+        partition, spilled = self.partitions[side][p], self.spilled(side, p)
+        self.budget.release(partition.resident.n_bytes)
+        partition.resident.replace(None)
+        self.count_resident(side, p)
+        self.set_spilled(side, p, [])
+        self.statistics.met_disk(side, p)
+        for run in spilled:
+            self.files[side].remove(run)
+
+    def to_plain(self) -> dict[str, Any]:
+        """All of it; rows in memory are written to run files, which it names."""
+        return {
+            "tick": self.tick,
+            "phase": self.phase,
+            "ended": self._ended[:],
+            "cleaned": self.cleaned,
+            "partitions": [[self._save(side, p) for p in range(self.n_partitions)] for side in SIDES],
+            "cells": [cells.to_plain() for cells in self.cells],
+            "statistics": self.statistics.to_plain(),
+        }
+
+    def load_plain(self, data: dict[str, Any]) -> None:
+        """Go on from what was saved, once; this state must be new, and made with the same arguments."""
+        self.tick = data["tick"]
+        self._phases = Phases((data["phase"],))
+        self._ended = list(data["ended"])
+        self.cleaned = data["cleaned"]
+        self.cells = [CoveredCells((left, right) for left, right in cells) for cells in data["cells"]]
+        self.statistics.load_plain(data["statistics"])
+        for side in SIDES:
+            for p, saved in enumerate(data["partitions"][side]):
+                self._load(side, p, saved)
+
+    def _save(self, side: int, p: int) -> dict[str, Any]:
+        partition = self.partitions[side][p]
+        return {
+            "resident": [self._write(side, run).to_plain() for run in partition.resident],
+            "spilled": [run.to_plain() for run in partition.spilled],
+            "met_disk": partition.met_disk,
+            "next_number": partition.next_number,
+        }
+
+    def _write(self, side: int, run: Run) -> SpilledRun:
+        with self.files[side].writer() as writer:
+            writer.append(self.files[side].encode(run))
+            return writer.end_run(NEVER)
+
+    def _load(self, side: int, p: int, saved: dict[str, Any]) -> None:
+        partition, files = self.partitions[side][p], self.files[side]
+        for written in map(SpilledRun.from_plain, saved["resident"]):
+            run = merge(list(files.read(written, written.blocks)))
+            run = replace(run, left_memory=STILL_HERE, met_disk=NEVER)
+            self.budget.reserve(run.n_bytes)
+            partition.resident.add(run, self.budget.try_reserve, merge_up_to_bytes=0)
+            files.remove(written)
+        partition.spilled = [SpilledRun.from_plain(run) for run in saved["spilled"]]
+        for spilled in partition.spilled:
+            files.adopt(spilled)
+        partition.met_disk, partition.next_number = saved["met_disk"], saved["next_number"]
+        self.count_resident(side, p)  # rows may weigh less than before: files keep no bitmap without a null
