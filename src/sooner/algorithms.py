@@ -60,7 +60,7 @@ def algorithms() -> tuple[str, ...]:
 def find_algorithm(algorithm: str | Algorithm) -> Algorithm:
     if isinstance(algorithm, Algorithm):
         return algorithm
-    if algorithm in ALGORITHMS:
+    if isinstance(algorithm, str) and algorithm in ALGORITHMS:
         return ALGORITHMS[algorithm]
     near = difflib.get_close_matches(str(algorithm), ALGORITHMS, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {', '.join(ALGORITHMS)}."

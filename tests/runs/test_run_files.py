@@ -37,7 +37,6 @@ SOME_OF_EACH_TYPE = {
     "lists of strings": pa.array([["a", None], [], None]),
     "structs": pa.array([{"a": 1, "b": "x"}, None, {"a": None, "b": None}]),
     "maps": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64())),
-    "dictionaries": pa.array(["red", None, "red"]).dictionary_encode(),
 }
 
 

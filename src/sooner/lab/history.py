@@ -2,21 +2,22 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import cached_property
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from sooner.operators.phases import Phase
 
-Points = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.float64]
 
 SAMPLES: Final = 200
 
 
 @dataclass(frozen=True)
 class Moment:
-    """The state at a moment; between two moments everything grows evenly."""
+    """Between two moments everything grows evenly."""
 
     seconds: float
     results: int
@@ -32,15 +33,12 @@ class History:
     events: Counter[str]  # how many of each kind
 
     def results_at(self, seconds: float) -> float:
-        return float(self._at(np.array([seconds]), "results")[0])
-
-    def cost_at(self, seconds: float) -> float:
-        return float(self._at(np.array([seconds]), "cost_seconds")[0])
+        return float(self._at(np.array(seconds), "results"))
 
     def cost_per_result_at(self, seconds: float) -> float:
-        """RPJ's amortised cost, in seconds; none before there is a result."""
+        """RPJ's amortised cost (sec. 6), in seconds; none before there is a result."""
         results = self.results_at(seconds)
-        return self.cost_at(seconds) / results if results else 0.0
+        return float(self._at(np.array(seconds), "cost_seconds")) / results if results else 0.0
 
     @property
     def total_results(self) -> int:
@@ -49,7 +47,11 @@ class History:
     @property
     def early_results(self) -> int:
         """What was out when the clean-up began."""
-        return max(moment.results for moment in self.moments if moment.phase not in ("clean-up", "done"))
+        return max(moment.results for moment in self.moments if moment.phase in ("arriving", "reactive"))
+
+    @property
+    def early_share(self) -> float:
+        return self.early_results / self.total_results
 
     @property
     def end_seconds(self) -> float:
@@ -60,18 +62,22 @@ class History:
         return max(moment.buffered_rows for moment in self.moments)
 
     def sampled(self, until_seconds: float, samples: int = SAMPLES) -> dict[str, Any]:
-        """Columns on an even grid, as plain data."""
+        """Columns on an even grid of times, as plain data."""
         grid = np.linspace(0, until_seconds, samples)
-        last = np.searchsorted([moment.seconds for moment in self.moments], grid, side="right") - 1
+        results, cost_seconds = self._at(grid, "results"), self._at(grid, "cost_seconds")
+        latest = [self.moments[max(0, i - 1)] for i in np.searchsorted(self._seconds, grid, side="right")]
         return {
-            "seconds": [round(float(t), 3) for t in grid],
-            "results": np.floor(self._at(grid, "results")).astype(int).tolist(),
-            "cost_seconds": [round(float(c), 6) for c in self._at(grid, "cost_seconds")],
-            "buffered_rows": [self.moments[i].buffered_rows for i in last],
-            "phase": [self.moments[i].phase for i in last],
+            "seconds": grid.round(3).tolist(),
+            "results": results.astype(np.int64).tolist(),
+            "cost_seconds": cost_seconds.round(6).tolist(),
+            "buffered_rows": [moment.buffered_rows for moment in latest],
+            "phase": [moment.phase for moment in latest],
         }
 
-    def _at(self, grid: Points, name: str) -> Points:
-        seconds = [moment.seconds for moment in self.moments]
-        values: Points = np.interp(grid, seconds, [getattr(moment, name) for moment in self.moments])
+    @cached_property
+    def _seconds(self) -> Numbers:
+        return np.array([moment.seconds for moment in self.moments])
+
+    def _at(self, seconds: Numbers, column: Literal["results", "cost_seconds"]) -> Numbers:
+        values: Numbers = np.interp(seconds, self._seconds, [getattr(moment, column) for moment in self.moments])
         return values

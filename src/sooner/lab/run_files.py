@@ -41,8 +41,13 @@ class SimulatedRunFiles(RunFiles):
         self._runs_written += 1
         name = str(self._runs_written)
         self._stored[name] = [block.run for block in kept]
-        blocks = [Block(i, k.run.n_bytes, k.n_rows, k.first_code, k.last_code, k.checksum) for i, k in enumerate(kept)]
-        return spilled_run(name, number, level, blocks)
+        return spilled_run(name, number, level, [_place(at, block) for at, block in enumerate(kept)])
+
+
+def _place(at: int, block: KeptBlock) -> Block:
+    # A block of one code would be read in a slab of its own, which takes a loop for each of the many small runs here.
+    last_code = max(block.last_code, block.first_code + 1)
+    return Block(at, block.run.n_bytes, block.n_rows, block.first_code, last_code, block.checksum)
 
 
 class SimulatedRunWriter(RunWriter):

@@ -1,8 +1,8 @@
 """Runs a two-way join in simulated time: a trace, a device and an algorithm in, a history out. No wall clock.
 
 The operator is the real one; only its disk and its clock are simulated. Rows that arrive while it is busy wait in an
-input buffer without limit. When both sources have been silent for `silence_seconds` it does disk work, task by
-task, and looks at the buffer after each (RPJ sec. 3 and 6; DINER sec. 5: RPJ and HMJ look after each merge of F runs).
+input buffer without limit. When the sources are silent it does disk work, task by task, and looks at the buffer after
+each (RPJ sec. 3, reactive-stage, line 14; DINER sec. 5: RPJ and HMJ look after each merge of F runs).
 
 Rows go in by chunks, for speed. Work on a chunk overlaps with the arrival of its rows, and its results
 appear evenly over that time. A chunk never reaches beyond a silence that is still to come.
@@ -19,7 +19,7 @@ import pyarrow as pa
 from sooner.algorithms import Algorithm
 from sooner.budget import Budget
 from sooner.kernels.keys import KeyPlan
-from sooner.lab.device import Device
+from sooner.lab.device import Device, Meter
 from sooner.lab.history import History, Moment
 from sooner.lab.run_files import SimulatedRunFiles
 from sooner.lab.traces import Trace, batch_of
@@ -50,7 +50,7 @@ def simulate(trace: Trace, algorithm: Algorithm, laboratory: Laboratory) -> Hist
 class _Simulation:
     def __init__(self, trace: Trace, algorithm: Algorithm, laboratory: Laboratory) -> None:
         self._trace = trace
-        self._lab = laboratory
+        self._laboratory = laboratory
         code = trace.code_rows()
         self._join: TwoWayJoin[int] = TwoWayJoin(
             KEYS,
@@ -62,83 +62,86 @@ class _Simulation:
             result_of=len,
             device=laboratory.device.disk,
             flush_fraction=laboratory.flush_fraction,
-            listener=self._count,
+            listener=self._listen,
         )
         self._last_rows = [int(np.flatnonzero(trace.sides == side)[-1]) for side in SIDES]
         self._taken = 0  # rows that the join has taken in
         self._clock = 0.0
-        self._cost_seconds = 0.0
+        self._meter = Meter(laboratory.device)
         self._events: Counter[str] = Counter()
         self._moments: list[Moment] = []
 
     def run(self) -> History:
         while self._taken < len(self._trace):
             self._take_chunk()
-            self._use_silence()
+            self._use_silences()
         while self._join.phase != "done":
             self._work(self._join.clean_up())
         return History(tuple(self._moments), float(self._trace.seconds[-1]), self._events)
 
     def _take_chunk(self) -> None:
-        rows = slice(self._taken, self._chunk_end())
-        first_second, last_second = (float(self._trace.seconds[i]) for i in (rows.start, rows.stop - 1))
-        self._clock = max(self._clock, first_second)
-        sides, keys = self._trace.sides[rows], self._trace.keys[rows]
+        first, end = self._taken, self._chunk_end()
+        first_seconds, last_seconds = (float(self._trace.seconds[row]) for row in (first, end - 1))
+        self._clock = max(self._clock, first_seconds)
+        sides, keys = self._trace.sides[first:end], self._trace.keys[first:end]
         left, right = ([batch_of(keys[sides == side])] for side in SIDES)
-        results = self._join.arrive(left, right, last_second / self._lab.unit_seconds)
-        self._work(results, not_done_before=last_second)
-        self._taken = rows.stop
+        self._work(
+            self._join.arrive(left, right, last_seconds / self._laboratory.unit_seconds), not_over_before=last_seconds
+        )
+        self._taken = end
         for side in SIDES:
-            if rows.start <= self._last_rows[side] < rows.stop:
+            if first <= self._last_rows[side] < end:
                 self._join.end(side)
 
     def _chunk_end(self) -> int:
-        """Rows that are there already, and then those that come before the next silence."""
-        silence = np.searchsorted(self._trace.silences.end_seconds, self._clock, side="right")
-        noticed = self._trace.silences.noticed_seconds[silence : silence + 1]
-        before_silence = (
-            np.searchsorted(self._trace.seconds, noticed[0], side="right") if len(noticed) else len(self._trace)
-        )
-        end = max(self._taken + 1, self._arrived(), int(before_silence))
-        return min(self._taken + self._lab.chunk_rows, end)
+        """After the rows that are there, and those that come before the next silence."""
+        silence = self._next_silence()
+        noticed = self._trace.silences.noticed_seconds[silence] if silence < len(self._trace.silences) else np.inf
+        end = max(self._arrived(self._clock), self._arrived(noticed), self._taken + 1)
+        return min(end, self._taken + self._laboratory.chunk_rows)
 
-    def _use_silence(self) -> None:
-        """Do disk work in the silences before the next row, for as long as each lasts."""
-        if self._taken == len(self._trace):
-            return
-        next_row = float(self._trace.seconds[self._taken])
+    def _use_silences(self) -> None:
+        """Do disk work in the silences before the next row. The last task of each may last longer than the silence."""
         silences = self._trace.silences
-        silence = int(np.searchsorted(silences.end_seconds, self._clock, side="right"))
-        while (
-            self._clock < next_row
-            and silence < len(silences.end_seconds)
-            and silences.noticed_seconds[silence] < next_row
-        ):
-            self._clock = max(self._clock, float(silences.noticed_seconds[silence]))
-            while self._clock < silences.end_seconds[silence]:
+        next_row = float(self._trace.seconds[self._taken]) if self._taken < len(self._trace) else 0.0
+        while (silence := self._next_silence()) < len(silences):
+            self._clock = max(self._clock, min(next_row, float(silences.noticed_seconds[silence])))
+            if self._clock >= next_row:
+                return
+            while self._clock < silences.over_seconds[silence]:
                 task = self._join.choose_task()
                 if task is None:
                     return
                 self._work(self._join.perform(task))
-            silence = int(np.searchsorted(silences.end_seconds, self._clock, side="right"))
 
-    def _work(self, results: Iterator[int], not_done_before: float = 0.0) -> None:
-        """Let the clock run while the join does a piece of work."""
+    def _next_silence(self) -> int:
+        """Which silence is now, or else the next one."""
+        return int(np.searchsorted(self._trace.silences.over_seconds, self._clock, side="right"))
+
+    def _arrived(self, seconds: float) -> int:
+        """How many rows have arrived by then."""
+        return int(np.searchsorted(self._trace.seconds, seconds, side="right"))
+
+    def _work(self, results: Iterator[int], not_over_before: float = 0.0) -> None:
+        """Let the join do a piece of work, and the clock run meanwhile."""
         self._note()
-        cost_before = self._cost_seconds
+        spent_seconds = self._meter.seconds
         for _ in results:
             pass
-        self._clock = max(self._clock + self._cost_seconds - cost_before, not_done_before)
+        self._clock = max(self._clock + self._meter.seconds - spent_seconds, not_over_before)
         self._note()
 
-    def _count(self, event: Event) -> None:
+    def _listen(self, event: Event) -> None:
         self._events[type(event).__name__] += 1
-        self._cost_seconds += self._lab.device.seconds(event)
+        self._meter.add(event, self._join.phase)
 
     def _note(self) -> None:
-        buffered = self._arrived() - self._taken
-        results, phase = self._join.statistics.results, self._join.phase
-        self._moments.append(Moment(self._clock, results, self._cost_seconds, max(0, buffered), phase))
-
-    def _arrived(self) -> int:
-        return int(np.searchsorted(self._trace.seconds, self._clock, side="right"))
+        self._moments.append(
+            Moment(
+                self._clock,
+                self._join.statistics.results,
+                self._meter.seconds,
+                max(0, self._arrived(self._clock) - self._taken),
+                self._join.phase,
+            )
+        )

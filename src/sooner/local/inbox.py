@@ -33,7 +33,7 @@ class Waiting:
     end: Ended | None
 
 
-class Stopped(Exception):  # noqa: N818 - not an error: how a reading thread learns that nobody listens any more
+class Stopped(Exception):  # noqa: N818 - not an error: how a thread that waits learns that nobody needs it any more
     """The query was stopped."""
 
 
@@ -73,8 +73,7 @@ class Inbox:
     def take(self, timeout_seconds: float | None) -> tuple[Waiting, Waiting] | None:
         """All that waits on both sides; None after a silence of both."""
         with self._changed:
-            anything = self._changed.wait_for(lambda: any(q.batches or q.end for q in self._queues), timeout_seconds)
-            if not anything:
+            if not self._wait(lambda: any(q.batches or q.end for q in self._queues), timeout_seconds):
                 return None
             self._room_bytes = min(2 * self._room_bytes, self._piece_bytes)
             return self._empty(0), self._empty(1)
@@ -84,10 +83,11 @@ class Inbox:
             self._stopped = True
             self._changed.notify_all()
 
-    def _wait(self, condition: Callable[[], object]) -> None:
-        self._changed.wait_for(lambda: self._stopped or condition())
+    def _wait(self, condition: Callable[[], object], timeout_seconds: float | None = None) -> bool:
+        reached = self._changed.wait_for(lambda: self._stopped or condition(), timeout_seconds)
         if self._stopped:
             raise Stopped
+        return bool(reached)
 
     def _empty(self, side: int) -> Waiting:
         queue = self._queues[side]

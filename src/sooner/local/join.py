@@ -1,16 +1,15 @@
 """`sooner.join`: check what the user gave, and put a query together from it. No row is read here."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import pyarrow.fs as pafs
 
 from sooner.algorithms import Algorithm, find_algorithm
-from sooner.budget import UNLIMITED_BYTES, Budget, format_bytes, parse_bytes
-from sooner.errors import BudgetTooSmall, InvalidJoin
+from sooner.budget import Budget
 from sooner.kernels.keys import plan_keys
+from sooner.local.arguments import Columns, key_names, require_sane, require_two_streams, usable_memory
 from sooner.local.inbox import PIECES_HELD, Inbox
 from sooner.local.query import Query
 from sooner.local.reading import Reader
@@ -23,9 +22,6 @@ from sooner.runs.files import RunFiles
 from sooner.sources.checked import checked
 from sooner.sources.opening import open_source
 
-Columns = str | Sequence[str]
-
-LEAST_MEMORY_BYTES: Final = 64 * 1024
 INBOX_SHARE: Final = 3  # of the memory, one part in so many is for rows that wait to be joined
 MEMORY_IN_BLOCKS: Final = 256  # blocks of spilled runs are small beside the memory: one of each run is read at once
 LEAST_BLOCK_BYTES: Final = 4 * 2**10
@@ -67,13 +63,13 @@ def join(
     >>> sooner.join(orders, customers, on="customer").to_table().sort_by("amount").to_pydict()
     {'customer': [1, 2, 1], 'amount': [10, 20, 30], 'name': ['Ada', 'Alan', 'Ada']}
     """
-    if how != "inner":
-        raise InvalidJoin(f"how={how!r} is not supported; sooner gives inner joins, how='inner'.")
-    left_names, right_names = _key_names(on, left_on, right_on)
+    left_names, right_names = key_names(on, left_on, right_on)
     chosen = find_algorithm(algorithm)
-    memory_bytes = _memory_bytes(memory)
+    memory_bytes = usable_memory(memory)
     partitions = _partition_count(memory_bytes) if partitions is None else partitions
-    _require_sane(partitions, silence_seconds)
+    workers = len(os.sched_getaffinity(0)) if workers is None else workers
+    require_sane(how, suffixes, partitions, workers, silence_seconds, spill_dir)
+    require_two_streams(left, right)
     sources = [checked(open_source(thing, name)) for thing, name in ((left, "left"), (right, "right"))]
     left_schema, right_schema = schemas = [source.schema for source in sources]
     keys = plan_keys(left_schema, right_schema, left_names, right_names)
@@ -92,38 +88,12 @@ def join(
         Budget(memory_bytes - piece_bytes * PIECES_HELD),
         partitions,
         result_of=output.batch,
-        workers=workers or len(os.sched_getaffinity(0)),
+        workers=workers,
     )
     readers = [Reader(sources[side], side, inbox, piece_bytes) for side in SIDES]
     return Query(operator, output.schema, inbox, (readers[0], readers[1]), spill_directory, silence_seconds)
 
 
-def _key_names(on: Columns | None, left_on: Columns | None, right_on: Columns | None) -> tuple[list[str], list[str]]:
-    if on is not None and (left_on is not None or right_on is not None):
-        raise InvalidJoin("on= and left_on=/right_on= were both given; give one of the two.")
-    if on is None and (left_on is None or right_on is None):
-        raise InvalidJoin("Which columns must be equal? Give on=, or both left_on= and right_on=.")
-    names = [on, on] if on is not None else [left_on, right_on]
-    left, right = ([name] if isinstance(name, str) else list(name or ()) for name in names)
-    return left, right
-
-
-def _memory_bytes(memory: int | str | None) -> int:
-    n_bytes = parse_bytes(memory)
-    if n_bytes < LEAST_MEMORY_BYTES:
-        raise BudgetTooSmall(
-            f"memory={memory!r} is too small for a batch of rows; give at least {format_bytes(LEAST_MEMORY_BYTES)}."
-        )
-    return min(n_bytes, UNLIMITED_BYTES)
-
-
 def _partition_count(memory_bytes: int) -> int:
     """More partitions let a flush choose more finely, but small ones cost more to probe than they hold."""
     return 16 if memory_bytes >= 64 * 2**20 else 8
-
-
-def _require_sane(partitions: int, silence_seconds: float) -> None:
-    if not isinstance(partitions, int) or partitions < 1:
-        raise InvalidJoin(f"partitions={partitions!r} must be a whole number from 1 on.")
-    if not silence_seconds >= 0:
-        raise InvalidJoin(f"silence_seconds={silence_seconds!r} must be 0 or more.")

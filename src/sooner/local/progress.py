@@ -31,7 +31,7 @@ class Progress:
 
 def progress_of(join: TwoWayJoin[Any]) -> Progress:
     statistics = join.statistics
-    left, right = statistics.arrived_rows.sum(axis=1).tolist()
+    left, right = statistics.received_rows.tolist()
     return Progress(
         phase=join.phase,
         arrived_rows=(left, right),

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from sooner.errors import SoonerError
-from sooner.local.inbox import Inbox, Waiting
+from sooner.local.inbox import Inbox, Stopped, Waiting
 from sooner.local.progress import Progress, progress_of
 from sooner.local.reading import Reader
 from sooner.local.spill_directory import SpillDirectory
@@ -88,6 +88,8 @@ class Query:
                 yield from self._until_stopped(self._next_work(time.monotonic() - started))
             while self._join.phase != "done":
                 yield from self._until_stopped(self._join.clean_up())
+        except Stopped:
+            return
         finally:
             self.stop()
 
@@ -112,9 +114,9 @@ class Query:
 
     def _until_stopped(self, results: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in results:
-            yield batch
             if self._stopped:
-                return
+                raise Stopped
+            yield batch
 
     def __repr__(self) -> str:
         return f"<sooner.Query {self.progress}>"

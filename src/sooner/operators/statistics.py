@@ -20,6 +20,7 @@ from sooner.policies.view import SIDES, Counts, DeviceCosts, JoinView, Numbers, 
 from sooner.runs.run import Run
 
 _ARRAYS: Final = (
+    "received_rows",
     "arrived_rows",
     "resident_rows",
     "resident_bytes",
@@ -59,6 +60,7 @@ class FlushHistory:
 class Statistics:
     def __init__(self, partitions: int, decay: float = 0.5, time_unit_seconds: float = 1.0) -> None:
         shape = (len(SIDES), partitions)
+        self.received_rows = np.zeros(len(SIDES), np.int64)  # with those whose null keys can match nothing
         self.arrived_rows = np.zeros(shape, np.int64)
         self.resident_rows = np.zeros(shape, np.int64)
         self.resident_bytes = np.zeros(shape, np.int64)
@@ -73,6 +75,10 @@ class Statistics:
         self.history = [[FlushHistory() for _ in range(partitions)] for _ in SIDES]
         self.recent = RecentArrivals(decay, time_unit_seconds)
         self.results = 0
+
+    def rows_received(self, side: int, rows: int, now: float) -> None:
+        self.received_rows[side] += rows
+        self.recent.add(side, rows, now)
 
     def rows_arrived(self, side: int, partition: int, rows: int) -> None:
         self.arrived_rows[side, partition] += rows

@@ -141,7 +141,7 @@ class TwoWayJoin(Generic[R]):
         self._make_room(sum(run.n_bytes for runs in arrivals for run in runs if run is not None))
         state.tick += 1
         for side, rows in enumerate((left_rows, right_rows)):
-            self.statistics.recent.add(side, rows, now)
+            self.statistics.rows_received(side, rows, now)
         compared = self.statistics.compared_pairs.sum()
         yield from together([self._admit(p, runs) for p, runs in enumerate(zip(*arrivals, strict=True))], workers)
         compared = int(self.statistics.compared_pairs.sum() - compared)

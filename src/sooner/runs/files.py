@@ -27,6 +27,7 @@ _STAMP_FIELDS: Final = [
     pa.field("left_memory", pa.int32()),
     pa.field("met_disk", pa.int32()),
 ]
+_END_OF_STREAM: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 BLOCK_BYTES: Final = 64 * 1024
 
 
@@ -168,7 +169,12 @@ class RunWriter:
     def __enter__(self) -> "RunWriter":
         with _DiskErrors(self._files._directory):
             self._sink = self._files._filesystem.open_output_stream(self._files.path(self._file))
-            self._stream = pa.ipc.new_stream(self._sink, self._files._schema)
+        try:
+            with _DiskErrors(self._files._directory):
+                self._sink.write(self._files._schema.serialize())
+        except SpillFailed:
+            self._discard()
+            raise
         return self
 
     def append(self, blocks: Sequence[EncodedBlock]) -> None:
@@ -191,7 +197,7 @@ class RunWriter:
         try:
             with _DiskErrors(self._files._directory):
                 if kind is None:
-                    self._stream.close()
+                    self._sink.write(_END_OF_STREAM)
                 self._sink.close()
         except SpillFailed:
             self._discard()

@@ -2,9 +2,9 @@
 
 Runs are gathered, merged and written all the time, so what comes in encoded is made plain at the door, batch by batch:
 dictionaries and run-end encodings are decoded, and the views in which Polars hands over strings, which PyArrow cannot
-gather, become `large_string`.
+gather, become `large_string`; so do they inside lists, structs and maps.
 
-Not covered: encodings inside lists and structs.
+Not covered: run-end encodings inside other types, which PyArrow cannot cast.
 """
 
 from collections.abc import Iterator
@@ -42,17 +42,32 @@ def with_plain_columns(source: Source) -> Source:
 
 
 def _plain_schema(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([field.with_type(_plain_type(field.type)) for field in schema], schema.metadata)
+    return pa.schema([_plain_field(field) for field in schema], schema.metadata)
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+    types = pa.types
+    if types.is_dictionary(kind) or types.is_run_end_encoded(kind):
         return _plain_type(kind.value_type)
-    if pa.types.is_string_view(kind):
+    if types.is_string_view(kind):
         return pa.large_string()
-    if pa.types.is_binary_view(kind):
+    if types.is_binary_view(kind):
         return pa.large_binary()
+    if types.is_struct(kind):
+        return pa.struct([_plain_field(kind.field(i)) for i in range(kind.num_fields)])
+    if types.is_map(kind):
+        return pa.map_(_plain_field(kind.key_field), _plain_field(kind.item_field), kind.keys_sorted)
+    if types.is_fixed_size_list(kind):
+        return pa.list_(_plain_field(kind.value_field), kind.list_size)
+    if types.is_list(kind) or types.is_list_view(kind):
+        return pa.list_(_plain_field(kind.value_field))
+    if types.is_large_list(kind) or types.is_large_list_view(kind):
+        return pa.large_list(_plain_field(kind.value_field))
     return kind
+
+
+def _plain_field(field: pa.Field) -> pa.Field:
+    return field.with_type(_plain_type(field.type))
 
 
 def _plain(column: pa.Array, kind: pa.DataType) -> pa.Array:

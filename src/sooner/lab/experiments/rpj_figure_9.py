@@ -1,0 +1,50 @@
+"""RPJ figure 9: cost per result on a reliable network (sec. 6.1)."""
+
+from typing import Final
+
+from sooner.lab.claims import cheaper
+from sooner.lab.experiment import Claim, Experiment, Figure, Histories
+from sooner.lab.experiments.rpj import COMPETITORS, PANELS, SETTING, Panel, draw_trace, laboratory
+from sooner.lab.simulator import simulate
+
+NAMES: Final = ("rpj", "hmj", "xjoin")
+ONE_FILE: Final = ", one file a side"  # how sooner writes
+
+
+def _claims() -> tuple[Claim, ...]:
+    lowest = [
+        Claim(f"RPJ costs at no tenth of the arrivals more per result than {other}", "lowest", cheaper("rpj", other))
+        for other in ("hmj", "xjoin")
+    ]
+    lowest_in_one_file = [
+        Claim(
+            f"The same with {other}, when a flush is written to one file a side as sooner does",
+            "lowest (the paper appends to each partition)",
+            cheaper("rpj" + ONE_FILE, other + ONE_FILE),
+        )
+        for other in ("hmj", "xjoin")
+    ]
+    return *lowest, *lowest_in_one_file
+
+
+def _experiment(panel: Panel) -> Experiment:
+    def run_all(scale: int, seed: int) -> Histories:
+        trace = draw_trace(panel, "reliable", scale, seed)
+        by_partition, by_side = laboratory(scale), laboratory(scale, "a file for each side")
+        return {
+            **{name: simulate(trace, COMPETITORS[name], by_partition) for name in NAMES},
+            **{name + ONE_FILE: simulate(trace, COMPETITORS[name], by_side) for name in NAMES},
+        }
+
+    return Experiment(
+        name=f"rpj-9{panel.letter}",
+        title=f"cost per result, reliable network: {panel.title}",
+        default_scale=25,
+        figure=Figure("cost_per_result_microseconds", "the last arrival", "microseconds per result"),
+        claims=_claims(),
+        run_all=run_all,
+        setting=SETTING,
+    )
+
+
+EXPERIMENTS: Final = tuple(_experiment(panel) for panel in PANELS)
