@@ -27,7 +27,6 @@ from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.runs.files import RunFiles
 from sooner.runs.ledger import Mask
 from sooner.runs.run import HELPER_BYTES
-from sooner.runs.run import HELPER_BYTES
 
 SCHEMA = pa.schema([("key", pa.int64()), ("row", pa.int64())])
 ROW_BYTES = 8 + 8 + HELPER_BYTES  # the two columns, and what a run adds

@@ -27,7 +27,6 @@ from sooner.policies.react.merge import Merge
 from sooner.policies.view import LEFT, RIGHT, SIDES, DiskDisk, Evict, JoinView, opposite
 
 
-
 @dataclass(frozen=True)
 class Halves:
     """Half of each partition, in a random order: flushes that leave rows of many ages behind."""
@@ -119,7 +118,7 @@ class Shadow:
 def run_with_shadow(algorithm: Algorithm, schedule: Schedule, directory: str) -> Iterator[tuple[TwoWayJoin[RowPairs], Shadow]]:
     """The join and its shadow after every action."""
     shadow = Shadow()
-    join = new_join(directory, algorithm, 2 * schedule.budget_rows, PARTITIONS, listener=shadow.listen)
+    join = new_join(directory, algorithm, schedule.budget_rows + 4, PARTITIONS, listener=shadow.listen)
     for step, *batches in zip(schedule.steps, *batches_of(schedule), strict=True):
         if isinstance(step, Batch):
             shadow.expect((batches[LEFT], batches[RIGHT]))

@@ -138,7 +138,7 @@ class TwoWayJoin(Generic[R]):
         state.enter("arriving")
         workers = self._workers if left_rows + right_rows >= ROWS_WORTH_THREADS else 1
         arrivals = map_together(lambda side: self._sorted(side, batches[side]), SIDES, workers)
-        self._make_room(sum(run.n_bytes for runs in arrivals for run in runs if run is not None))
+        self._reserve(sum(run.n_bytes for runs in arrivals for run in runs if run is not None))
         state.tick += 1
         for side, rows in enumerate((left_rows, right_rows)):
             self.statistics.rows_received(side, rows, now)
@@ -167,18 +167,18 @@ class TwoWayJoin(Generic[R]):
                 for pairs in pairs_of(left, right, *self._filters):
                     matches += len(pairs)
                     yield self._result(pairs)
-            state.budget.reserve(run.n_bytes)
             state.partitions[side][p].resident.add(run, state.budget.try_reserve, self._scratch_bytes)
             state.count_resident(side, p)
             self.statistics.rows_compared(p, len(run) * others.n_rows, matches)
             self.statistics.rows_arrived(side, p, len(run))
 
-    def _make_room(self, needed_bytes: int) -> None:
-        """Flush until so many bytes are free."""
+    def _reserve(self, needed_bytes: int) -> None:
+        """Flush until so many bytes are free, and take them, before a merge of runs can."""
         while self.budget.free_bytes < needed_bytes:
             goal_bytes = max(needed_bytes - self.budget.free_bytes, self._flush_bytes)
             if not spill(self._state, self._choose_evictions(goal_bytes), self._workers):
                 raise BudgetTooSmall(self._why_no_room(needed_bytes))
+        self.budget.reserve(needed_bytes)
 
     def _choose_evictions(self, goal_bytes: int) -> list[Evict]:
         chosen: list[Evict] = []

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from sooner.errors import InvalidJoin
 from sooner.kernels.keys import decoded
 from sooner.sources.source import Source, close_source
 
@@ -59,14 +60,17 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
         return pa.map_(_plain_field(kind.key_field), _plain_field(kind.item_field), kind.keys_sorted)
     if types.is_fixed_size_list(kind):
         return pa.list_(_plain_field(kind.value_field), kind.list_size)
-    if types.is_list(kind) or types.is_list_view(kind):
+    if types.is_list(kind):
         return pa.list_(_plain_field(kind.value_field))
-    if types.is_large_list(kind) or types.is_large_list_view(kind):
+    if types.is_large_list(kind):
         return pa.large_list(_plain_field(kind.value_field))
     return kind
 
 
 def _plain_field(field: pa.Field) -> pa.Field:
+    if pa.types.is_list_view(field.type) or pa.types.is_large_list_view(field.type):
+        # PyArrow can neither gather list views nor cast them to lists without harm.
+        raise InvalidJoin(f"column {field.name!r} is a {field.type}, which cannot be joined; make it a list first.")
     return field.with_type(_plain_type(field.type))
 
 

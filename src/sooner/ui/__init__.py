@@ -1,0 +1,1 @@
+"""What people look at: the command line, views and pictures. Readers of reports, never of operators."""

@@ -1,0 +1,163 @@
+"""The command `sooner`. Each subcommand is a line in a table: its name, what it does, its arguments, its action.
+
+Exit codes: 0 done, 1 something failed (one line on standard error), 2 the command was not understood.
+"""
+
+import argparse
+import difflib
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from sooner.algorithms import ALGORITHMS
+from sooner.errors import SoonerError
+from sooner.lab.experiment import Report
+from sooner.lab.experiments import EXPERIMENTS
+
+FAILED: Final = 1
+NOT_UNDERSTOOD: Final = 2
+
+
+@dataclass(frozen=True)
+class Command:
+    name: str
+    summary: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace, Console], int] | None  # None if it has subcommands of its own
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        exit_code: int = options.run(options, Console())
+    except SoonerError as error:
+        print(f"sooner: {error}", file=sys.stderr)
+        return FAILED
+    return exit_code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="sooner", description="Joins that answer while the data is still arriving.")
+    _add_commands(parser, COMMANDS)
+    return parser
+
+
+def _add_commands(parser: argparse.ArgumentParser, commands: Sequence[Command]) -> None:
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in commands:
+        subparser = subparsers.add_parser(command.name, help=command.summary, description=command.summary)
+        command.add_arguments(subparser)
+        if command.run is not None:
+            subparser.set_defaults(run=command.run)
+
+
+def _no_arguments(parser: argparse.ArgumentParser) -> None:  # noqa: ARG001 - the contract
+    return None
+
+
+def _new_file(name: str) -> Path:
+    """Where to write in the end: refused now, and not after a minute of work, if that cannot be."""
+    file = Path(name)
+    if not file.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no directory {str(file.parent)!r}")
+    return file
+
+
+# sooner algorithms
+
+
+def _list_algorithms(options: argparse.Namespace, console: Console) -> int:  # noqa: ARG001 - the contract
+    _print_rows(console, ("algorithm", "what it does"), [(a.name, a.summary) for a in ALGORITHMS.values()])
+    return 0
+
+
+# sooner demo
+
+
+def _add_demo_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seed", type=int, default=0, help="of the data and the arrivals (default: 0)")
+    parser.add_argument("--speed", type=float, default=1.0, help="how much faster than real time (default: 1)")
+    parser.add_argument("--picture", type=_new_file, metavar="FILE.png", help="draw the results over time")
+
+
+def _demo(options: argparse.Namespace, console: Console) -> int:
+    from sooner.ui.demo import run_demo  # here, because it loads the whole engine
+
+    return 0 if run_demo(console, options.seed, options.speed, options.picture) else FAILED
+
+
+# sooner lab
+
+
+def _add_lab_arguments(parser: argparse.ArgumentParser) -> None:
+    _add_commands(parser, LAB_COMMANDS)
+
+
+def _list_experiments(options: argparse.Namespace, console: Console) -> int:  # noqa: ARG001 - the contract
+    rows = [(e.name, e.title, f"1/{e.default_scale}") for e in EXPERIMENTS.values()]
+    _print_rows(console, ("experiment", "what it shows", "scale"), rows)
+    return 0
+
+
+def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="one of `sooner lab list`")
+    parser.add_argument("--seed", type=int, default=0, help="of all that is random (default: 0)")
+    parser.add_argument("--scale", type=int, help="divide the paper's size by this; 1 is the paper's size")
+    parser.add_argument("--json", type=_new_file, metavar="FILE", help="write claims and series")
+    parser.add_argument("--plot", type=_new_file, metavar="FILE.png", help="draw the curves")
+
+
+def _run_experiment(options: argparse.Namespace, console: Console) -> int:
+    experiment = EXPERIMENTS.get(options.name)
+    if experiment is None:
+        print(f"sooner: {_unknown(options.name)}", file=sys.stderr)
+        return NOT_UNDERSTOOD
+    scale = experiment.default_scale if options.scale is None else options.scale
+    report = experiment.run(scale, options.seed)
+    console.print(f"[bold]{experiment.name}[/bold]: {experiment.title}\n[dim]{escape(report.machine)}[/dim]\n")
+    _print_claims(console, report)
+    if options.json is not None:
+        options.json.write_text(json.dumps(report.to_plain(), indent=1) + "\n")
+    if options.plot is not None:
+        from sooner.ui.plots import draw  # here, because matplotlib takes a second to load
+
+        draw(experiment, report, options.plot)
+    return 0
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, EXPERIMENTS, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`sooner lab list` shows all."
+    return f"there is no experiment {name!r}; {hint}"
+
+
+def _print_claims(console: Console, report: Report) -> None:
+    rows = [(c.what, c.expected, c.ours, "holds" if c.holds else "DOES NOT HOLD") for c in report.claims]
+    _print_rows(console, ("claim", "paper", "ours", ""), rows)
+
+
+def _print_rows(console: Console, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
+    for title in titles:
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    console.print(table)
+
+
+LAB_COMMANDS: Final = (
+    Command("list", "Show the experiments.", _no_arguments, _list_experiments),
+    Command("run", "Repeat an experiment of a paper in simulated time.", _add_run_arguments, _run_experiment),
+)
+COMMANDS: Final = (
+    Command("demo", "Watch two bursty inputs being joined.", _add_demo_arguments, _demo),
+    Command("algorithms", "Show the names that algorithm= takes.", _no_arguments, _list_algorithms),
+    Command("lab", "The papers' experiments.", _add_lab_arguments, run=None),
+)
