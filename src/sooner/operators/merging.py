@@ -1,10 +1,10 @@
 """Which spilled runs of a partition to merge next: the passes of PSMJ (RPJ sec. 2.2 and 5.2) as a pure function.
 
 The papers' pass is a run's level: a merge takes at most `fan_in` runs of the lowest level from each side and puts its
-results one level up. What is left over alone on a level goes up with the next one.
+results one level up. What is left over alone on a level goes up with the next one, and the last pass takes all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sooner.runs.files import SpilledRun
@@ -28,15 +28,27 @@ def plan_merge(
     left: Sequence[SpilledRun], right: Sequence[SpilledRun], cells: CoveredCells, fan_in: int
 ) -> MergePlan | None:
     """The next merge, or None when each side is at most one run and the two have met."""
-    waiting: tuple[list[int], list[int]] = ([], [])
-    for level in sorted({run.level for run in (*left, *right)}):
-        for runs, numbers in zip((left, right), waiting, strict=True):
-            numbers += [run.number for run in runs if run.level == level]
-        groups = _group(left, waiting[0][:fan_in]), _group(right, waiting[1][:fan_in])
+    for left_numbers, right_numbers, level in _candidates(left, right, fan_in):
+        groups = _group(left, left_numbers), _group(right, right_numbers)
         blocks = cells.blocks_to_merge(*groups)
         if blocks or any(len(group.members) > 1 for group in groups):
             return MergePlan(groups, blocks, level + 1)
     return None
+
+
+def _candidates(
+    left: Sequence[SpilledRun], right: Sequence[SpilledRun], fan_in: int
+) -> Iterator[tuple[list[int], list[int], int]]:
+    """Groups to merge, in the order of preference: everything if it fits, else level by level."""
+    levels = sorted({run.level for run in (*left, *right)})
+    if levels and max(len(left), len(right)) <= fan_in:
+        yield [run.number for run in left], [run.number for run in right], levels[-1]
+        return
+    waiting: tuple[list[int], list[int]] = ([], [])
+    for level in levels:
+        for runs, numbers in zip((left, right), waiting, strict=True):
+            numbers += [run.number for run in runs if run.level == level]
+        yield waiting[0][:fan_in], waiting[1][:fan_in], level
 
 
 def open_share(
