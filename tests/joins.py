@@ -47,7 +47,9 @@ def rows(keys: Sequence[int | None], numbers: Iterable[int] | None = None) -> pa
     return pa.record_batch([pa.array(keys, pa.int64()), pa.array(list(named), pa.int64())], schema=SCHEMA)
 
 
-def arrive(join: TwoWayJoin[Any], left: pa.RecordBatch | None, right: pa.RecordBatch | None, now: float = 0) -> RowPairs:
+def arrive(
+    join: TwoWayJoin[Any], left: pa.RecordBatch | None, right: pa.RecordBatch | None, now: float = 0
+) -> RowPairs:
     """What comes out when these rows come in."""
     lefts, rights = ([] if batch is None else [batch] for batch in (left, right))
     return flat(join.arrive(lefts, rights, now))

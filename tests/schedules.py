@@ -70,6 +70,19 @@ def schedules() -> st.SearchStrategy[Schedule]:
     )
 
 
+def dense_schedule(seed: int) -> Schedule:
+    """A short schedule in which much happens: several keys in each partition, little memory, many flushes."""
+    dice = random.Random(seed)
+
+    def some_keys() -> list[int | None]:
+        return [dice.randrange(12) for _ in range(dice.randrange(4, 10))]
+
+    steps = [
+        Silence(dice.randrange(1, 4)) if dice.random() < 0.3 else Batch(some_keys(), some_keys()) for _ in range(18)
+    ]
+    return Schedule(list(steps), budget_rows=dice.randrange(22, 40), cut_after=dice.choice([None, 3, 9]))
+
+
 def wide_schedule(seed: int) -> Schedule:
     """Larger batches and more of them than hypothesis would make, from one number that names them all.
 

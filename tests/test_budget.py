@@ -32,7 +32,9 @@ def test_a_size_may_be_written_in_many_ways(memory: int | str | None, n_bytes: i
     assert parse_bytes(memory) == n_bytes
 
 
-@pytest.mark.parametrize("memory", ["", "MB", "1x", "1 m b", "-1k", "1e6", "1,000", "one", "1kk", 2.5, True, b"1k", ["1k"]])
+@pytest.mark.parametrize(
+    "memory", ["", "MB", "1x", "1 m b", "-1k", "1e6", "1,000", "one", "1kk", 2.5, True, b"1k", ["1k"]]
+)
 def test_what_is_not_a_size_is_refused_with_an_example(memory: object) -> None:
     with refused(InvalidJoin, f"memory={memory!r}", "'256MB'"):
         parse_bytes(memory)  # type: ignore[arg-type]

@@ -5,9 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from small_worlds import memory_rows, small_history, small_laboratory, small_trace
 from sooner.algorithms import ALGORITHMS, Algorithm
 from sooner.lab.device import Device
-from sooner.lab.experiments.rpj import COMPETITORS, PANELS, Network, draw_trace, laboratory
+from sooner.lab.experiments.rpj import PANELS, PARTITIONS, Network
 from sooner.lab.history import History
 from sooner.lab.simulator import ROW_BYTES, Laboratory, simulate
 from sooner.lab.traces import Silences, Trace
@@ -15,34 +16,29 @@ from sooner.policies.flush.never import Never as FlushNever
 from sooner.policies.react.never import Never
 from sooner.policies.view import DeviceCosts
 
-SCALE = 250
 SPILLING = [name for name in ALGORITHMS if name != "symmetric_hash"]
 
 
 def history_of(name: str, network: Network = "unreliable", seed: int = 0) -> History:
-    return simulate(draw_trace(PANELS[0], network, SCALE, seed), _algorithm(name), laboratory(SCALE))
-
-
-def _algorithm(name: str) -> Algorithm:
-    return COMPETITORS.get(name) or ALGORITHMS[name]
+    return small_history(name, small_trace(PANELS[0], network, seed), network)
 
 
 @pytest.mark.parametrize("name", SPILLING)
 def test_all_results_come_out_and_no_more(name: str) -> None:
-    trace = draw_trace(PANELS[1], "reliable", SCALE, seed=5)
-    assert simulate(trace, ALGORITHMS[name], laboratory(SCALE)).total_results == trace.join_size()
+    trace = small_trace(PANELS[1], "reliable", seed=5)
+    assert small_history(name, trace, "reliable").total_results == trace.join_size()
 
 
 @pytest.mark.parametrize("name", ["rpj", "hmj", "xjoin", "rpj_dd"])
 def test_all_results_come_out_although_silences_are_used(name: str) -> None:
-    trace = draw_trace(PANELS[0], "unreliable", SCALE, seed=2)
-    history = simulate(trace, _algorithm(name), laboratory(SCALE))
+    trace = small_trace(PANELS[0], "unreliable", seed=2)
+    history = small_history(name, trace, "unreliable")
     assert history.total_results == trace.join_size()
-    assert history.events["Scanned"] + history.events["Merged"] > trace.partitions  # more than the clean-up
+    assert history.events["Scanned"] + history.events["Merged"] > PARTITIONS  # more than the clean-up
 
 
 def test_the_same_seed_gives_the_same_history_and_another_seed_another() -> None:
-    first, again, other = (history_of("rpj", seed=seed) for seed in (1, 1, 2))
+    first, again, other = (history_of("hmj", seed=seed) for seed in (1, 1, 2))
     assert first.moments == again.moments
     assert first.sampled(first.end_seconds) == again.sampled(again.end_seconds)
     assert first.moments != other.moments
@@ -58,10 +54,7 @@ def test_results_cost_and_time_never_go_back() -> None:
 def test_no_disk_work_is_done_while_rows_keep_coming() -> None:
     events = history_of("rpj", network="reliable").events
     assert events["Scanned"] == 0
-    assert events["Merged"] == PANELS_PARTITIONS
-
-
-PANELS_PARTITIONS = 20  # one piece of clean-up each
+    assert events["Merged"] == PARTITIONS  # the clean-up, one by one
 
 
 def test_samples_are_taken_on_an_even_grid_from_the_first_second_to_the_last() -> None:
@@ -125,5 +118,24 @@ def test_a_chunk_stops_at_a_silence_that_is_still_to_come() -> None:
 
 
 def test_the_last_task_of_a_silence_may_outlast_it_and_rows_wait() -> None:
-    seconds = history_of("rpj_dd")
-    assert seconds.most_buffered_rows > laboratory(SCALE).chunk_rows
+    assert history_of("rpj_dd").most_buffered_rows > 1
+    assert history_of("rpj_dd", network="reliable").most_buffered_rows <= 1  # nothing keeps it from taking rows
+
+
+def test_a_chunk_changes_early_results_by_little() -> None:
+    trace, laboratory = small_trace(PANELS[0], "reliable"), small_laboratory("reliable")
+    fine, coarse = (
+        simulate(trace, ALGORITHMS["rpj"], dataclasses.replace(laboratory, chunk_rows=rows))
+        for rows in (laboratory.chunk_rows // 4, laboratory.chunk_rows)
+    )
+    assert coarse.early_results == pytest.approx(fine.early_results, rel=0.03)
+
+
+def test_rows_stay_in_memory_until_it_is_full() -> None:
+    trace, laboratory = small_trace(PANELS[0], "reliable"), small_laboratory("reliable")
+    full_at = float(trace.seconds[memory_rows("reliable") - 1])
+    roomy = dataclasses.replace(laboratory, device=dataclasses.replace(laboratory.device, memory_bytes=2**30))
+    without_flush = simulate(trace, IN_MEMORY, roomy)
+    with_flush = small_history("rpj", trace, "reliable")
+    assert with_flush.results_at(full_at) == without_flush.results_at(full_at)
+    assert with_flush.early_results < without_flush.early_results

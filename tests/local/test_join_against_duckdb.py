@@ -33,8 +33,12 @@ def duckdb_join(left: pa.Table, right: pa.Table, sql: str) -> Rows:
 
 @pytest.mark.parametrize("name", SPILLING)
 def test_every_algorithm_gives_the_answer_with_little_memory(name: str, tmp_path: Path) -> None:
-    left = numbered(3000, keys=900, seed=1, name="a").append_column("text", pa.array([f"text {n}" * (n % 5) for n in range(3000)]))
-    right = numbered(3000, keys=900, seed=2, name="b").append_column("maybe", pa.array([None if n % 3 else n for n in range(3000)]))
+    left = numbered(3000, keys=900, seed=1, name="a").append_column(
+        "text", pa.array([f"text {n}" * (n % 5) for n in range(3000)])
+    )
+    right = numbered(3000, keys=900, seed=2, name="b").append_column(
+        "maybe", pa.array([None if n % 3 else n for n in range(3000)])
+    )
     query = sooner.join(left, right, on="k", algorithm=name, memory=SMALL, spill_dir=tmp_path)
     found, spilled_rows = soon(lambda: spilled_on_the_way(query))
     assert found == duckdb_join(left, right, "select l.k, a, text, b, maybe from l join r on l.k = r.k")
@@ -119,7 +123,9 @@ def test_columns_of_any_type_can_be_spilled(kind: str) -> None:
         "struct": lambda: pa.array([{"t": text, "n": 1} for text in texts]),
         "list": lambda: pa.array([[text] for text in texts]),
         "string view": lambda: pa.array(texts, pa.string_view()),
-        "run ends": lambda: pa.RunEndEncodedArray.from_arrays(pa.array([1000, 3000], pa.int32()), pa.array(["x", None])),
+        "run ends": lambda: pa.RunEndEncodedArray.from_arrays(
+            pa.array([1000, 3000], pa.int32()), pa.array(["x", None])
+        ),
         "view in a struct": lambda: pa.StructArray.from_arrays([pa.array(texts, pa.string_view())], ["view"]),
     }[kind]()
     left = numbered(3000, keys=2000, seed=1, name="a").append_column("c", column)

@@ -88,9 +88,10 @@ def test_progress_may_be_asked_while_the_join_waits() -> None:
     running = sooner.join(gated(LEFT, wait_for(gate)), RIGHT, on="k", memory="64KB")
     reader = threading.Thread(target=lambda: list(running), daemon=True)
     reader.start()
-    seen = wait_until(running, lambda progress: progress.arrived_rows == (1000, 2000))
+    # A progress that is asked in the middle of a step may count rows as arrived that are not in memory yet.
+    seen = wait_until(running, lambda progress: progress.resident_rows + progress.spilled_rows == 3000)
     assert 0 < seen.covered_fraction <= 1
-    assert seen.resident_rows + seen.spilled_rows == 3000
+    assert seen.arrived_rows == (1000, 2000)
     gate.set()
     reader.join(20)
     assert running.progress.phase == "done"

@@ -87,7 +87,9 @@ def test_keys_that_are_given_twice_or_not_at_all_are_refused(keys: dict[str, obj
         ("spill_dir", 3, ["spill_dir=3"]),
     ],
 )
-def test_an_option_that_makes_no_sense_is_refused_before_data_is_read(option: str, value: object, mentions: list[str]) -> None:
+def test_an_option_that_makes_no_sense_is_refused_before_data_is_read(
+    option: str, value: object, mentions: list[str]
+) -> None:
     source = Untouched()
     other = Gated([], numbered(1).schema)
     arguments: dict[str, object] = {"on": "k", option: value}
@@ -154,7 +156,13 @@ def test_a_source_that_changes_its_schema_is_named_with_the_column() -> None:
 
 def test_a_row_larger_than_the_memory_is_refused_with_its_size() -> None:
     table = pa.table({"k": [1, 2, 3], "text": ["small", "x" * 300_000, "small"]})
-    results_until(BudgetTooSmall, sooner.join(table, RIGHT, on="k", memory="128KB"), "of rows arrived at once", "85.3 KB", "`memory`")
+    results_until(
+        BudgetTooSmall,
+        sooner.join(table, RIGHT, on="k", memory="128KB"),
+        "of rows arrived at once",
+        "85.3 KB",
+        "`memory`",
+    )
 
 
 def test_an_algorithm_without_a_disk_says_so_when_memory_is_full() -> None:
@@ -181,7 +189,9 @@ def test_a_damaged_spill_file_is_found_and_nothing_of_it_is_used(algorithm: str,
         harm_done.set()
 
     source = gated(LEFT, harm, name="orders")
-    query = sooner.join(source, RIGHT, on="k", memory="64KB", algorithm=algorithm, spill_dir=tmp_path, silence_seconds=60)
+    query = sooner.join(
+        source, RIGHT, on="k", memory="64KB", algorithm=algorithm, spill_dir=tmp_path, silence_seconds=60
+    )
     found = results_until(StateCorrupted, query, str(tmp_path))
     assert harm_done.is_set()
     assert found <= join_rows(sooner.join(LEFT, RIGHT, on="k"))

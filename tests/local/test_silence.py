@@ -64,7 +64,9 @@ def test_pmj_waits_for_the_end() -> None:
 
 def test_paced_sources_are_joined_as_they_come() -> None:
     pattern = Pauses(Fixed(0.0001), every_rows=500, seconds=0.1)
-    sources = [paced(table.slice(0, 1500), pattern, name=name) for table, name in ((LEFT, "slow"), (RIGHT, "also slow"))]
+    sources = [
+        paced(table.slice(0, 1500), pattern, name=name) for table, name in ((LEFT, "slow"), (RIGHT, "also slow"))
+    ]
     query = sooner.join(*sources, on="k", memory="64KB")
     started, first = time.monotonic(), None
     found = Rows()

@@ -4,6 +4,7 @@ import gc
 import stat
 import tempfile
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,7 @@ def test_nothing_is_left_of_a_query_that_is_dropped_midway(tmp_path: Path) -> No
     gate = threading.Event()
     query = spilling(tmp_path, gated(LEFT, wait_for(gate)))
     batches = iter(query)
-    soon(lambda: next(batches))
+    soon(partial(next, batches))
     assert len(list(tmp_path.iterdir())) == 1
     del query, batches
     gc.collect()

@@ -8,7 +8,9 @@ from sooner.runs.ledger import CoveredCells
 def runs(*levels: int, n_rows: int = 10) -> list[SpilledRun]:
     """Runs numbered from 1 with these levels."""
     blocks = [[0, 100, n_rows, 0, 9, 0]]
-    plain = [{"file": "f", "number": number, "level": level, "blocks": blocks} for number, level in enumerate(levels, 1)]
+    plain = [
+        {"file": "f", "number": number, "level": level, "blocks": blocks} for number, level in enumerate(levels, 1)
+    ]
     return [SpilledRun.from_plain(run) for run in plain]
 
 

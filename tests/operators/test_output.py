@@ -33,7 +33,10 @@ def test_keys_of_different_names_both_come() -> None:
 
 
 def test_types_are_those_of_the_inputs_and_the_shared_key_is_the_lefts() -> None:
-    left, right = pa.schema([("k", pa.int32()), ("a", pa.float32())]), pa.schema([("k", pa.int64()), ("b", pa.date32())])
+    left, right = (
+        pa.schema([("k", pa.int32()), ("a", pa.float32())]),
+        pa.schema([("k", pa.int64()), ("b", pa.date32())]),
+    )
     plan = plan_output(left, right, plan_keys(left, right, ["k"], ["k"]), ("_l", "_r"))
     assert plan.schema.types == [pa.int32(), pa.float32(), pa.date32()]
 

@@ -145,7 +145,11 @@ def test_a_batch_that_fits_is_taken_even_if_merged_runs_weigh_more(tmp_path: Pat
     keys = plan_keys(schema, schema, ["key"], ["key"])
 
     def batch(some_keys: list[int], notes: list[int | None]) -> pa.RecordBatch:
-        columns = [pa.array(some_keys, pa.int64()), pa.array(range(len(some_keys)), pa.int64()), pa.array(notes, pa.int64())]
+        columns = [
+            pa.array(some_keys, pa.int64()),
+            pa.array(range(len(some_keys)), pa.int64()),
+            pa.array(notes, pa.int64()),
+        ]
         return pa.record_batch(columns, schema=schema)
 
     codes, _ = coder(keys, LEFT)(batch(list(range(100)), list(range(100))))
@@ -172,7 +176,7 @@ def test_a_batch_that_does_not_fit_is_refused_in_one_sentence(tmp_path: Path) ->
 def test_an_algorithm_that_does_not_spill_says_which_ones_do(tmp_path: Path) -> None:
     join = new_join(tmp_path, "symmetric_hash", budget_rows=10)
     arrive(join, rows(list(range(8))), None)
-    with pytest.raises(BudgetTooSmall, match="'symmetric_hash' does not spill.*'rpj'"):
+    with pytest.raises(BudgetTooSmall, match=r"'symmetric_hash' does not spill.*'rpj'"):
         arrive(join, None, rows(list(range(8))))
 
 

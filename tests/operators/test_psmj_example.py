@@ -43,7 +43,14 @@ def flush_three_times(join: TwoWayJoin[RowPairs]) -> list[RowPairs]:
 
 def test_rows_of_concurrent_runs_meet_in_memory(join: TwoWayJoin[RowPairs], events: list[Event]) -> None:
     assert flush_three_times(join) == [[(2, 10)], [], [(9, 17)], []]
-    assert [(e.side, e.n_rows) for e in events if isinstance(e, Flushed)] == [(0, 2), (1, 2), (0, 2), (1, 3), (0, 2), (1, 2)]
+    assert [(e.side, e.n_rows) for e in events if isinstance(e, Flushed)] == [
+        (0, 2),
+        (1, 2),
+        (0, 2),
+        (1, 3),
+        (0, 2),
+        (1, 2),
+    ]
 
 
 def test_the_first_merge_finds_what_two_runs_a_side_have_not_met(join: TwoWayJoin[RowPairs]) -> None:

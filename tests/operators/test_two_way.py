@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 
-from schedules import Driver, Schedule, colliding, oracle, schedules, wide_schedule
+from schedules import Driver, Schedule, colliding, dense_schedule, oracle, schedules, wide_schedule
 from sooner.algorithms import ALGORITHMS, Algorithm
 from sooner.operators.events import Entered, Event, Flushed, Merged, Scanned
 from sooner.policies.flush.balanced import Balanced
@@ -26,7 +26,7 @@ PATIENT = [
 ]
 SPILLING = {a.name: a for a in (*ALGORITHMS.values(), *PATIENT) if a.name != "symmetric_hash"}
 WIDE_SEEDS = range(6)
-exactly = settings(max_examples=40, deadline=None, derandomize=True)
+exactly = settings(max_examples=25, deadline=None, derandomize=True)
 
 
 @pytest.mark.parametrize("name", SPILLING)
@@ -44,6 +44,14 @@ def test_every_pair_comes_once_also_from_larger_batches(name: str, seed: int) ->
     driver = Driver(SPILLING[name], wide_schedule(seed)).run()
     assert Counter(driver.results) == oracle(wide_schedule(seed))
     assert not driver.left_behind
+
+
+@pytest.mark.parametrize("name", SPILLING)
+def test_every_pair_comes_once_when_much_happens_at_once(name: str) -> None:
+    for seed in range(12):
+        driver = Driver(SPILLING[name], dense_schedule(seed)).run()
+        assert Counter(driver.results) == oracle(dense_schedule(seed)), f"seed {seed}"
+        assert not driver.left_behind
 
 
 @given(schedule=schedules())

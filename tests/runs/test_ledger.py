@@ -49,12 +49,16 @@ def test_conditions_2_and_3_rows_met_if_a_task_saw_one_in_memory_and_the_other_o
     assert met(gone, row(arrived=15, left_memory=20, met_disk=15)), "it came with the very step of the task"
     assert not met(gone, row(arrived=16, left_memory=20, met_disk=15)), "it came after the task"
     late = row(arrived=12, left_memory=17)
-    assert not met(late, row(arrived=18, left_memory=30, met_disk=16)), "it had not left memory by then, nor the other come"
+    assert not met(late, row(arrived=18, left_memory=30, met_disk=16)), (
+        "it had not left memory by then, nor the other come"
+    )
 
 
 def test_each_pair_of_rows_is_judged_by_its_own_stamps() -> None:
     left = run_of([1, 1], arrived=np.array([1, 11], np.int32), left_memory=np.array([10, 20], np.int32), met_disk=NEVER)
-    right = run_of([1, 1], arrived=15, left_memory=np.array([30, 40], np.int32), met_disk=np.array([NEVER, 25], np.int32))
+    right = run_of(
+        [1, 1], arrived=15, left_memory=np.array([30, 40], np.int32), met_disk=np.array([NEVER, 25], np.int32)
+    )
     at_left, at_right = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     assert not_met(left, right, at_left, at_right).tolist() == [True, False, False, False]
 

@@ -1,5 +1,6 @@
 """Run files: what was written comes back, or a clear error does, never something else."""
 
+import itertools
 import subprocess
 import sys
 import textwrap
@@ -225,7 +226,7 @@ def test_slabs_cover_all_codes_once(runs: list[SpilledRun], slab_bytes: int) -> 
     assert bounds[0][0] == 0
     assert bounds[-1][1] == 2**64
     assert all(low < high for low, high in bounds)
-    assert all(before[1] == after[0] for before, after in zip(bounds[:-1], bounds[1:], strict=True))
+    assert all(before[1] == after[0] for before, after in itertools.pairwise(bounds))
 
 
 def test_what_fits_is_one_slab() -> None:
@@ -243,5 +244,3 @@ def test_a_code_that_fills_blocks_by_itself_gets_a_slab_of_its_own() -> None:
     assert (7, 8) in list(slabs([hot], 100))
     highest = 2**64 - 1
     assert (highest, 2**64) in list(slabs([spilled_of((highest, highest, 40), (highest, highest, 40))], 100))
-
-

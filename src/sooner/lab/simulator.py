@@ -85,10 +85,8 @@ class _Simulation:
         self._clock = max(self._clock, first_seconds)
         sides, keys = self._trace.sides[first:end], self._trace.keys[first:end]
         left, right = ([batch_of(keys[sides == side])] for side in SIDES)
-        self._work(
-            self._join.arrive(left, right, last_seconds / self._laboratory.unit_seconds), not_over_before=last_seconds
-        )
-        self._taken = end
+        results = self._join.arrive(left, right, last_seconds / self._laboratory.unit_seconds)
+        self._work(results, taking_rows=end - first, not_over_before=last_seconds)
         for side in SIDES:
             if first <= self._last_rows[side] < end:
                 self._join.end(side)
@@ -122,13 +120,14 @@ class _Simulation:
         """How many rows have arrived by then."""
         return int(np.searchsorted(self._trace.seconds, seconds, side="right"))
 
-    def _work(self, results: Iterator[int], not_over_before: float = 0.0) -> None:
+    def _work(self, results: Iterator[int], taking_rows: int = 0, not_over_before: float = 0.0) -> None:
         """Let the join do a piece of work, and the clock run meanwhile."""
         self._note()
+        self._taken += taking_rows
         spent_seconds = self._meter.seconds
         for _ in results:
             pass
-        self._clock = max(self._clock + self._meter.seconds - spent_seconds, not_over_before)
+        self._clock = max(self._clock + (self._meter.seconds - spent_seconds), not_over_before)
         self._note()
 
     def _listen(self, event: Event) -> None:
@@ -141,7 +140,7 @@ class _Simulation:
                 self._clock,
                 self._join.statistics.results,
                 self._meter.seconds,
-                max(0, self._arrived(self._clock) - self._taken),
+                self._arrived(self._clock) - self._taken,
                 self._join.phase,
             )
         )

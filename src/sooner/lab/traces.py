@@ -64,7 +64,7 @@ def key_codes(domain: int, partitions: int) -> Codes:
     """The code of each key: different keys have different codes."""
     starts = np.concatenate(([np.uint64(0)], partition_bounds(partitions)))
     keys_of_partition = -(-domain // partitions)
-    step = np.uint64(2**64 // partitions // keys_of_partition)
+    step = np.uint64((2**64 - 1) // partitions // keys_of_partition)
     keys = np.arange(domain, dtype=np.uint64)
     codes: Codes = starts[keys % np.uint64(partitions)] + keys // np.uint64(partitions) * step
     return codes

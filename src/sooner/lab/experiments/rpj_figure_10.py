@@ -25,7 +25,7 @@ def _experiment(panel: Panel) -> Experiment:
     return Experiment(
         name=f"rpj-10{panel.letter}",
         title=f"progress, unreliable network: {panel.title}",
-        default_scale=50,
+        default_scale=100,
         figure=Figure("results", "the end", "results"),
         claims=CLAIMS,
         run_all=competition(panel, "unreliable", ("rpj", "hmj", "xjoin", "xjoin_that_knows")),

@@ -24,7 +24,7 @@ def _progress(panel: Panel) -> Experiment:
     return Experiment(
         name=f"rpj-11{panel.letter}",
         title=f"progress of RPJ's variants, unreliable network: {panel.title}",
-        default_scale=50,
+        default_scale=100,
         figure=Figure("results", "the last arrival", "results"),
         claims=PROGRESS,
         run_all=competition(panel, "unreliable", VARIANTS),
@@ -36,7 +36,7 @@ def _cost(panel: Panel) -> Experiment:
     return Experiment(
         name=f"rpj-12{panel.letter}",
         title=f"cost per result of RPJ's variants, unreliable network: {panel.title}",
-        default_scale=50,
+        default_scale=100,
         figure=Figure("cost_per_result_microseconds", "the last arrival", "microseconds per result"),
         claims=COST,
         run_all=competition(panel, "unreliable", VARIANTS),

@@ -1,0 +1,63 @@
+"""What RPJ's paper says of its figures 8 and 10, on small worlds; the experiments themselves take minutes."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from small_worlds import small_history, small_trace
+from sooner.errors import SoonerError
+from sooner.lab.experiment import Claim, Histories
+from sooner.lab.experiments import EXPERIMENTS, rpj
+from sooner.lab.experiments.rpj import PANELS, Network, Panel, draw_trace
+from sooner.lab.experiments.rpj_figure_8 import BOUND, PROGRESS
+from sooner.lab.experiments.rpj_figure_10 import CLAIMS
+
+every_panel = pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.title)
+
+
+def histories_of(names: Sequence[str], panel: Panel, network: Network) -> Histories:
+    trace = small_trace(panel, network)
+    return {name: small_history(name, trace, network) for name in names}
+
+
+def failing(claims: Sequence[Claim], histories: Histories) -> list[str]:
+    verdicts = [claim.judge(histories) for claim in claims]
+    return [f"{verdict.what}: {verdict.ours}" for verdict in verdicts if not verdict.holds]
+
+
+@every_panel
+def test_on_a_reliable_network_rpj_is_ahead_and_below_the_bound(panel: Panel) -> None:
+    histories = histories_of(("rpj", "hmj", "xjoin", "clairvoyant"), panel, "reliable")
+    assert failing((*PROGRESS, *BOUND), histories) == []
+
+
+@every_panel
+def test_on_an_unreliable_network_rpj_is_ahead_and_has_most_before_the_clean_up(panel: Panel) -> None:
+    histories = histories_of(("rpj", "hmj", "xjoin"), panel, "unreliable")
+    assert failing(CLAIMS[:3], histories) == []
+
+
+def test_a_claim_that_is_false_is_reported_so() -> None:
+    trace = small_trace(PANELS[0], "reliable")
+    swapped = {"rpj": small_history("xjoin", trace, "reliable"), "xjoin": small_history("rpj", trace, "reliable")}
+    assert len(failing(PROGRESS[:1], swapped)) == 1
+
+
+def test_every_panel_of_every_figure_is_an_experiment() -> None:
+    assert set(EXPERIMENTS) == {f"rpj-{figure}{letter}" for figure in (8, 9, 10, 11, 12) for letter in "abcd"}
+
+
+@pytest.mark.parametrize("scale", [0, -1, 251])
+def test_a_scale_that_leaves_nothing_is_refused(scale: int) -> None:
+    with pytest.raises(SoonerError, match=f"scale={scale}"):
+        draw_trace(PANELS[0], "reliable", scale, seed=0)
+
+
+@pytest.mark.parametrize("name", ["rpj-8a", "rpj-9b", "rpj-10c", "rpj-11d", "rpj-12a"])
+def test_an_experiment_judges_each_of_its_claims(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rpj, "ROWS", 250_000)
+    report = EXPERIMENTS[name].run(scale=250, seed=0)
+    assert len(report.claims) == len(EXPERIMENTS[name].claims)
+    assert all(verdict.ours for verdict in report.claims)
+    totals = {series["total_results"] for series in report.series.values()}
+    assert len(totals) == 1, "all algorithms have the same answer"

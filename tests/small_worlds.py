@@ -1,0 +1,52 @@
+"""RPJ's experiments in small: a twelfth of the memory and a fortieth of the rows; seconds instead of minutes to run."""
+
+from typing import Final
+
+from sooner.algorithms import ALGORITHMS, Algorithm
+from sooner.lab.clairvoyant import Clairvoyant
+from sooner.lab.device import Device
+from sooner.lab.experiments.rpj import (
+    COMPARISON_SECONDS,
+    COMPETITORS,
+    PARTITIONS,
+    RANDOM_SECONDS,
+    ROWS_OF_PAGE,
+    SEQUENTIAL_SECONDS,
+    Network,
+    Panel,
+)
+from sooner.lab.history import History
+from sooner.lab.simulator import ROW_BYTES, Laboratory, simulate
+from sooner.lab.traces import Trace
+from sooner.policies.react.never import Never
+from sooner.policies.view import DeviceCosts
+
+MEMORIES: Final = 6  # that all rows would fill
+# Without silences rows are cheap to simulate, and many of them keep noise out of the chances that RPJ estimates.
+SCALES: Final[dict[Network, int]] = {"reliable": 4, "unreliable": 20}
+
+
+def memory_rows(network: Network) -> int:
+    return 8_000 // SCALES[network]
+
+
+def small_trace(panel: Panel, network: Network, seed: int = 0) -> Trace:
+    scale = SCALES[network]
+    return panel.arrivals(network).draw(MEMORIES * memory_rows(network), PARTITIONS * 200 // scale, scale, seed)
+
+
+def small_laboratory(network: Network) -> Laboratory:
+    scale, memory = SCALES[network], memory_rows(network)
+    disk = DeviceCosts(round(ROWS_OF_PAGE / scale * ROW_BYTES), RANDOM_SECONDS, SEQUENTIAL_SECONDS)
+    device = Device(disk, memory * ROW_BYTES, COMPARISON_SECONDS * scale**2)
+    return Laboratory(device, chunk_rows=memory // 25, unit_seconds=float(scale))
+
+
+def small_history(name: str, trace: Trace, network: Network) -> History:
+    return simulate(trace, competitor(name, trace, network), small_laboratory(network))
+
+
+def competitor(name: str, trace: Trace, network: Network) -> Algorithm:
+    if name == "clairvoyant":
+        return Algorithm(name, Clairvoyant(trace, ROW_BYTES, memory_rows(network)), Never())
+    return COMPETITORS.get(name) or ALGORITHMS[name]

@@ -1,0 +1,95 @@
+"""The command `sooner`: tables, experiments, files, and sentences instead of tracebacks."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sooner.algorithms import ALGORITHMS
+from sooner.lab.experiments import EXPERIMENTS, rpj
+from sooner.ui.command_line import main
+
+PNG = b"\x89PNG\r\n"
+
+
+@pytest.fixture(autouse=True)
+def short_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rpj, "ROWS", 250_000)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def test_the_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "list"]) == 0
+    listed = capsys.readouterr().out
+    assert all(name in listed for name in EXPERIMENTS)
+
+
+def test_the_algorithms_are_listed_with_what_they_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["algorithms"]) == 0
+    listed = capsys.readouterr().out
+    assert all(a.name in listed and a.summary in listed for a in ALGORITHMS.values())
+
+
+def test_an_experiment_prints_claims_and_writes_json_and_a_picture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report_file, picture = tmp_path / "8a.json", tmp_path / "8a.png"
+    arguments = ["--scale", "250", "--seed", "7", "--json", str(report_file), "--plot", str(picture)]
+    assert main(["lab", "run", "rpj-8a", *arguments]) == 0
+    printed = capsys.readouterr().out
+    report = json.loads(report_file.read_text())
+    assert list(report) == ["name", "machine", "claims", "series"]
+    assert report["name"] == "rpj-8a"
+    assert "seed 7" in report["machine"]
+    for claim in report["claims"]:
+        assert list(claim) == ["what", "expected", "ours", "holds"]
+        assert claim["ours"] in printed
+    assert len(report["series"]["rpj"]["results"]) == 200
+    assert picture.read_bytes().startswith(PNG)
+
+
+def test_a_picture_of_costs_can_be_drawn(tmp_path: Path) -> None:
+    picture = tmp_path / "9b.png"
+    assert main(["lab", "run", "rpj-9b", "--scale", "250", "--plot", str(picture)]) == 0
+    assert picture.read_bytes().startswith(PNG)
+
+
+def test_the_same_seed_writes_the_same_json(tmp_path: Path) -> None:
+    files = [tmp_path / "first.json", tmp_path / "again.json"]
+    for file in files:
+        assert main(["lab", "run", "rpj-9a", "--scale", "250", "--json", str(file)]) == 0
+    assert files[0].read_text() == files[1].read_text()
+
+
+def test_an_unknown_experiment_is_answered_with_the_nearest_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "run", "rpj8a"]) == 2
+    answer = capsys.readouterr()
+    assert answer.out == ""
+    assert answer.err.startswith("sooner: there is no experiment 'rpj8a'; did you mean rpj-8")
+    assert answer.err.count("\n") == 1
+
+
+def test_an_experiment_unlike_any_other_is_answered_with_where_to_look(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "run", "zzz"]) == 2
+    assert "`sooner lab list`" in capsys.readouterr().err
+
+
+def test_what_sooner_refuses_is_one_line_and_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "run", "rpj-8a", "--scale", "0"]) == 1
+    answer = capsys.readouterr().err
+    assert answer.startswith("sooner: scale=0")
+    assert answer.count("\n") == 1
+
+
+def test_a_file_that_could_not_be_written_is_refused_before_the_work(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["lab", "run", "rpj-8a", "--json", "/no/such/directory/8a.json"])
+    assert stop.value.code == 2
+    assert "there is no directory '/no/such/directory'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [[], ["lab"], ["no-such-command"]])
+def test_a_command_that_is_not_understood_has_exit_code_2(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
