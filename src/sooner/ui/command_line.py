@@ -20,6 +20,7 @@ from sooner.algorithms import ALGORITHMS
 from sooner.errors import SoonerError
 from sooner.lab.experiment import Report
 from sooner.lab.experiments import EXPERIMENTS
+from sooner.ui.results_page import results_page
 
 FAILED: Final = 1
 NOT_UNDERSTOOD: Final = 2
@@ -93,6 +94,20 @@ def _demo(options: argparse.Namespace, console: Console) -> int:
     return 0 if run_demo(console, options.seed, options.speed, options.picture) else FAILED
 
 
+# sooner results
+
+
+def _add_results_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE.json", help="of `sooner lab run` or a benchmark")
+    parser.add_argument("--to", type=_new_file, required=True, metavar="FILE.md", help="the page to write")
+
+
+def _write_results(options: argparse.Namespace, console: Console) -> int:
+    options.to.write_text(results_page([json.loads(file.read_text()) for file in options.files]))
+    console.print(f"wrote {options.to}")
+    return 0
+
+
 # sooner lab
 
 
@@ -159,5 +174,6 @@ LAB_COMMANDS: Final = (
 COMMANDS: Final = (
     Command("demo", "Watch two bursty inputs being joined.", _add_demo_arguments, _demo),
     Command("algorithms", "Show the names that algorithm= takes.", _no_arguments, _list_algorithms),
+    Command("results", "Write a page of what experiments found.", _add_results_arguments, _write_results),
     Command("lab", "The papers' experiments.", _add_lab_arguments, run=None),
 )
