@@ -89,11 +89,11 @@ def test_keys_of_every_kind_match_by_sparks_rules(kind: str, algorithm: str) -> 
 def test_composite_keys_must_be_equal_in_every_part(algorithm: str) -> None:
     def table(seed: int, names: list[str]) -> pa.Table:
         columns = {
-            names[0]: pa.array(some_of(["a", "b", "ab", "", None], 800, seed), pa.string()),
-            names[1]: pa.array(some_of(list(range(12)), 800, seed + 1), pa.int32()),
-            names[2]: pa.array(some_of([0.0, -0.0, float("nan"), 2.5, None], 800, seed + 2), pa.float64()),
+            names[0]: pa.array(some_of(["a", "b", "ab", "", None], 400, seed), pa.string()),
+            names[1]: pa.array(some_of(list(range(12)), 400, seed + 1), pa.int32()),
+            names[2]: pa.array(some_of([0.0, -0.0, float("nan"), 2.5, None], 400, seed + 2), pa.float64()),
         }
-        return pa.table({**columns, f"row{seed}": range(800), f"ballast{seed}": ["x" * 100] * 800})
+        return pa.table({**columns, f"row{seed}": range(400), f"ballast{seed}": ["x" * 200] * 400})
 
     left, right = table(10, ["s", "i", "f"]), table(20, ["text", "number", "float"])
     keys = {"left_on": ["s", "i", "f"], "right_on": ["text", "number", "float"]}

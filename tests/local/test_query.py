@@ -4,6 +4,7 @@ import importlib.util
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -11,7 +12,13 @@ import pytest
 
 import sooner
 from queries import Gated, gated, join_rows, multiset, nested_loop, numbered, soon, wait_for, wait_until
+from sooner.algorithms import Algorithm
 from sooner.errors import SoonerError
+from sooner.policies.flush.largest import Largest
+from sooner.policies.flush.random import Random
+from sooner.policies.react.memory_disk import LargestMemoryDisk
+from sooner.policies.react.merge import Merge
+from sooner.policies.view import FlushPolicy, ReactPolicy
 
 LEFT, RIGHT = numbered(2000, name="a", seed=1), numbered(2000, name="b", seed=2)
 N_RESULTS = nested_loop(LEFT, RIGHT, ["k"], ["k"]).total()
@@ -157,6 +164,37 @@ def test_another_thread_can_stop_a_query_that_waits(algorithm: str, when_closed:
     threading.Thread(target=stop_in_the_silence, daemon=True).start()
     found = soon(lambda: multiset(running))
     assert found <= multiset(soon(query().to_table))
+
+
+class StopsTheQuery:
+    """A policy in whose middle another thread stops the query: the step that asked has its files taken away."""
+
+    running: sooner.Query
+
+    def __init__(self, policy: FlushPolicy | ReactPolicy) -> None:
+        self._policy = policy
+
+    def choose(self, *seen: Any) -> Any:
+        stopping = threading.Thread(target=self.running.stop, daemon=True)
+        stopping.start()
+        stopping.join(0.3)  # it may wait for the end of this very step
+        return self._policy.choose(*seen)
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [
+        Algorithm("stopped while it writes", StopsTheQuery(Largest()), LargestMemoryDisk()),
+        Algorithm("stopped while it reads", Largest(), StopsTheQuery(LargestMemoryDisk())),
+        Algorithm("stopped while it merges", Random(), StopsTheQuery(Merge())),
+    ],
+    ids=lambda algorithm: algorithm.name,
+)
+def test_another_thread_can_stop_a_query_in_the_middle_of_its_work(algorithm: Algorithm) -> None:
+    """Nothing is corrupted or full: it is just over."""
+    running = sooner.join(never_ending(threading.Event()), RIGHT, on="k", memory="64KB", algorithm=algorithm)
+    StopsTheQuery.running = running
+    assert multiset(soon(lambda: list(running))) <= multiset(soon(query().to_table))
 
 
 def test_another_thread_can_stop_a_query_whose_source_does_not_listen() -> None:
