@@ -54,6 +54,8 @@ def batches(engine: str, left: str, right: str, memory_bytes: int) -> Iterator[A
 
         sql = f"select * from '{left}' join '{right}' using (key)"
         yield from duckdb.sql(sql).to_arrow_reader(65_536)
+    elif engine == "floor":
+        yield from floor(left, right)
     elif engine == "polars":
         import polars
 
@@ -70,9 +72,24 @@ def batches(engine: str, left: str, right: str, memory_bytes: int) -> Iterator[A
             yield batch.to_pyarrow()
 
 
+def floor(left: str, right: str) -> Iterator[pa.RecordBatch]:
+    """What sorted runs cost at the least, on one core: read all, code and sort once, probe once, gather once."""
+    from sooner.kernels.keys import plan_keys
+    from sooner.operators.arrivals import coder, sorted_runs
+    from sooner.operators.output import plan_output
+    from sooner.operators.pairs import pairs_of
+
+    tables = [pq.read_table(path).combine_chunks() for path in (left, right)]
+    plan = plan_keys(tables[0].schema, tables[1].schema, ["key"], ["key"])
+    output = plan_output(tables[0].schema, tables[1].schema, plan, ("_l", "_r"))
+    runs = [sorted_runs(table.to_batches()[0], coder(plan, side), 16) for side, table in enumerate(tables)]
+    for left_run, right_run in zip(*runs, strict=True):
+        yield from map(output.batch, pairs_of(left_run, right_run))
+
+
 def run_engine(engine: str, folder: Path, rows: int) -> dict[str, Any]:
     """One run: when the first result, a tenth, a half and all of them were there, and what memory it took."""
-    __import__(engine.split("_")[0])
+    __import__("sooner" if engine == "floor" else engine.split("_")[0])
     left, right = str(folder / "left.parquet"), str(folder / "right.parquet")
     arrivals: list[tuple[float, int]] = []
     peak_bytes, results = None, 0
@@ -155,7 +172,7 @@ def main() -> None:
     if arguments.engine:
         print(json.dumps(run_engine(arguments.engine, arguments.folder, arguments.rows)))
         return
-    engines = ["sooner", "sooner_10_percent", "duckdb", "polars", "datafusion"]
+    engines = ["sooner", "sooner_10_percent", "floor", "duckdb", "polars", "datafusion"]
     runs = measure(engines, arguments.rows, arguments.repetitions)
     results = claims(runs)
     report(runs, results)

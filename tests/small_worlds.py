@@ -22,8 +22,8 @@ from sooner.policies.react.never import Never
 from sooner.policies.view import DeviceCosts
 
 # Without silences rows are cheap to simulate, and many of them keep noise out of the chances that RPJ estimates.
-SCALES: Final[dict[Network, int]] = {"reliable": 4, "unreliable": 20}
-MEMORIES: Final[dict[Network, int]] = {"reliable": 10, "unreliable": 6}  # that all rows would fill
+SCALES: Final[dict[Network, int]] = {"reliable": 8, "unreliable": 20}
+MEMORIES: Final[dict[Network, int]] = {"reliable": 8, "unreliable": 5}  # that all rows would fill
 
 
 def memory_rows(network: Network) -> int:
@@ -39,7 +39,7 @@ def small_laboratory(network: Network) -> Laboratory:
     scale, memory = SCALES[network], memory_rows(network)
     disk = DeviceCosts(round(ROWS_OF_PAGE / scale * ROW_BYTES), RANDOM_SECONDS, SEQUENTIAL_SECONDS)
     device = Device(disk, memory * ROW_BYTES, COMPARISON_SECONDS * scale**2)
-    return Laboratory(device, chunk_rows=memory // 25, unit_seconds=float(scale))
+    return Laboratory(device, chunk_rows=memory // 20, unit_seconds=float(scale))
 
 
 def small_history(name: str, trace: Trace, network: Network) -> History:

@@ -14,7 +14,7 @@ PNG = b"\x89PNG\r\n"
 
 @pytest.fixture(autouse=True)
 def short_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rpj, "ROWS", 250_000)
+    monkeypatch.setattr(rpj, "ROWS", 200_000)
     monkeypatch.setenv("COLUMNS", "200")
 
 

@@ -1,4 +1,4 @@
-"""How far a join is: plain numbers, taken at one moment."""
+"""How far a join is: plain numbers. Asked in the middle of a step, some may be a little newer than others."""
 
 from dataclasses import dataclass
 from typing import Any

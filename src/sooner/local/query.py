@@ -5,7 +5,7 @@ which sources fill the inbox and then wait.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pyarrow as pa
 
@@ -64,14 +64,19 @@ class Query:
         return pa.Table.from_batches(iter(self), schema=self.schema)
 
     def stop(self) -> None:
-        """End the query now. Results so far stay valid; threads end and spill files are removed."""
-        if self._stopped:
-            return
+        """End the query now, from any thread. Results so far stay valid; threads end and spill files are removed."""
         self._stopped = True
+        self._stop_reading()
+        try:
+            self._results.close()
+        except ValueError:
+            return  # it is at work in another thread, which will see the flag and tidy up
+        self._spill_directory.remove()
+
+    def _stop_reading(self) -> None:
         self._inbox.stop()
         for reader in self._readers:
             reader.close()
-        self._spill_directory.remove()
 
     def __enter__(self) -> "Query":
         return self
@@ -79,7 +84,7 @@ class Query:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _run(self) -> Iterator[pa.RecordBatch]:
+    def _run(self) -> Generator[pa.RecordBatch, None, None]:
         try:
             for reader in self._readers:
                 reader.start()
@@ -91,7 +96,8 @@ class Query:
         except Stopped:
             return
         finally:
-            self.stop()
+            self._stop_reading()
+            self._spill_directory.remove()
 
     def _next_work(self, now: float) -> Iterator[pa.RecordBatch]:
         """What has arrived, or disk work in a silence; without any of it, wait for what arrives."""

@@ -6,8 +6,8 @@ have ended. Each is a generator of results, which are what `result_of` makes of 
 the next call. Between calls the state is whole, and `snapshot` writes it down as plain data. There is no clock and no
 random source in here. With several workers the order of results may vary, and nothing else.
 
-Scratch memory beyond the budget: a merge of resident runs or a slab of runs from disk, at most `scratch_bytes` each
-and one block per run; pairs in flight, at most PAIRS_AT_ONCE for each worker.
+Scratch memory beyond the budget: a copy of the partition that leaves memory or meets the disk; a merge of resident runs
+or a slab of runs from disk, at most `scratch_bytes` each and one block per run; PAIRS_AT_ONCE pairs for each worker.
 """
 
 import threading
@@ -196,7 +196,7 @@ class TwoWayJoin(Generic[R]):
         if needed_bytes > self.budget.limit_bytes:
             return (
                 f"{format_bytes(needed_bytes)} of rows arrived at once, but the memory for rows is {limit}; "
-                "raise `memory` or send smaller batches."
+                "raise `memory`."
             )
         return (
             f"The memory for rows ({limit}) is full and the algorithm {self._algorithm.name!r} does not spill; "

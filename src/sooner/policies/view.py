@@ -10,6 +10,7 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from sooner.errors import InvalidJoin
 from sooner.kernels.matching import Codes
 
 LEFT: Final = 0
@@ -93,6 +94,11 @@ class DiskDisk:
 
     partition: int
     fan_in: int
+
+
+def require_fan_in(fan_in: int) -> None:
+    if fan_in < 2:
+        raise InvalidJoin(f"fan_in={fan_in} merges nothing; give 2 or more.")
 
 
 Task = MemoryDisk | DiskDisk

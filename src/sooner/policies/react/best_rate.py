@@ -10,13 +10,16 @@ from typing import Literal
 
 import numpy as np
 
-from sooner.policies.view import SIDES, DiskDisk, JoinView, MemoryDisk, Numbers, Task, opposite
+from sooner.policies.view import SIDES, DiskDisk, JoinView, MemoryDisk, Numbers, Task, opposite, require_fan_in
 
 
 @dataclass(frozen=True)
 class BestRate:
     fan_in: int = 10
     tasks: Literal["both", "memory-disk", "disk-disk"] = "both"
+
+    def __post_init__(self) -> None:
+        require_fan_in(self.fan_in)
 
     def choose(self, view: JoinView) -> Task | None:
         nothing = np.zeros(view.resident_rows.shape)

@@ -4,12 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sooner.policies.view import DiskDisk, JoinView, Task
+from sooner.policies.view import DiskDisk, JoinView, Task, require_fan_in
 
 
 @dataclass(frozen=True)
 class Merge:
     fan_in: int = 10
+
+    def __post_init__(self) -> None:
+        require_fan_in(self.fan_in)
 
     def choose(self, view: JoinView) -> Task | None:
         waiting = np.flatnonzero(view.unmet_on_disk > 0)
