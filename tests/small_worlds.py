@@ -1,5 +1,6 @@
 """RPJ's experiments in small: less memory, fewer rows for each row in memory; seconds instead of minutes to run."""
 
+from functools import cache
 from typing import Final
 
 from sooner.algorithms import ALGORITHMS, Algorithm
@@ -42,8 +43,14 @@ def small_laboratory(network: Network) -> Laboratory:
     return Laboratory(device, chunk_rows=memory // 20, unit_seconds=float(scale))
 
 
-def small_history(name: str, trace: Trace, network: Network) -> History:
+def run_small(name: str, trace: Trace, network: Network) -> History:
     return simulate(trace, competitor(name, trace, network), small_laboratory(network))
+
+
+@cache
+def small_history(name: str, panel: Panel, network: Network) -> History:
+    """Run once, for all tests that look at it."""
+    return run_small(name, small_trace(panel, network), network)
 
 
 def competitor(name: str, trace: Trace, network: Network) -> Algorithm:

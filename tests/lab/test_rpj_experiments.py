@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from small_worlds import small_history, small_trace
+from small_worlds import small_history
 from sooner.errors import SoonerError
 from sooner.lab.experiment import Claim, Histories
 from sooner.lab.experiments import EXPERIMENTS, rpj
@@ -16,8 +16,7 @@ every_panel = pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.t
 
 
 def histories_of(names: Sequence[str], panel: Panel, network: Network) -> Histories:
-    trace = small_trace(panel, network)
-    return {name: small_history(name, trace, network) for name in names}
+    return {name: small_history(name, panel, network) for name in names}
 
 
 def failing(claims: Sequence[Claim], histories: Histories) -> list[str]:
@@ -38,8 +37,8 @@ def test_on_an_unreliable_network_rpj_is_ahead_and_has_most_before_the_clean_up(
 
 
 def test_a_claim_that_is_false_is_reported_so() -> None:
-    trace = small_trace(PANELS[0], "reliable")
-    swapped = {"rpj": small_history("xjoin", trace, "reliable"), "xjoin": small_history("rpj", trace, "reliable")}
+    true = histories_of(("rpj", "xjoin"), PANELS[0], "reliable")
+    swapped = {"rpj": true["xjoin"], "xjoin": true["rpj"]}
     assert len(failing(PROGRESS[:1], swapped)) == 1
 
 

@@ -5,11 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from small_worlds import memory_rows, small_history, small_laboratory, small_trace
+from small_worlds import memory_rows, run_small, small_history, small_laboratory, small_trace
 from sooner.algorithms import ALGORITHMS, Algorithm
 from sooner.lab.device import Device
-from sooner.lab.experiments.rpj import COMPETITORS, PANELS, PARTITIONS, Network
-from sooner.lab.history import History
+from sooner.lab.experiments.rpj import COMPETITORS, PANELS, PARTITIONS
 from sooner.lab.simulator import ROW_BYTES, Laboratory, simulate
 from sooner.lab.traces import Silences, Trace
 from sooner.policies.flush.never import Never as FlushNever
@@ -19,46 +18,44 @@ from sooner.policies.view import DeviceCosts
 SPILLING = [name for name in ALGORITHMS if name != "symmetric_hash"]
 
 
-def history_of(name: str, network: Network = "unreliable", seed: int = 0) -> History:
-    return small_history(name, small_trace(PANELS[0], network, seed), network)
-
-
 @pytest.mark.parametrize("name", SPILLING)
 def test_all_results_come_out_and_no_more(name: str) -> None:
     trace = small_trace(PANELS[1], "reliable", seed=5)
-    assert small_history(name, trace, "reliable").total_results == trace.join_size()
+    assert run_small(name, trace, "reliable").total_results == trace.join_size()
 
 
 @pytest.mark.parametrize("name", ["rpj", "hmj", "xjoin", "rpj_dd"])
 def test_all_results_come_out_although_silences_are_used(name: str) -> None:
     trace = small_trace(PANELS[0], "unreliable", seed=2)
-    history = small_history(name, trace, "unreliable")
+    history = run_small(name, trace, "unreliable")
     assert history.total_results == trace.join_size()
     assert history.events["Scanned"] + history.events["Merged"] > PARTITIONS  # more than the clean-up
 
 
 def test_the_same_seed_gives_the_same_history_and_another_seed_another() -> None:
-    first, again, other = (history_of("hmj", seed=seed) for seed in (1, 1, 2))
+    first, again, other = (
+        run_small("hmj", small_trace(PANELS[0], "unreliable", seed), "unreliable") for seed in (1, 1, 2)
+    )
     assert first.moments == again.moments
     assert first.sampled(first.end_seconds) == again.sampled(again.end_seconds)
     assert first.moments != other.moments
 
 
 def test_results_cost_and_time_never_go_back() -> None:
-    moments = history_of("rpj").moments
+    moments = small_history("rpj", PANELS[0], "unreliable").moments
     for column in ("seconds", "results", "cost_seconds"):
         values = np.array([getattr(moment, column) for moment in moments])
         assert (np.diff(values) >= 0).all()
 
 
 def test_no_disk_work_is_done_while_rows_keep_coming() -> None:
-    events = history_of("rpj", network="reliable").events
+    events = small_history("rpj", PANELS[0], "reliable").events
     assert events["Scanned"] == 0
     assert events["Merged"] == PARTITIONS  # the clean-up, one by one
 
 
 def test_samples_are_taken_on_an_even_grid_from_the_first_second_to_the_last() -> None:
-    history = history_of("hmj")
+    history = small_history("hmj", PANELS[0], "unreliable")
     samples = history.sampled(history.end_seconds, samples=50)
     assert {len(column) for column in samples.values()} == {50}
     assert samples["seconds"][0] == 0
@@ -139,6 +136,6 @@ def test_rows_stay_in_memory_until_it_is_full() -> None:
     full_at = float(trace.seconds[memory_rows("reliable") - 1])
     roomy = dataclasses.replace(laboratory, device=dataclasses.replace(laboratory.device, memory_bytes=2**30))
     without_flush = simulate(trace, IN_MEMORY, roomy)
-    with_flush = small_history("rpj", trace, "reliable")
+    with_flush = small_history("rpj", PANELS[0], "reliable")
     assert with_flush.results_at(full_at) == without_flush.results_at(full_at)
     assert with_flush.early_results < without_flush.early_results
