@@ -2,8 +2,8 @@
 
 RPJ is ahead of both halves here, but not by much: there is time for nearly all disk work (see figure 10). With finer
 rows (scale 10) RPJ-dd ends 1.5% ahead of RPJ in harmony, since RPJ spends time on scans that pay at the moment and save
-nothing later. Which half is better depends on the data: RPJ-dd in harmony, RPJ-md in reverse, where the paper has RPJ-dd
-always. In reverse a flush takes fewer partitions, so runs are longer and a scan costs fewer seeks.
+nothing later. Which half is better depends on the data: RPJ-dd in harmony, RPJ-md in reverse, where the paper has
+RPJ-dd always. In reverse a flush takes fewer partitions, so runs are longer and a scan costs fewer seeks.
 """
 
 from typing import Final
