@@ -35,7 +35,7 @@ def _experiment(panel: Panel) -> Experiment:
     return Experiment(
         name=f"rpj-8{panel.letter}",
         title=f"progress, reliable network: {panel.title}",
-        default_scale=25,
+        default_scale=10,
         figure=Figure("results", "the end" if with_clean_up else "the last arrival", "results"),
         claims=(*PROGRESS, *BOUND, ROUNDED, *([CLEAN_UP] if with_clean_up else [])),
         run_all=competition(panel, "reliable", ("rpj", "hmj", "xjoin", "rpj_rounded", "clairvoyant")),

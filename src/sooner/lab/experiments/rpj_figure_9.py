@@ -47,7 +47,7 @@ def _experiment(panel: Panel) -> Experiment:
     return Experiment(
         name=f"rpj-9{panel.letter}",
         title=f"cost per result, reliable network: {panel.title}",
-        default_scale=25,
+        default_scale=10,
         figure=Figure("cost_per_result_microseconds", "the last arrival", "microseconds per result"),
         claims=_claims(),
         run_all=run_all,
