@@ -2,10 +2,10 @@
 
 Contrary to the paper, RPJ costs more per result than the others, if a flush appends to each partition (figure 4). In
 time its memory holds the likeliest partitions only, so that each flush takes a little of some 30 others and pays a seek
-for each; XJoin and HMJ take two or three. Neither code nor n_flush is to blame: with a smaller n_flush the pieces
-are as many and smaller still. The paper says that RPJ is cheapest because it has the most results, which supposes that
-flushes of equal size cost the same. So they do if they go to one file a side, as `sooner` writes them: then RPJ is
-cheapest or within some 10% of it.
+for each; XJoin and HMJ take two or three. The code does what the paper says, and n_flush is not to blame: from a
+fiftieth to a fifth of the memory RPJ stays the dearest, the smaller the more so. The paper says that RPJ is cheapest
+because it has the most results, which supposes that flushes of equal size cost the same. So they do if they go to one
+file a side, as `sooner` writes them: RPJ is then cheaper than HMJ or within 2%, and between 6% below XJoin and 17% above.
 """
 
 from typing import Final
