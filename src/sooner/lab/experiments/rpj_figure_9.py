@@ -5,7 +5,8 @@ time its memory holds the likeliest partitions only, so that each flush takes a 
 for each; XJoin and HMJ take two or three. The code does what the paper says, and n_flush is not to blame: from a
 fiftieth to a fifth of the memory RPJ stays the dearest, the smaller the more so. The paper says that RPJ is cheapest
 because it has the most results, which supposes that flushes of equal size cost the same. So they do if they go to one
-file a side, as `sooner` writes them: RPJ is then cheaper than HMJ or within 2%, and between 6% below XJoin and 17% above.
+file a side, as `sooner` writes them: RPJ is then cheaper than HMJ or within 2%, and between 6% below XJoin and 17%
+above it.
 """
 
 from typing import Final
