@@ -3,7 +3,7 @@
 from typing import Final
 
 from sooner.lab.experiment import Experiment
-from sooner.lab.experiments import rpj_figure_8, rpj_figure_9, rpj_figure_10, rpj_figures_11_and_12
+from sooner.lab.experiments import flush_policies, rpj_figure_8, rpj_figure_9, rpj_figure_10, rpj_figures_11_and_12
 
 EXPERIMENTS: Final[dict[str, Experiment]] = {
     experiment.name: experiment
@@ -12,6 +12,7 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
         rpj_figure_9,
         rpj_figure_10,
         rpj_figures_11_and_12,
+        flush_policies,
     )
     for experiment in family.EXPERIMENTS
 }

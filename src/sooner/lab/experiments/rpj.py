@@ -28,9 +28,10 @@ import numpy as np
 
 from sooner.algorithms import ALGORITHMS, Algorithm
 from sooner.errors import InvalidJoin
+from sooner.lab.claims import share_of_bound
 from sooner.lab.clairvoyant import Clairvoyant
 from sooner.lab.device import Device, FlushedTo
-from sooner.lab.experiment import Histories
+from sooner.lab.experiment import Claim, Histories
 from sooner.lab.simulator import ROW_BYTES, Laboratory, simulate
 from sooner.lab.traces import Arrivals, Trace
 from sooner.policies.flush.largest import Largest
@@ -102,7 +103,20 @@ COMPETITORS: Final = {
     "hmj": ALGORITHMS["hmj"],
     "xjoin": Algorithm("xjoin", Largest(), LargestMeetsDisk()),
     "xjoin_that_knows": ALGORITHMS["xjoin"],
+    **{name: ALGORITHMS[name] for name in ("hmj_all", "hmj_smallest", "hmj_largest", "random")},
 }
+
+
+def bound_claims(*names: str) -> tuple[Claim, ...]:
+    """How near each of these comes to a flush policy that knows the future."""
+    return tuple(
+        Claim(
+            f"{name}: share of the early results of a policy that knows the future",
+            "not in the paper; no more than all",
+            share_of_bound(name, "clairvoyant"),
+        )
+        for name in names
+    )
 
 
 def laboratory(scale: int, flushed_to: FlushedTo = "a file for each partition") -> Laboratory:

@@ -6,21 +6,13 @@ seek each. The paper reads page by page, at random, whatever the run (sec. 5.3);
 
 from typing import Final
 
-from sooner.lab.claims import ahead, close, share_of_bound, similar_clean_up
+from sooner.lab.claims import ahead, close, similar_clean_up
 from sooner.lab.experiment import Claim, Experiment, Figure
-from sooner.lab.experiments.rpj import PANELS, SETTING, Panel, competition
+from sooner.lab.experiments.rpj import PANELS, SETTING, Panel, bound_claims, competition
 
 PROGRESS: Final = (
     Claim("RPJ has at every tenth of the arrivals at least as many results as XJoin", "ahead", ahead("rpj", "xjoin")),
     Claim("RPJ has at every tenth of the arrivals at least as many results as HMJ", "ahead", ahead("rpj", "hmj")),
-)
-BOUND: Final = tuple(
-    Claim(
-        f"{name}: share of the early results of a policy that knows the future",
-        "not in the paper; no more than all",
-        share_of_bound(name, "clairvoyant"),
-    )
-    for name in ("rpj", "hmj", "xjoin")
 )
 ROUNDED: Final = Claim(
     "sooner's rpj, which takes chances within 5% as equal, has about as many early results as RPJ",
@@ -37,7 +29,7 @@ def _experiment(panel: Panel) -> Experiment:
         title=f"progress, reliable network: {panel.title}",
         default_scale=10,
         figure=Figure("results", "the end" if with_clean_up else "the last arrival", "results"),
-        claims=(*PROGRESS, *BOUND, ROUNDED, *([CLEAN_UP] if with_clean_up else [])),
+        claims=(*PROGRESS, *bound_claims("rpj", "hmj", "xjoin"), ROUNDED, *([CLEAN_UP] if with_clean_up else [])),
         run_all=competition(panel, "reliable", ("rpj", "hmj", "xjoin", "rpj_rounded", "clairvoyant")),
         setting=SETTING,
     )
