@@ -43,7 +43,8 @@ def test_a_claim_that_is_false_is_reported_so() -> None:
 
 
 def test_every_panel_of_every_figure_is_an_experiment() -> None:
-    assert set(EXPERIMENTS) == {f"rpj-{figure}{letter}" for figure in (8, 9, 10, 11, 12) for letter in "abcd"}
+    families = [*(f"rpj-{figure}" for figure in (8, 9, 10, 11, 12)), "flush-"]
+    assert set(EXPERIMENTS) == {f"{family}{letter}" for family in families for letter in "abcd"}
 
 
 @pytest.mark.parametrize("scale", [0, -1, 251])
