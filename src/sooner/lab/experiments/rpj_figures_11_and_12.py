@@ -1,6 +1,6 @@
 """RPJ figures 11 and 12: progress and cost per result of RPJ and of its halves (sec. 6.2).
 
-RPJ is ahead of both halves at the scales that run here by default. With finer rows (scale 10) RPJ-dd ends 1.5% ahead of
+RPJ is ahead of both halves at the scales that run here by default. With finer rows (scale 10) RPJ-dd ends 2% ahead of
 RPJ in harmony at the same speed: there is time for nearly all disk work (see figure 10), and RPJ spends some of it
 on scans that pay at the moment but spare no later work. The paper has RPJ-dd ahead of RPJ-md, and in the end cheaper;
 so it is ahead only in harmony at the same speed, and it is never cheaper. Here scans are cheap beside
