@@ -49,14 +49,29 @@ def build_directory(codes: Codes) -> Directory | None:
     """A directory with about as many ranges as codes; None where a binary search does as well."""
     if len(codes) < FEW_CODES or codes[0] == codes[-1]:
         return None
-    spread_bits = int(codes[-1] - codes[0]).bit_length()
-    shift = np.uint64(max(0, spread_bits - (len(codes).bit_length() - 1)))
+    return _build(codes, _range_shift(codes))
+
+
+def _build(codes: Codes, shift: np.uint64) -> Directory:
     ranges = ((codes - codes[0]) >> shift).astype(np.int64)
     counts = np.bincount(ranges)
     starts = np.empty(len(counts) + 1, np.int32)
     starts[0] = 0
     np.cumsum(counts, out=starts[1:])
     return Directory(codes, codes[0], shift, starts)
+
+
+def with_starts(codes: Codes, starts: npt.NDArray[np.int32]) -> Directory:
+    """The directory that was built of these codes, from its kept starts; built anew if they cannot be that."""
+    shift = _range_shift(codes)
+    ranges = int(codes[-1] - codes[0]) >> int(shift)
+    fits = len(starts) == ranges + 2 and starts[-1] == len(codes)
+    return Directory(codes, codes[0], shift, starts) if fits else _build(codes, shift)
+
+
+def _range_shift(codes: Codes) -> np.uint64:
+    spread_bits = int(codes[-1] - codes[0]).bit_length()
+    return np.uint64(max(0, spread_bits - (len(codes).bit_length() - 1)))
 
 
 class Intervals(NamedTuple):

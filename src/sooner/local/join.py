@@ -9,11 +9,12 @@ import pyarrow.fs as pafs
 from sooner.algorithms import Algorithm, find_algorithm
 from sooner.budget import Budget
 from sooner.kernels.keys import plan_keys
-from sooner.local.arguments import Columns, key_names, require_sane, require_two_streams, usable_memory
+from sooner.local.arguments import require_path, require_silence, require_two_streams, usable_memory
 from sooner.local.inbox import PIECES_HELD, Inbox
 from sooner.local.query import Query
 from sooner.local.reading import Reader
 from sooner.local.spill_directory import SpillDirectory
+from sooner.operators.arguments import Columns, key_names, require_join, require_suffixes, require_whole_number
 from sooner.operators.arrivals import coder
 from sooner.operators.output import plan_output
 from sooner.operators.two_way import TwoWayJoin
@@ -68,7 +69,12 @@ def join(
     memory_bytes = usable_memory(memory)
     partitions = _partition_count(memory_bytes) if partitions is None else partitions
     workers = len(os.sched_getaffinity(0)) if workers is None else workers
-    require_sane(how, suffixes, partitions, workers, silence_seconds, spill_dir)
+    require_join(how)
+    require_suffixes(suffixes)
+    require_whole_number("partitions", partitions)
+    require_whole_number("workers", workers)
+    require_silence(silence_seconds)
+    require_path(spill_dir)
     require_two_streams(left, right)
     sources = [checked(open_source(thing, name)) for thing, name in ((left, "left"), (right, "right"))]
     left_schema, right_schema = schemas = [source.schema for source in sources]

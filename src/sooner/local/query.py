@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from sooner.errors import SoonerError
 from sooner.local.inbox import Inbox, Stopped, Waiting
-from sooner.local.progress import Progress, progress_of
 from sooner.local.reading import Reader
 from sooner.local.spill_directory import SpillDirectory
+from sooner.operators.progress import Progress, progress_of
 from sooner.operators.two_way import TwoWayJoin
 
 

@@ -1,6 +1,6 @@
 """All that a two-way join knows: rows in memory and on disk, what has met, statistics, phase; saved as plain data."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from sooner.budget import Budget
@@ -11,7 +11,8 @@ from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.runs.files import RunFiles, SpilledRun
 from sooner.runs.ledger import CoveredCells
 from sooner.runs.resident import ResidentRuns
-from sooner.runs.run import NEVER, STILL_HERE, Run, merge
+from sooner.runs.run import NEVER
+from sooner.runs.written_down import RewrittenRuns, WrittenDown
 
 
 @dataclass
@@ -30,9 +31,15 @@ class Partition:
 
 class JoinState:
     def __init__(
-        self, files: tuple[RunFiles, RunFiles], budget: Budget, partitions: int, listener: Listener | None = None
+        self,
+        files: tuple[RunFiles, RunFiles],
+        budget: Budget,
+        partitions: int,
+        listener: Listener | None = None,
+        written_down: tuple[WrittenDown, WrittenDown] | None = None,
     ) -> None:
         self.files = files
+        self._written_down = written_down or (RewrittenRuns(files[LEFT]), RewrittenRuns(files[RIGHT]))
         self.budget = budget
         self.partitions = tuple([Partition() for _ in range(partitions)] for _ in SIDES)
         self.cells = [CoveredCells() for _ in range(partitions)]
@@ -103,7 +110,7 @@ class JoinState:
             "phase": self.phase,
             "ended": self._ended[:],
             "cleaned": self.cleaned,
-            "partitions": [[self._save(side, p) for p in range(self.n_partitions)] for side in SIDES],
+            "partitions": [self._save(side) for side in SIDES],
             "cells": [cells.to_plain() for cells in self.cells],
             "statistics": self.statistics.to_plain(),
         }
@@ -120,30 +127,27 @@ class JoinState:
             for p, saved in enumerate(data["partitions"][side]):
                 self._load(side, p, saved)
 
-    def _save(self, side: int, p: int) -> dict[str, Any]:
-        partition = self.partitions[side][p]
-        return {
-            "resident": [self._write(side, run).to_plain() for run in partition.resident],
-            "spilled": [run.to_plain() for run in partition.spilled],
-            "met_disk": partition.met_disk,
-            "next_number": partition.next_number,
-        }
-
-    def _write(self, side: int, run: Run) -> SpilledRun:
-        with self.files[side].writer() as writer:
-            writer.append(self.files[side].encode(run))
-            return writer.end_run(NEVER)
+    def _save(self, side: int) -> list[dict[str, Any]]:
+        partitions = self.partitions[side]
+        written = iter(self._written_down[side].save([run for partition in partitions for run in partition.resident]))
+        return [
+            {
+                "resident": [next(written).to_plain() for _ in partition.resident],
+                "spilled": [run.to_plain() for run in partition.spilled],
+                "met_disk": partition.met_disk,
+                "next_number": partition.next_number,
+            }
+            for partition in partitions
+        ]
 
     def _load(self, side: int, p: int, saved: dict[str, Any]) -> None:
-        partition, files = self.partitions[side][p], self.files[side]
+        partition = self.partitions[side][p]
         for written in map(SpilledRun.from_plain, saved["resident"]):
-            run = merge(list(files.read(written, written.blocks)))
-            run = replace(run, left_memory=STILL_HERE, met_disk=NEVER)
+            run = self._written_down[side].load(written)
             self.budget.reserve(run.n_bytes)
             partition.resident.add(run, self.budget.try_reserve, merge_up_to_bytes=0)
-            files.remove(written)
         partition.spilled = [SpilledRun.from_plain(run) for run in saved["spilled"]]
         for spilled in partition.spilled:
-            files.adopt(spilled)
+            self.files[side].adopt(spilled)
         partition.met_disk, partition.next_number = saved["met_disk"], saved["next_number"]
         self.count_resident(side, p)  # rows may weigh less than before: files keep no bitmap without a null

@@ -113,9 +113,14 @@ class Statistics:
         return rates
 
     @property
+    def arrived_pairs(self) -> float:
+        """The rectangle of what has arrived, partition by partition."""
+        return float((self.arrived_rows[0].astype(np.float64) * self.arrived_rows[1]).sum())
+
+    @property
     def covered_fraction(self) -> float:
         """How much of the rectangle of what has arrived is covered."""
-        area = float((self.arrived_rows[0].astype(np.float64) * self.arrived_rows[1]).sum())
+        area = self.arrived_pairs
         open_area = float(self.unmet_with_disk.sum() + self.unmet_on_disk.sum())
         return 1 - open_area / area if area else 1.0
 

@@ -33,6 +33,7 @@ from sooner.operators.statistics import Statistics
 from sooner.policies.view import LEFT, SIDES, DeviceCosts, Evict, JoinView, MemoryDisk, Task, opposite
 from sooner.runs.files import RunFiles
 from sooner.runs.run import Run
+from sooner.runs.written_down import WrittenDown
 
 FLUSH_FRACTION: Final = 0.1  # of the memory, when it is full: rarely enough to write in large pieces
 ROWS_WORTH_THREADS: Final = 100_000  # fewer are joined faster than handed over
@@ -56,6 +57,7 @@ class TwoWayJoin(Generic[R]):
         flush_fraction: float = FLUSH_FRACTION,
         listener: Listener | None = None,
         workers: int = 1,
+        written_down: tuple[WrittenDown, WrittenDown] | None = None,
     ) -> None:
         self._coders = coders
         self._algorithm = algorithm
@@ -65,7 +67,7 @@ class TwoWayJoin(Generic[R]):
         self._filters = () if keys.exact else (drop_collisions(keys),)
         self._flush_bytes = int(budget.limit_bytes * flush_fraction)
         self._scratch_bytes = min(max(budget.limit_bytes // 4, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
-        self._state = JoinState(files, budget, partitions, listener)
+        self._state = JoinState(files, budget, partitions, listener, written_down)
         self._counting = threading.Lock()
         self._busy = False
 

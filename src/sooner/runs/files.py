@@ -10,7 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +21,9 @@ from sooner.errors import SpillFailed, StateCorrupted
 from sooner.runs.run import Run, Stamp
 
 # By position, since users' columns may have any name.
-_STAMP_FIELDS: Final = [
-    pa.field("code", pa.uint64()),
-    pa.field("arrived", pa.int32()),
-    pa.field("left_memory", pa.int32()),
-    pa.field("met_disk", pa.int32()),
-]
+_CODE: Final = pa.field("code", pa.uint64())
+_STAMPS: Final = [pa.field(name, pa.int32()) for name in ("arrived", "left_memory", "met_disk")]
+_STAMPS_KEPT: Final = {"spilled": 3, "resident": 1}  # rows in memory have not left it, and share one `met_disk`
 _END_OF_STREAM: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 BLOCK_BYTES: Final = 64 * 1024
 
@@ -69,7 +66,8 @@ def spilled_run(file: str, number: int, level: int, blocks: Sequence[Block]) -> 
 class RunFiles:
     """The run files of one side, in one directory of any filesystem that pyarrow opens.
 
-    A file can hold several runs (those that left memory together); it is removed with the last of them.
+    A file can hold several runs (those that left memory together). It is removed with the last of them, or by its owner,
+    who may need it longer. File names are unique, and begin with `prefix`.
     """
 
     def __init__(
@@ -78,11 +76,18 @@ class RunFiles:
         directory: str,
         schema: pa.Schema,
         block_bytes: int = BLOCK_BYTES,
+        *,
+        rows: Literal["spilled", "resident"] = "spilled",
+        removal: Literal["with the last run", "by the owner"] = "with the last run",
+        prefix: str = "",
     ) -> None:
         self._filesystem = filesystem
         self._directory = directory
         self._rows_schema = schema
-        self._schema = pa.schema(_STAMP_FIELDS + list(schema))
+        self._n_stamps = _STAMPS_KEPT[rows]
+        self._schema = pa.schema([_CODE, *_STAMPS[: self._n_stamps], *schema])
+        self._removal = removal
+        self._prefix = prefix
         self._runs_in_file: Counter[str] = Counter()
         self.block_bytes = block_bytes
 
@@ -111,11 +116,11 @@ class RunFiles:
         view = memoryview(content)
         for block in blocks:
             begin = block.offset - first.offset
-            yield self._decode(path, block, view[begin : begin + block.n_bytes])
+            yield self.decode(self._checked(path, block, view[begin : begin + block.n_bytes]))
 
     def remove(self, spilled: SpilledRun) -> None:
         self._runs_in_file[spilled.file] -= 1
-        if self._runs_in_file[spilled.file] > 0:
+        if self._runs_in_file[spilled.file] > 0 or self._removal == "by the owner":
             return
         del self._runs_in_file[spilled.file]
         try:
@@ -123,16 +128,20 @@ class RunFiles:
         except OSError as error:
             raise SpillFailed(f"The run file {self.path(spilled.file)} cannot be removed: {error}.") from error
 
-    def _decode(self, path: str, block: Block, content: memoryview) -> Run:
+    def _checked(self, path: str, block: Block, content: memoryview) -> memoryview:
         if len(content) != block.n_bytes or xxhash.xxh3_64_intdigest(content) != block.checksum:
             raise StateCorrupted(
                 f"The run file {path} is damaged: the block at byte {block.offset} is not what was written there. "
                 "No row of it was used."
             )
+        return content
+
+    def decode(self, content: memoryview | pa.Buffer) -> Run:
+        """The rows of a block, sharing memory with its content."""
         columns = pa.ipc.read_record_batch(pa.ipc.read_message(pa.py_buffer(content)), self._schema)
-        codes, *stamps = (column.to_numpy() for column in columns.columns[: len(_STAMP_FIELDS)])
-        rows = pa.RecordBatch.from_arrays(columns.columns[len(_STAMP_FIELDS) :], schema=self._rows_schema)
-        return Run(codes, rows, *stamps)
+        first = 1 + self._n_stamps
+        codes, *stamps = (column.to_numpy() for column in columns.columns[:first])
+        return Run(codes, pa.RecordBatch.from_arrays(columns.columns[first:], schema=self._rows_schema), *stamps)
 
     def encode(self, run: Run) -> list["EncodedBlock"]:
         """A run as blocks, ready to be written: the part of writing that any thread can do."""
@@ -141,7 +150,7 @@ class RunFiles:
         return [self._encode_block(run.slice(begin, end)) for begin, end in itertools.pairwise(cuts)]
 
     def _encode_block(self, run: Run) -> "EncodedBlock":
-        stamps = (run.arrived, run.left_memory, run.met_disk)
+        stamps = (run.arrived, run.left_memory, run.met_disk)[: self._n_stamps]
         arrays = [pa.array(run.codes), *(pa.array(_spread(stamp, len(run))) for stamp in stamps)]
         content = pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=self._schema).serialize()
         first_code, last_code = int(run.codes[0]), int(run.codes[-1])
@@ -162,7 +171,7 @@ class RunWriter:
 
     def __init__(self, files: RunFiles) -> None:
         self._files = files
-        self._file = f"{uuid.uuid4().hex}.arrows"
+        self._file = f"{files._prefix}{uuid.uuid4().hex}.arrows"
         self._blocks: list[Block] = []
         self._runs: list[SpilledRun] = []
 
@@ -227,7 +236,7 @@ class _DiskErrors:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         if isinstance(error, OSError):
             raise SpillFailed(
-                f"Rows cannot be spilled to {self._directory}: {error}. Free some space or give another `spill_dir`."
+                f"Rows cannot be spilled to {self._directory}: {error}. Free some space, or give another `spill_dir` (on Spark, `state`)."
             ) from error
 
 

@@ -1,0 +1,42 @@
+"""Refuse what cannot be right before any row is read, in a sentence that names the argument and what would do."""
+
+from collections.abc import Sequence
+
+from sooner.errors import InvalidJoin
+
+Columns = str | Sequence[str]
+
+
+def key_names(on: Columns | None, left_on: Columns | None, right_on: Columns | None) -> tuple[list[str], list[str]]:
+    """The key columns of both sides."""
+    if on is not None and (left_on is not None or right_on is not None):
+        raise InvalidJoin("on= and left_on=/right_on= were both given; give one of the two.")
+    if on is not None:
+        return _names("on", on), _names("on", on)
+    if left_on is None or right_on is None:
+        raise InvalidJoin("Which columns must be equal? Give on=, or both left_on= and right_on=.")
+    return _names("left_on", left_on), _names("right_on", right_on)
+
+
+def _names(argument: str, columns: Columns) -> list[str]:
+    names = [columns] if isinstance(columns, str) else columns
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise InvalidJoin(f"{argument}={columns!r} must be the name of a column, or a list of names.")
+    return list(names)
+
+
+def require_join(how: object) -> None:
+    if how != "inner":
+        raise InvalidJoin(f"how={how!r} is not supported; sooner gives inner joins, how='inner'.")
+
+
+def require_suffixes(suffixes: object) -> None:
+    if not (
+        isinstance(suffixes, list | tuple) and len(suffixes) == 2 and all(isinstance(text, str) for text in suffixes)
+    ):
+        raise InvalidJoin(f"suffixes={suffixes!r} must be two texts, such as ('_left', '_right').")
+
+
+def require_whole_number(name: str, value: object) -> None:
+    if not isinstance(value, int) or value < 1:
+        raise InvalidJoin(f"{name}={value!r} must be a whole number from 1 on.")

@@ -1,0 +1,136 @@
+"""The versions of a state: one small manifest for each, put in place whole or not at all.
+
+Version b is made from version b-1 and from nothing else, so an attempt that is repeated makes it again. Run files have
+names that no other attempt has, and begin with the version they were written for. Since all attempts at a version
+make equivalent states, it does not matter whose manifest is in place; a late one changes nothing that counts.
+
+A manifest is two lines of JSON: what it is, with a summary for whoever watches; then the state itself. Its first line
+holds the checksum of the second.
+"""
+
+import json
+import re
+import uuid
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow.fs as pafs
+import xxhash
+
+from sooner.errors import SpillFailed, StateCorrupted
+
+FORMAT: Final = 1
+_VERSION_DIGITS: Final = 12
+_NAMED_BY_VERSION: Final = re.compile(rf"(\d{{{_VERSION_DIGITS}}})[.-].*")
+_FIRST_READ_BYTES: Final = 64 * 1024
+
+
+class MissingVersion(StateCorrupted):
+    """The version to start from is not there."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a manifest says of itself."""
+
+    version: int
+    identity: dict[str, Any]  # of the join and the query that it belongs to
+    summary: dict[str, Any]
+
+
+def version_prefix(version: int) -> str:
+    return f"{version:0{_VERSION_DIGITS}}-"
+
+
+class Versions:
+    """The versions of the state of one partition, in a directory of any filesystem that pyarrow opens."""
+
+    def __init__(self, filesystem: pafs.FileSystem, directory: str) -> None:
+        self._filesystem = filesystem
+        self._directory = directory
+
+    def load(self, version: int) -> tuple[Header, dict[str, Any]]:
+        """A version that was published."""
+        path = self._path(version)
+        try:
+            with self._filesystem.open_input_stream(path) as file:
+                first, _, second = file.read().partition(b"\n")
+        except FileNotFoundError as error:
+            raise MissingVersion(f"Version {version} of the state is not in {self._directory}.") from error
+        except OSError as error:
+            raise SpillFailed(f"The state cannot be read from {path}: {error}.") from error
+        header, checksum = _parse(first, path)
+        second = second.rstrip(b"\n")
+        if xxhash.xxh3_64_intdigest(second) != checksum or header.version != version:
+            raise StateCorrupted(f"The manifest {path} is damaged: it is not what was written there.")
+        state: dict[str, Any] = json.loads(second)
+        return header, state
+
+    def header(self, version: int) -> Header | None:
+        """What a version says of itself, without its state; None if it is not there."""
+        path, first = self._path(version), b""
+        try:
+            with self._filesystem.open_input_stream(path) as file:
+                while b"\n" not in first and (more := file.read(_FIRST_READ_BYTES)):
+                    first += more
+        except FileNotFoundError:
+            return None
+        return _parse(first.partition(b"\n")[0], path)[0]
+
+    def publish(self, header: Header, state: dict[str, Any]) -> None:
+        """Put a version in place, with all that it needs already written."""
+        second = json.dumps(state, separators=(",", ":")).encode()
+        first = {
+            "format": FORMAT,
+            "version": header.version,
+            "checksum": xxhash.xxh3_64_intdigest(second),
+            "identity": header.identity,
+            "summary": header.summary,
+        }
+        unfinished = f"{self._directory}/{version_prefix(header.version)}{uuid.uuid4().hex}.unfinished"
+        try:
+            with self._filesystem.open_output_stream(unfinished) as file:
+                file.write(json.dumps(first, separators=(",", ":")).encode() + b"\n" + second + b"\n")
+            self._filesystem.move(unfinished, self._path(header.version))
+        except OSError as error:
+            raise SpillFailed(f"The state cannot be written to {self._directory}: {error}. Free some space.") from error
+
+    def published(self) -> list[int]:
+        """The versions that are there, in order."""
+        names = (file.base_name for file in self._files())
+        return sorted(int(name.removesuffix(".json")) for name in names if name.endswith(".json"))
+
+    def sweep(self, version: int, run_files: set[str]) -> None:
+        """Remove what no attempt at this version or a later one can need; `run_files` are what its parent names.
+
+        Files written for the parent itself stay one version longer even if unnamed: they may belong to a late attempt
+        that is about to put its own manifest in place.
+        """
+        for file in self._files():
+            match = _NAMED_BY_VERSION.fullmatch(file.base_name)
+            if match is not None and int(match[1]) < version - 1 and file.base_name not in run_files:
+                try:
+                    self._filesystem.delete_file(file.path)
+                except FileNotFoundError:
+                    continue  # another attempt was faster
+                except OSError as error:
+                    raise SpillFailed(f"{file.path} cannot be removed: {error}.") from error
+
+    def _files(self) -> list[pafs.FileInfo]:
+        found: list[pafs.FileInfo] = self._filesystem.get_file_info(
+            pafs.FileSelector(self._directory, allow_not_found=True)
+        )
+        return found
+
+    def _path(self, version: int) -> str:
+        return f"{self._directory}/{version:0{_VERSION_DIGITS}}.json"
+
+
+def _parse(line: bytes, path: str) -> tuple[Header, int]:
+    try:
+        first = json.loads(line)
+    except ValueError as error:
+        raise StateCorrupted(f"The manifest {path} is damaged: it cannot be read.") from error
+    if first["format"] != FORMAT:
+        raise StateCorrupted(f"The manifest {path} has format {first['format']}; this release reads format {FORMAT}.")
+    return Header(first["version"], first["identity"], first["summary"]), first["checksum"]

@@ -1,0 +1,110 @@
+"""Rows in memory, written down so that another process can go on with them.
+
+`RewrittenRuns` writes all of them each time it is asked, for a state that is saved now and then. `MappedRuns` is for a
+state that is saved after every step: a run is immutable, so it is written once, to the state's own filesystem, and a
+copy in shared memory of this node is what the next step maps, whichever process that is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from sooner.kernels.matching import with_starts
+from sooner.runs.copies import NodeCopies
+from sooner.runs.files import EncodedBlock, RunFiles, SpilledRun
+from sooner.runs.run import NEVER, STILL_HERE, Run, merge
+
+
+class WrittenDown(Protocol):
+    """Writes resident runs of one side to files, and reads them back."""
+
+    def save(self, runs: Sequence[Run]) -> list[SpilledRun]:
+        """Where each run is written, by now."""
+
+    def load(self, written: SpilledRun) -> Run:
+        """A run that was saved, by this or an earlier process."""
+
+
+class RewrittenRuns:
+    """Each save writes everything; what is loaded is in memory again, and its file is gone."""
+
+    def __init__(self, files: RunFiles) -> None:
+        self._files = files
+
+    def save(self, runs: Sequence[Run]) -> list[SpilledRun]:
+        """A file for each run, so that each can go by itself."""
+        return [_write(self._files, [self._files.encode(run)])[0] for run in runs]
+
+    def load(self, written: SpilledRun) -> Run:
+        """The rows, as they were."""
+        run = merge(list(self._files.read(written, written.blocks)))
+        self._files.remove(written)
+        return replace(run, left_memory=STILL_HERE, met_disk=NEVER)
+
+
+class MappedRuns:
+    """Each run is written once, as one block, and read from this node's copy of that block if there is one."""
+
+    def __init__(self, files: RunFiles, copies: NodeCopies) -> None:
+        self._files = files
+        self._copies = copies
+        self._written: dict[int, tuple[Run, SpilledRun]] = {}  # by the identity of the run, which it keeps alive
+        self._to_copy: list[tuple[Run, SpilledRun, EncodedBlock]] = []
+
+    def save(self, runs: Sequence[Run]) -> list[SpilledRun]:
+        """One file for all runs that are new."""
+        known = {id(run): self._written[id(run)] for run in runs if id(run) in self._written}
+        new = [run for run in runs if id(run) not in known]
+        blocks = [self._files.encode(run) for run in new]
+        places = _write(self._files, blocks) if new else []
+        self._written = known | {id(run): (run, place) for run, place in zip(new, places, strict=True)}
+        self._to_copy = [(run, place, block[0]) for run, place, block in zip(new, places, blocks, strict=True)]
+        return [self._written[id(run)][1] for run in runs]
+
+    def load(self, written: SpilledRun) -> Run:
+        """The run, mapped; a copy that is gone is made again from the file."""
+        [block] = written.blocks
+        content = self._copies.get(_name(written))
+        if content is not None and content.size >= block.n_bytes:
+            run = self._files.decode(content[: block.n_bytes])
+            with_directory(run, content[block.n_bytes :])
+        else:
+            [run] = self._files.read(written, written.blocks)
+            self._to_copy.append((run, written, self._files.encode(run)[0]))
+        self._written[id(run)] = (run, written)
+        return run
+
+    @property
+    def copy_names(self) -> set[str]:
+        """The copies that the next step will look for."""
+        return {_name(place) for _, place in self._written.values()}
+
+    def copy(self) -> None:
+        """Put what was saved, or had no copy, into shared memory."""
+        for run, place, block in self._to_copy:
+            if id(run) in self._written:
+                starts = b"" if run.directory is None else run.directory.starts.tobytes()
+                self._copies.put(_name(place), (block.content, starts))
+        self._to_copy = []
+
+
+def with_directory(run: Run, starts: pa.Buffer) -> None:
+    """Give a run the directory that was built when it was written: building it again takes longer than most probes."""
+    if starts.size:
+        run.__dict__["directory"] = with_starts(run.codes, np.frombuffer(starts, np.int32))
+
+
+def _name(written: SpilledRun) -> str:
+    return f"{written.file}.{written.blocks[0].offset}"
+
+
+def _write(files: RunFiles, runs: Sequence[list[EncodedBlock]]) -> list[SpilledRun]:
+    places = []
+    with files.writer() as writer:
+        for blocks in runs:
+            writer.append(blocks)
+            places.append(writer.end_run(NEVER))
+    return places

@@ -1,0 +1,1 @@
+"""Joins inside PySpark: streaming DataFrames in, a streaming DataFrame out."""

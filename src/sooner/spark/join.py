@@ -1,0 +1,172 @@
+"""`sooner.spark.join`: two streaming DataFrames in, one out.
+
+    left, right: tagged, in shared columns    the ticker: a row for each partition
+                 \\______________ union ______________/
+                                  |
+              repartitionById: each row to the partition of its key
+                                  |
+                      mapInArrow: one step of the join
+
+What comes out is an ordinary streaming DataFrame: any sink, trigger and further operator can follow.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructField, StructType
+
+from sooner.algorithms import Algorithm, find_algorithm
+from sooner.budget import format_bytes, parse_bytes
+from sooner.errors import BudgetTooSmall, InvalidJoin
+from sooner.kernels.keys import KeyPlan, plan_keys
+from sooner.operators.arguments import Columns, key_names, require_join, require_suffixes, require_whole_number
+from sooner.operators.output import OutputPlan, plan_output
+from sooner.policies.view import LEFT, RIGHT
+from sooner.spark.placing import place, require_binary_collation, with_whole_keys
+from sooner.spark.plan import JoinPlan
+from sooner.spark.shared_columns import PLACE, share_columns
+from sooner.spark.state_directory import require_same_join
+from sooner.spark.step import Attempt, run_step
+from sooner.spark.streaming_sources import count_streams
+from sooner.spark.ticks import FORMAT, Ticks
+
+LEAST_PARTITION_BYTES: Final = 64 * 2**10
+
+
+def join(
+    left: DataFrame,
+    right: DataFrame,
+    on: Columns | None = None,
+    *,
+    left_on: Columns | None = None,
+    right_on: Columns | None = None,
+    how: str = "inner",
+    suffixes: tuple[str, str] = ("_left", "_right"),
+    algorithm: str | Algorithm = "rpj",
+    memory: int | str | None = "1GB",
+    partitions: int | None = None,
+    state: str | Path,
+    shared_memory: str | Path | None = None,
+) -> DataFrame:
+    """Join two streaming DataFrames while they arrive: no watermark, exact, in bounded memory.
+
+    on, left_on, right_on, suffixes, algorithm: as for `sooner.join`.
+    memory: what rows of all partitions together may take in shared memory, such as "4g"; beyond it they are on disk only.
+    partitions: of the join, each a task in every batch; by default as many as `spark.sql.shuffle.partitions` says.
+    state: a directory of its own for the rows, by path or URI; all executors must reach it. It belongs to one query and
+        its checkpoint.
+    shared_memory: where executors keep rows in memory; by default `/dev/shm`, or a temporary directory where that is
+        missing.
+
+    Results come as rows meet. When an input ends, tell the query (see `sooner.spark.start`), and it completes the answer.
+    """
+    left_names, right_names = key_names(on, left_on, right_on)
+    chosen = find_algorithm(algorithm)
+    require_join(how)
+    require_suffixes(suffixes)
+    spark = _session_of(left, right)
+    if partitions is None:
+        partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
+    require_whole_number("partitions", partitions)
+    memory_bytes = _usable_memory(memory, partitions)
+    keys, output = _checked_columns(left.schema, right.schema, left_names, right_names, suffixes)
+    identity = {
+        "partitions": partitions,
+        "algorithm": chosen.name,
+        "left": left.schema.simpleString(),
+        "right": right.schema.simpleString(),
+        "keys": [left_names, right_names],
+        "arrow": spark.conf.get("spark.sql.execution.arrow.useLargeVarTypes"),
+    }
+    require_same_join(str(state), identity)
+    shared = share_columns(left.schema, right.schema)
+    plan = JoinPlan(
+        state=str(state),
+        names=(tuple(left.columns), tuple(right.columns)),
+        left_on=tuple(left_names),
+        right_on=tuple(right_names),
+        suffixes=(suffixes[0], suffixes[1]),
+        shared=shared,
+        algorithm=chosen,
+        memory_bytes=memory_bytes,
+        partitions=partitions,
+        identity=identity,
+        shared_memory=None if shared_memory is None else Path(shared_memory),
+    )
+
+    def step(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return run_step(plan, Attempt.of_this_task(), batches)
+
+    union = (
+        shared.tagged(with_whole_keys(left, left_names), LEFT, place(left_names, keys, partitions))
+        .unionAll(shared.tagged(with_whole_keys(right, right_names), RIGHT, place(right_names, keys, partitions)))
+        .unionAll(shared.ticks(_ticks(spark, plan, left, right), partitions))
+    )
+    return (
+        union.repartitionById(partitions, F.col(PLACE))
+        .drop(PLACE)
+        .mapInArrow(step, _result_schema(left.schema, right.schema, output))
+    )
+
+
+def _session_of(left: DataFrame, right: DataFrame) -> SparkSession:
+    for name, side in (("left", left), ("right", right)):
+        if not isinstance(side, DataFrame):
+            raise InvalidJoin(
+                f"{name} is a {type(side).__name__}; sooner.spark joins DataFrames (sooner.join the rest)."
+            )
+        if not side.isStreaming:
+            raise InvalidJoin(
+                f"{name} is not a streaming DataFrame; read it with spark.readStream or sooner.spark.parquet, or use "
+                "Spark's own join if it has all its rows already."
+            )
+    if left.sparkSession is not right.sparkSession:
+        raise InvalidJoin("left and right belong to different Spark sessions; read both with one.")
+    return left.sparkSession
+
+
+def _usable_memory(memory: int | str | None, partitions: int) -> int:
+    n_bytes = parse_bytes(memory)
+    if n_bytes // partitions < LEAST_PARTITION_BYTES:
+        raise BudgetTooSmall(
+            f"memory={memory!r} is too little for {partitions} partitions; give at least "
+            f"{format_bytes(LEAST_PARTITION_BYTES)} for each, or fewer partitions."
+        )
+    return n_bytes
+
+
+def _checked_columns(
+    left: StructType, right: StructType, left_on: list[str], right_on: list[str], suffixes: tuple[str, str]
+) -> tuple[KeyPlan, OutputPlan]:
+    for name, schema, key in (("left", left, left_on), ("right", right, right_on)):
+        repeated = [column for column in schema.names if schema.names.count(column) > 1]
+        if repeated:
+            raise InvalidJoin(f"{name} has several columns named {repeated[0]!r}; rename them.")
+        require_binary_collation(name, schema, key)
+    schemas = to_arrow_schema(left), to_arrow_schema(right)
+    keys = plan_keys(schemas[LEFT], schemas[RIGHT], left_on, right_on)
+    return keys, plan_output(schemas[LEFT], schemas[RIGHT], keys, suffixes)
+
+
+def _result_schema(left: StructType, right: StructType, output: OutputPlan) -> StructType:
+    fields = [*left.fields, *(right.fields[position] for position in output.right)]
+    return StructType(
+        [StructField(name, field.dataType, True) for name, field in zip(output.schema.names, fields, strict=True)]
+    )
+
+
+def _ticks(spark: SparkSession, plan: JoinPlan, left: DataFrame, right: DataFrame) -> DataFrame:
+    spark.dataSource.register(Ticks)
+    return (
+        spark.readStream.format(FORMAT)
+        .option("state", plan.state)
+        .option("partitions", plan.partitions)
+        .option("left_streams", count_streams(left))
+        .option("right_streams", count_streams(right))
+        .load()
+    )

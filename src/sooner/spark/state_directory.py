@@ -1,0 +1,93 @@
+"""The state directory of a join: who it belongs to, and where its partitions lie.
+
+    <state>/left-has-ended             word from the driver, see `ticks`
+    <state>/partition-00003/           manifests and run files of one partition, see `sooner.runs.versions`
+
+A state belongs to one join of one query. Anything else that comes with it is refused in a sentence, before the query
+starts where that can be known, and by the first step otherwise.
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from sooner.errors import InvalidJoin, StateCorrupted
+from sooner.runs.versions import Header, MissingVersion, Versions
+
+QUERY: Final = "query"
+_WHAT_DIFFERS: Final = {
+    "partitions": "has another number of partitions",
+    "algorithm": "was made with another algorithm",
+    "left": "has other columns on the left",
+    "right": "has other columns on the right",
+    "keys": "has other keys",
+    "arrow": "was made with other Arrow settings",
+}
+
+
+def open_state(state: str) -> tuple[pafs.FileSystem, str]:
+    """The filesystem, and the path in it."""
+    if state.startswith("s3a://"):  # Spark's name for what Arrow calls s3
+        state = "s3" + state.removeprefix("s3a")
+    try:
+        if "://" not in state:
+            return pafs.LocalFileSystem(), str(Path(state.removeprefix("file:")).absolute())
+        filesystem, path = pafs.FileSystem.from_uri(state)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InvalidJoin(
+            f"state={state!r} cannot be opened: {error}; give a path or a URI that Arrow knows."
+        ) from error
+    return filesystem, path.rstrip("/")
+
+
+def partition_directory(path: str, partition: int) -> str:
+    return f"{path}/partition-{partition:05}"
+
+
+def require_same_join(state: str, identity: dict[str, Any]) -> None:
+    """Refuse a state that another join has left, as far as that is known before the query runs."""
+    filesystem, path = open_state(state)
+    versions = Versions(filesystem, partition_directory(path, 0))
+    for version in reversed(versions.published()):
+        if (header := versions.header(version)) is not None:
+            _require_same(state, header, identity)
+            return
+
+
+def start_from(
+    versions: Versions, version: int, identity: dict[str, Any], state: str, partition: int
+) -> dict[str, Any] | None:
+    """The state that this version is made from, or None if it is the first."""
+    if version == 0:
+        for number in versions.published():
+            if (header := versions.header(number)) is not None:
+                _require_same(state, header, identity)
+        return None
+    try:
+        header, data = versions.load(version - 1)
+    except MissingVersion as error:
+        raise StateCorrupted(
+            f"Partition {partition} in {state} has no version {version - 1} to go on from. Either something after the "
+            "join did not read all of it in the last batch (limit, take, first or show do that: write the whole batch "
+            "before you look at some of it), or files of the state are gone. Start anew with another checkpoint and "
+            "state."
+        ) from error
+    _require_same(state, header, identity)
+    return data
+
+
+def _require_same(state: str, header: Header, identity: dict[str, Any]) -> None:
+    for name, what in _WHAT_DIFFERS.items():
+        theirs, ours = header.identity.get(name), identity.get(name)
+        if name in header.identity and theirs != ours:
+            raise InvalidJoin(
+                f"The state in {state} {what}: {theirs} there, {ours} here. Give the join another state, or make it as "
+                "it was."
+            )
+    if QUERY in identity and header.identity[QUERY] != identity[QUERY]:
+        raise InvalidJoin(
+            f"The state in {state} belongs to another query (id {header.identity[QUERY]}): give this one a state of its "
+            "own, or start it from that query's checkpoint."
+        )

@@ -1,0 +1,176 @@
+"""One step of a join in one partition: version b-1 of its state and the rows of batch b give version b and results.
+
+It is a pure function of the state and of the *set* of rows. So it does not matter in which order a shuffle delivers
+them, nor whether the task is the first, a retry or a speculative twin: all publish equivalent states and give the same
+results. Nothing here looks at a clock; work on disk is limited by bytes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from sooner.budget import Budget
+from sooner.errors import InvalidJoin
+from sooner.kernels.keys import plan_keys
+from sooner.operators.arrivals import coder
+from sooner.operators.events import Event, Merged, Scanned
+from sooner.operators.output import plan_output
+from sooner.operators.pieces import Sides, pieces
+from sooner.operators.progress import progress_of
+from sooner.operators.two_way import TwoWayJoin
+from sooner.policies.view import LEFT, RIGHT, SIDES
+from sooner.runs.copies import NodeCopies, copies_directory
+from sooner.runs.files import RunFiles
+from sooner.runs.versions import Header, Versions, version_prefix
+from sooner.runs.written_down import MappedRuns
+from sooner.spark.arrivals import Arrivals, collect
+from sooner.spark.plan import JoinPlan
+from sooner.spark.state_directory import QUERY, open_state, partition_directory, start_from
+
+CODE_RANGES: Final = 8  # per Spark partition: how finely a flush can choose
+FRAMING_SHARE: Final = 16  # of the memory, one part in so many is for what files add to rows
+ARRIVING_SHARE: Final = 4  # rows that arrive together take one part of the memory in so many, or are cut
+WORK_BYTES: Final = 64 * 2**20  # of disk work in a step
+LEAST_TASK_BYTES: Final = 64 * 2**10  # what any piece of disk work counts as
+ONE_BLOCK: Final = 2**62
+MEMORY_IN_BLOCKS: Final = 64
+LEAST_BLOCK_BYTES: Final = 16 * 2**10
+MOST_BLOCK_BYTES: Final = 2**20
+RESULT_ROWS: Final = 64 * 1024  # results go to Spark in batches of about so many rows
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Which batch of which query a task works for."""
+
+    version: int
+    query: str
+
+    @staticmethod
+    def of_this_task() -> "Attempt":
+        context = TaskContext.get()
+        assert context is not None, "a step runs inside a Spark task"
+        version = context.getLocalProperty("streaming.sql.batchId")
+        query = context.getLocalProperty("sql.streaming.queryId")
+        if version is None or query is None:
+            raise InvalidJoin("The join runs in streaming queries only: start it with writeStream.")
+        return Attempt(int(version), query)
+
+
+def run_step(plan: JoinPlan, attempt: Attempt, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The results of this batch. The new version is in place once all of them were taken."""
+    arrivals = collect(plan, batches)
+    step = Step(plan, attempt, arrivals)
+    yield from in_larger_batches(step.results())
+    step.publish()
+
+
+class Step:
+    def __init__(self, plan: JoinPlan, attempt: Attempt, arrivals: Arrivals) -> None:
+        self._plan = plan
+        self._attempt = attempt
+        self._arrivals = arrivals
+        filesystem, path = open_state(plan.state)
+        directory = partition_directory(path, arrivals.place)
+        self._versions = Versions(filesystem, directory)
+        self._identity = {**plan.identity, QUERY: attempt.query}
+        parent = start_from(self._versions, attempt.version, self._identity, plan.state, arrivals.place)
+        if parent is None:
+            filesystem.create_dir(directory, recursive=True)
+        self._parent_files = set() if parent is None else _files_in(parent["join"])
+        self._late_rows = [0, 0] if parent is None else parent["late_rows"]
+
+        share_bytes = plan.memory_bytes // plan.partitions
+        prefix = version_prefix(attempt.version)
+        self._copies = NodeCopies(copies_directory(directory, arrivals.place, plan.shared_memory), share_bytes)
+        schemas = arrivals.schemas
+        block_bytes = min(max(share_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
+        spilled = [
+            RunFiles(filesystem, directory, schema, block_bytes, removal="by the owner", prefix=prefix)
+            for schema in schemas
+        ]
+        resident = [
+            RunFiles(filesystem, directory, schema, ONE_BLOCK, rows="resident", removal="by the owner", prefix=prefix)
+            for schema in schemas
+        ]
+        self._mapped = MappedRuns(resident[LEFT], self._copies), MappedRuns(resident[RIGHT], self._copies)
+        keys = plan_keys(schemas[LEFT], schemas[RIGHT], plan.left_on, plan.right_on)
+        self._coders = coder(keys, LEFT), coder(keys, RIGHT)
+        self._join = TwoWayJoin(
+            keys,
+            self._coders,
+            (spilled[LEFT], spilled[RIGHT]),
+            plan.algorithm,
+            Budget(share_bytes - share_bytes // FRAMING_SHARE),
+            CODE_RANGES,
+            result_of=plan_output(schemas[LEFT], schemas[RIGHT], keys, plan.suffixes).batch,
+            listener=self._count_work,
+            written_down=self._mapped,
+        )
+        self._work_bytes = 0
+        if parent is not None:
+            self._join.restore(parent["join"])
+
+    def results(self) -> Iterator[pa.RecordBatch]:
+        """Take in what arrived, or use the silence; then whatever the ends of the sides allow."""
+        join = self._join
+        rows = self._without_late_rows()
+        if any(side.num_rows for side in rows):
+            at_most_bytes = join.budget.limit_bytes // ARRIVING_SHARE
+            for left, right in pieces(rows, self._coders, at_most_bytes):
+                yield from join.arrive([left], [right], now=float(self._attempt.version))
+        elif join.phase in ("arriving", "reactive"):
+            yield from self._use_silence()
+        for side in SIDES:
+            if self._arrivals.ended[side] and not join.ended[side]:
+                join.end(side)
+        while join.phase == "clean-up" and self._work_bytes < WORK_BYTES:
+            yield from join.clean_up()
+
+    def publish(self) -> None:
+        """Put the new version in place, then let go of what only older ones needed."""
+        state = {"join": self._join.snapshot(), "late_rows": self._late_rows}
+        summary = {"progress": progress_of(self._join).to_plain(), "late_rows": self._late_rows}
+        self._versions.publish(Header(self._attempt.version, self._identity, summary), state)
+        self._versions.sweep(self._attempt.version, self._parent_files)
+        self._copies.keep_only(name for mapped in self._mapped for name in mapped.copy_names)
+        for mapped in self._mapped:
+            mapped.copy()
+
+    def _without_late_rows(self) -> Sides:
+        """A side that was said to have ended gets no more rows, whatever its source still gives."""
+        rows = list(self._arrivals.rows)
+        for side in SIDES:
+            if self._join.ended[side]:
+                self._late_rows[side] += rows[side].num_rows
+                rows[side] = rows[side].slice(0, 0)
+        return rows[LEFT], rows[RIGHT]
+
+    def _use_silence(self) -> Iterator[pa.RecordBatch]:
+        while self._work_bytes < WORK_BYTES and (task := self._join.choose_task()) is not None:
+            self._work_bytes += LEAST_TASK_BYTES
+            yield from self._join.perform(task)
+
+    def _count_work(self, event: Event) -> None:
+        if isinstance(event, Scanned | Merged):
+            self._work_bytes += event.n_bytes
+
+
+def in_larger_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows: each batch on its way to Spark costs as much as thousands of rows."""
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(part.num_rows for part in held) >= RESULT_ROWS:
+            yield pa.concat_batches(held)
+            held = []
+    if held:
+        yield pa.concat_batches(held)
+
+
+def _files_in(join: dict[str, Any]) -> set[str]:
+    partitions = [partition for side in join["partitions"] for partition in side]
+    return {run["file"] for partition in partitions for run in (*partition["resident"], *partition["spilled"])}

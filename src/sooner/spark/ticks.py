@@ -1,0 +1,72 @@
+"""The ticker: a source that has something new in every batch, and says which sides have ended.
+
+Spark runs a batch only when a source has news. With a tick in every batch, joins go on working while their inputs are
+silent. That a side has ended goes through the ticker's offsets, and so through Spark's own log: a batch that runs again
+sees the same sides ended as before.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow.fs as pafs
+from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
+
+from sooner.policies.view import LEFT, RIGHT
+from sooner.spark.state_directory import open_state
+
+FORMAT: Final = "sooner.ticks"
+SIDE_NAMES: Final = {LEFT: "left", RIGHT: "right"}
+
+
+class Ticks(DataSource):
+    """Options: `state`, where `finish_side` leaves word; and how many sources each side has, for the query's handle."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What `format` takes."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """Bits of the sides that have ended."""
+        return "ended int"
+
+    def simpleStreamReader(self, schema: object) -> "TickReader":  # noqa: ARG002, N802 - Spark's contract
+        """The ticker itself; it runs in the driver."""
+        return TickReader(self.options["state"])
+
+
+class TickReader(SimpleDataSourceStreamReader):
+    def __init__(self, state: str) -> None:
+        self._state = state
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802
+        """Before the first tick."""
+        return {"tick": 0, "ended": 0}
+
+    def read(self, start: dict[str, int]) -> tuple[Iterator[tuple[int]], dict[str, int]]:
+        """One more tick, with what is known now."""
+        ended = start["ended"] | finished_sides(self._state)
+        return iter([(ended,)]), {"tick": start["tick"] + 1, "ended": ended}
+
+    def readBetweenOffsets(self, start: dict[str, int], end: dict[str, int]) -> Iterator[tuple[int]]:  # noqa: ARG002, N802
+        """The same tick again, with what was known then."""
+        return iter([(end["ended"],)])
+
+
+def finish_side(state: str, side: int) -> None:
+    """Leave word that this side of the join has no more rows."""
+    filesystem, path = open_state(state)
+    filesystem.create_dir(path, recursive=True)
+    with filesystem.open_output_stream(_word(path, side)):
+        pass
+
+
+def finished_sides(state: str) -> int:
+    """Bits of the sides of which there is word."""
+    filesystem, path = open_state(state)
+    words = filesystem.get_file_info([_word(path, side) for side in SIDE_NAMES])
+    return sum(1 << side for side, word in zip(SIDE_NAMES, words, strict=True) if word.type == pafs.FileType.File)
+
+
+def _word(path: str, side: int) -> str:
+    return f"{path}/{SIDE_NAMES[side]}-has-ended"

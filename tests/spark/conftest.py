@@ -1,0 +1,15 @@
+"""One Spark session for all tests: starting one takes ten seconds."""
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from sooner.spark.session import local_session
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    session = local_session("local[2,4]", spark__driver__memory="2g")
+    yield session
+    session.stop()
