@@ -50,7 +50,8 @@ class Progress:
 
     @staticmethod
     def from_plain(data: dict[str, Any]) -> "Progress":
-        return Progress(**{name: tuple(v) if isinstance(v, list) else v for name, v in data.items()})
+        values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+        return Progress(**values)
 
 
 def progress_of(join: TwoWayJoin[Any]) -> Progress:

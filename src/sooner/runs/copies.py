@@ -1,7 +1,7 @@
 """Copies of immutable bytes in this node's shared memory: a cache, whose loss costs time and nothing else.
 
 Python workers come and go, and partitions hop between them, so what one step wants to find again in memory lies in
-files on `/dev/shm` (or, where there is none, in the directory for temporary files). They are written with `write`, never
+files on `/dev/shm` (or, where there is none, in the directory for temporary files). They are written with `write`, not
 through a map: a store to a mapped page that a full memory cannot give kills the process.
 
 The directory belongs to the process that outlives the workers (Spark's Python daemon on the executor). Directories of
@@ -87,8 +87,18 @@ def copies_directory(state: str, partition: int, root: Path | None = None) -> Pa
     root = _usable_root() if root is None else root
     _remove_orphans(root)
     owner = os.getppid()
-    name = hashlib.blake2b(state.encode(), digest_size=8).hexdigest()
-    return root / f"sooner-{os.getuid()}-{owner}-{_started(owner)}" / name / str(partition)
+    return root / f"sooner-{os.getuid()}-{owner}-{_started(owner)}" / _name_of(state) / str(partition)
+
+
+def remove_copies(state: str, root: Path | None = None) -> None:
+    """Free all copies of a state on this node, whoever made them."""
+    root = _usable_root() if root is None else root
+    for directory in root.glob(f"sooner-{os.getuid()}-*/{_name_of(state)}"):
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _name_of(state: str) -> str:
+    return hashlib.blake2b(state.encode(), digest_size=8).hexdigest()
 
 
 def _usable_root() -> Path:

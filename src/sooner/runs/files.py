@@ -66,8 +66,8 @@ def spilled_run(file: str, number: int, level: int, blocks: Sequence[Block]) -> 
 class RunFiles:
     """The run files of one side, in one directory of any filesystem that pyarrow opens.
 
-    A file can hold several runs (those that left memory together). It is removed with the last of them, or by its owner,
-    who may need it longer. File names are unique, and begin with `prefix`.
+    A file can hold several runs (those that left memory together). It is removed with the last of them, or by its
+    owner, who may need it longer. File names are unique, and begin with `prefix`.
     """
 
     def __init__(
@@ -236,7 +236,8 @@ class _DiskErrors:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, *_: object) -> None:
         if isinstance(error, OSError):
             raise SpillFailed(
-                f"Rows cannot be spilled to {self._directory}: {error}. Free some space, or give another `spill_dir` (on Spark, `state`)."
+                f"Rows cannot be written to {self._directory}: {error}. Free some space, or give another `spill_dir` "
+                "(on Spark, `state`)."
             ) from error
 
 

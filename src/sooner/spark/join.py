@@ -10,9 +10,9 @@
 What comes out is an ordinary streaming DataFrame: any sink, trigger and further operator can follow.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -32,7 +32,7 @@ from sooner.spark.plan import JoinPlan
 from sooner.spark.shared_columns import PLACE, share_columns
 from sooner.spark.state_directory import require_same_join
 from sooner.spark.step import Attempt, run_step
-from sooner.spark.streaming_sources import count_streams
+from sooner.spark.streaming_sources import streams_of
 from sooner.spark.ticks import FORMAT, Ticks
 
 LEAST_PARTITION_BYTES: Final = 64 * 2**10
@@ -56,14 +56,14 @@ def join(
     """Join two streaming DataFrames while they arrive: no watermark, exact, in bounded memory.
 
     on, left_on, right_on, suffixes, algorithm: as for `sooner.join`.
-    memory: what rows of all partitions together may take in shared memory, such as "4g"; beyond it they are on disk only.
+    memory: what rows of all partitions together may take in shared memory, such as "4g"; others are on disk only.
     partitions: of the join, each a task in every batch; by default as many as `spark.sql.shuffle.partitions` says.
     state: a directory of its own for the rows, by path or URI; all executors must reach it. It belongs to one query and
         its checkpoint.
     shared_memory: where executors keep rows in memory; by default `/dev/shm`, or a temporary directory where that is
         missing.
 
-    Results come as rows meet. When an input ends, tell the query (see `sooner.spark.start`), and it completes the answer.
+    Results come as rows meet. Started with `sooner.spark.start`, the query completes the answer when its inputs end.
     """
     left_names, right_names = key_names(on, left_on, right_on)
     chosen = find_algorithm(algorithm)
@@ -75,23 +75,15 @@ def join(
     require_whole_number("partitions", partitions)
     memory_bytes = _usable_memory(memory, partitions)
     keys, output = _checked_columns(left.schema, right.schema, left_names, right_names, suffixes)
-    identity = {
-        "partitions": partitions,
-        "algorithm": chosen.name,
-        "left": left.schema.simpleString(),
-        "right": right.schema.simpleString(),
-        "keys": [left_names, right_names],
-        "arrow": spark.conf.get("spark.sql.execution.arrow.useLargeVarTypes"),
-    }
+    identity = _identity(left, right, (left_names, right_names), partitions, chosen)
     require_same_join(str(state), identity)
-    shared = share_columns(left.schema, right.schema)
     plan = JoinPlan(
         state=str(state),
         names=(tuple(left.columns), tuple(right.columns)),
         left_on=tuple(left_names),
         right_on=tuple(right_names),
         suffixes=(suffixes[0], suffixes[1]),
-        shared=shared,
+        shared=share_columns(left.schema, right.schema),
         algorithm=chosen,
         memory_bytes=memory_bytes,
         partitions=partitions,
@@ -99,19 +91,27 @@ def join(
         shared_memory=None if shared_memory is None else Path(shared_memory),
     )
 
+    return _placed(left, right, plan, keys).mapInArrow(
+        _step_of(plan), _result_schema(left.schema, right.schema, output)
+    )
+
+
+def _placed(left: DataFrame, right: DataFrame, plan: JoinPlan, keys: KeyPlan) -> DataFrame:
+    """All rows and ticks, each in its partition."""
+    shared, partitions = plan.shared, plan.partitions
+    union = (
+        shared.tagged(with_whole_keys(left, plan.left_on), LEFT, place(plan.left_on, keys, partitions))
+        .unionAll(shared.tagged(with_whole_keys(right, plan.right_on), RIGHT, place(plan.right_on, keys, partitions)))
+        .unionAll(shared.ticks(_ticks(left, right, plan), partitions))
+    )
+    return union.repartitionById(partitions, F.col(PLACE)).drop(PLACE)
+
+
+def _step_of(plan: JoinPlan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def step(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return run_step(plan, Attempt.of_this_task(), batches)
 
-    union = (
-        shared.tagged(with_whole_keys(left, left_names), LEFT, place(left_names, keys, partitions))
-        .unionAll(shared.tagged(with_whole_keys(right, right_names), RIGHT, place(right_names, keys, partitions)))
-        .unionAll(shared.ticks(_ticks(spark, plan, left, right), partitions))
-    )
-    return (
-        union.repartitionById(partitions, F.col(PLACE))
-        .drop(PLACE)
-        .mapInArrow(step, _result_schema(left.schema, right.schema, output))
-    )
+    return step
 
 
 def _session_of(left: DataFrame, right: DataFrame) -> SparkSession:
@@ -128,6 +128,20 @@ def _session_of(left: DataFrame, right: DataFrame) -> SparkSession:
     if left.sparkSession is not right.sparkSession:
         raise InvalidJoin("left and right belong to different Spark sessions; read both with one.")
     return left.sparkSession
+
+
+def _identity(
+    left: DataFrame, right: DataFrame, keys: tuple[list[str], list[str]], partitions: int, algorithm: Algorithm
+) -> dict[str, Any]:
+    """What must not change while a state is in use."""
+    return {
+        "partitions": partitions,
+        "algorithm": algorithm.name,
+        "left": left.schema.simpleString(),
+        "right": right.schema.simpleString(),
+        "keys": list(keys),
+        "arrow": left.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes"),
+    }
 
 
 def _usable_memory(memory: int | str | None, partitions: int) -> int:
@@ -160,13 +174,14 @@ def _result_schema(left: StructType, right: StructType, output: OutputPlan) -> S
     )
 
 
-def _ticks(spark: SparkSession, plan: JoinPlan, left: DataFrame, right: DataFrame) -> DataFrame:
+def _ticks(left: DataFrame, right: DataFrame, plan: JoinPlan) -> DataFrame:
+    spark = left.sparkSession
     spark.dataSource.register(Ticks)
     return (
         spark.readStream.format(FORMAT)
         .option("state", plan.state)
         .option("partitions", plan.partitions)
-        .option("left_streams", count_streams(left))
-        .option("right_streams", count_streams(right))
+        .option("left_streams", len(streams_of(left)))
+        .option("right_streams", len(streams_of(right)))
         .load()
     )

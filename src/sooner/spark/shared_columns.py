@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone calls it
@@ -44,9 +45,7 @@ class SharedColumns:
         value = F.lit(None).cast(self.types[position]) if column is None else column
         return value.alias(f"c{position}")
 
-    def rows_of(
-        self, batch: pa.RecordBatch, kinds: "np.ndarray[tuple[int], np.dtype[np.int32]]", side: int
-    ) -> pa.Table:
+    def rows_of(self, batch: pa.RecordBatch, kinds: npt.NDArray[np.int32], side: int) -> pa.Table:
         """The rows of one side in a batch of the union, their columns unnamed."""
         mine = kinds == side
         columns = [batch.column(1 + position) for position in self.of_side[side]]

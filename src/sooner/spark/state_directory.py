@@ -88,6 +88,6 @@ def _require_same(state: str, header: Header, identity: dict[str, Any]) -> None:
             )
     if QUERY in identity and header.identity[QUERY] != identity[QUERY]:
         raise InvalidJoin(
-            f"The state in {state} belongs to another query (id {header.identity[QUERY]}): give this one a state of its "
-            "own, or start it from that query's checkpoint."
+            f"The state in {state} belongs to another query (id {header.identity[QUERY]}): give this one a state of "
+            "its own, or start it from that query's checkpoint."
         )

@@ -85,7 +85,7 @@ class Step:
 
         share_bytes = plan.memory_bytes // plan.partitions
         prefix = version_prefix(attempt.version)
-        self._copies = NodeCopies(copies_directory(directory, arrivals.place, plan.shared_memory), share_bytes)
+        self._copies = NodeCopies(copies_directory(plan.state, arrivals.place, plan.shared_memory), share_bytes)
         schemas = arrivals.schemas
         block_bytes = min(max(share_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
         spilled = [

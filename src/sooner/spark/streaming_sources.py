@@ -6,15 +6,26 @@ from pyspark.sql import DataFrame
 
 
 def streams_of(rows: DataFrame) -> list[Any]:
-    """The streaming leaves of its plan, each once."""
+    """The streaming leaves of its plan. One that is read in two places is there twice."""
     leaves = rows._jdf.queryExecution().analyzed().collectLeaves()
-    streams: list[Any] = []
-    for position in range(leaves.size()):
-        leaf = leaves.apply(position)
-        if leaf.isStreaming() and not any(leaf.equals(other) for other in streams):
-            streams.append(leaf)
-    return streams
+    found = (leaves.apply(position) for position in range(leaves.size()))
+    return [leaf for leaf in found if leaf.isStreaming()]
 
 
-def count_streams(rows: DataFrame) -> int:
-    return len(streams_of(rows))
+def numbered(streams: list[Any]) -> list[int]:
+    """For each of these its number in a query's progress, where equal ones are listed once."""
+    listed: list[Any] = []
+    numbers = []
+    for stream in streams:
+        number = next((i for i, other in enumerate(listed) if stream.equals(other)), len(listed))
+        if number == len(listed):
+            listed.append(stream)
+        numbers.append(number)
+    return numbers
+
+
+def options_of(stream: Any, source: str) -> dict[str, str] | None:
+    """The options of a stream if it is of this source."""
+    if stream.getClass().getSimpleName() != "StreamingRelationV2" or stream.sourceName() != source:
+        return None
+    return dict(stream.extraOptions())
