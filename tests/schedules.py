@@ -151,6 +151,7 @@ class Driver:
     schedule: Schedule
     recode: Callable[[CodeRows], CodeRows] | None = None
     workers: int = 1
+    compacting: bool = False
     events: list[Event] = field(default_factory=list)
     results: list[tuple[int, int]] = field(default_factory=list)
 
@@ -215,6 +216,8 @@ class Driver:
         for pairs in results:
             self.results += pairs
             assert join.budget.used_bytes <= join.budget.limit_bytes
+        if self.compacting:
+            join.compact()
         resident = int(join.statistics.resident_bytes.sum())
         assert resident == join.budget.used_bytes
         assert join.budget.peak_bytes <= join.budget.limit_bytes

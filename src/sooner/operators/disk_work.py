@@ -124,8 +124,4 @@ def _settle(state: JoinState, side: int, p: int, plan: MergePlan, merged: Spille
         lifted = [replace(run, level=plan.level) if run.number in members else run for run in spilled]
         state.set_spilled(side, p, lifted)
         return
-    state.set_spilled(side, p, [merged, *(run for run in spilled if run.number not in members)])
-    state.cells[p].merge(side, members, merged.number)
-    for run in spilled:
-        if run.number in members:
-            state.files[side].remove(run)
+    state.replace_spilled(side, p, members, merged)

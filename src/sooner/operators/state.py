@@ -1,5 +1,6 @@
 """All that a two-way join knows: rows in memory and on disk, what has met, statistics, phase; saved as plain data."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,6 +92,15 @@ class JoinState:
         self.statistics.spilled_runs[side, p] = len(runs)
         self.statistics.spilled_rows[side, p] = sum(run.n_rows for run in runs)
         self.statistics.spilled_bytes[side, p] = sum(run.n_bytes for run in runs)
+
+    def replace_spilled(self, side: int, p: int, members: Sequence[int], merged: SpilledRun) -> None:
+        """These runs on disk, by their numbers, are one now."""
+        spilled = self.spilled(side, p)
+        self.set_spilled(side, p, [merged, *(run for run in spilled if run.number not in members)])
+        self.cells[p].merge(side, members, merged.number)
+        for run in spilled:
+            if run.number in members:
+                self.files[side].remove(run)
 
     def forget(self, side: int, p: int) -> None:
         """Nobody needs the rows of this side and partition any more."""

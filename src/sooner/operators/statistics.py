@@ -8,7 +8,8 @@ The heart is the area of the join's rectangle that is not covered yet, in pairs 
   its share over from the first number to the second (Er_mem case 2, Er_disk; S_bfr from the flush history).
 
 Times the selectivity, these are RPJ's Er_mem and Er_disk; over the whole rectangle, the fraction covered. They are
-exact, but for the time within a disk-disk task of several merges, when the task's share is spread over its cells.
+exact, but for the time within a disk-disk task of several merges, when the task's share is spread over its cells, and
+for rows that stay in memory through more than MOMENTS_KEPT flushes of the other side.
 """
 
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ import numpy as np
 from sooner.policies.view import SIDES, Counts, DeviceCosts, JoinView, Numbers, opposite
 from sooner.runs.run import Run
 
+MOMENTS_KEPT: Final = 1024
 _ARRAYS: Final = (
     "received_rows",
     "arrived_rows",
@@ -45,6 +47,8 @@ class FlushHistory:
     def add(self, tick: int, rows: int) -> None:
         self.ticks.append(tick)
         self.totals.append(rows + (self.totals[-1] if self.totals else 0))
+        if len(self.ticks) > MOMENTS_KEPT:  # an endless stream has more of them than an estimate needs
+            del self.ticks[0:-2:2], self.totals[0:-2:2]
 
     def flushed_before(self, run: Run) -> int:
         """Pairs of a row of `run` and a row that left memory before that row arrived."""
@@ -92,6 +96,7 @@ class Statistics:
         """`run` left memory; `unseen` are its rows that arrived after the last memory-disk task."""
         other = opposite(side)
         carried = self.history[other][partition].flushed_before(unseen)
+        carried = min(carried, self.unmet_with_disk[side, partition])  # an old history is coarse
         self.unmet_with_disk[side, partition] -= carried
         self.unmet_on_disk[partition] += carried
         self.history[side][partition].add(tick, len(run))

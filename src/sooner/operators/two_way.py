@@ -22,6 +22,7 @@ from sooner.budget import Budget, format_bytes
 from sooner.errors import BudgetTooSmall
 from sooner.kernels.keys import KeyPlan
 from sooner.operators.arrivals import CodeRows, sorted_runs
+from sooner.operators.compacting import compact
 from sooner.operators.disk_work import cover_rest, forget_partition, merge_disk, scan_disk
 from sooner.operators.events import Arrived, Listener
 from sooner.operators.flushing import spill
@@ -111,6 +112,11 @@ class TwoWayJoin(Generic[R]):
     def clean_up(self) -> Iterator[R]:
         """Cover all that is left of the next partitions; after the last one the join is done."""
         return self._exclusively(self._clean_up())
+
+    def compact(self) -> None:
+        """Merge runs on disk where many are alike; the results to come do not change."""
+        self._require_idle()
+        compact(self._state, self._scratch_bytes)
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state as plain data; rows in memory are written to run files, which it names."""

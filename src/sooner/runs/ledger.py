@@ -87,6 +87,13 @@ class CoveredCells:
                 blocks.append((tuple(missing), (outsider,)))
         return blocks
 
+    def met(self, side: int) -> dict[int, list[int]]:
+        """For each run of one side the runs of the other that it has met."""
+        found: dict[int, list[int]] = {}
+        for cell in self._cells:
+            found.setdefault(cell[side], []).append(cell[1 - side])
+        return found
+
     def merge(self, side: int, members: Sequence[int], merged: int) -> None:
         """These runs of one side (0 is left) are one run now."""
 

@@ -7,7 +7,7 @@ So a probe sees O(log n) runs and each row is moved O(log n) times (the log-stru
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from sooner.runs.run import Run, merge
+from sooner.runs.run import Run, merge, tier_of
 
 FANOUT: Final = 4
 
@@ -62,12 +62,8 @@ class ResidentRuns:
     def _full_tier(self, merge_up_to_bytes: int) -> list[Run] | None:
         tiers: dict[int, list[Run]] = {}
         for run in self._runs:
-            tier = tiers.setdefault(_tier(len(run)), [])
+            tier = tiers.setdefault(tier_of(len(run), FANOUT), [])
             tier.append(run)
             if len(tier) == FANOUT and sum(part.n_bytes for part in tier) <= merge_up_to_bytes:
                 return tier
         return None
-
-
-def _tier(rows: int) -> int:
-    return (rows.bit_length() - 1) // (FANOUT.bit_length() - 1)

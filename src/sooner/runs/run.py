@@ -79,6 +79,11 @@ def code_position(codes: Codes, bound: int) -> int:
     return len(codes) if bound >= 2**64 else int(np.searchsorted(codes, np.uint64(bound)))
 
 
+def tier_of(rows: int, fanout: int) -> int:
+    """Runs of one tier differ in size by less than `fanout`, which is a power of two."""
+    return (rows.bit_length() - 1) // (fanout.bit_length() - 1)
+
+
 def merge(runs: Sequence[Run]) -> Run:
     """One sorted run with the rows of all."""
     if len(runs) == 1:

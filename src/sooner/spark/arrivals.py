@@ -1,39 +1,85 @@
 """What a task gets in a batch: rows of both sides and a tick, in any order."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import ExitStack
+from typing import Final
 
 import pyarrow as pa
 
 from sooner.errors import StateCorrupted
-from sooner.operators.pieces import Sides
+from sooner.kernels.keys import plan_keys
+from sooner.operators.arrivals import coder
+from sooner.operators.pieces import Sides, pieces
 from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.spark.plan import JoinPlan
 from sooner.spark.shared_columns import FIRST_TICK, compact
+from sooner.spark.staging import Staging, data_bytes
+
+LEAST_HELD_BYTES: Final = 32 * 2**20  # so much may always be held; beyond that, half of the partition's memory
 
 
-@dataclass(frozen=True)
 class Arrivals:
-    place: int  # the partition, as the tick says: a union after the join changes what Spark calls it
-    ended: tuple[bool, bool]
-    schemas: tuple[pa.Schema, pa.Schema]
-    rows: Sides
+    """All that one task gets. A context, because it may hold files."""
 
+    def __init__(self, plan: JoinPlan, batches: Iterator[pa.RecordBatch]) -> None:
+        self._plan = plan
+        self._context = ExitStack()
+        self._held: tuple[list[pa.Table], list[pa.Table]] = ([], [])
+        self._held_bytes = 0
+        self._staging: Staging | None = None
+        self.n_rows = [0, 0]
+        tick = None
+        for number, batch in enumerate(batches):
+            if number == 0:
+                self._learn(batch.schema)
+            tick = self._take(batch) or tick
+        if tick is None:
+            raise StateCorrupted("A batch came without its tick: rows were changed between the join's own steps.")
+        # The tick knows the partition: a union after the join changes what Spark calls it.
+        self.place, ended = divmod(tick - FIRST_TICK, 4)
+        self.ended = bool(ended & 1), bool(ended & 2)
 
-def collect(plan: JoinPlan, batches: Iterator[pa.RecordBatch]) -> Arrivals:
-    """All that this task gets."""
-    tables: tuple[list[pa.Table], list[pa.Table]] = ([], [])
-    ticks: list[int] = []
-    schema = None
-    for batch in batches:
-        schema = batch.schema
+    def pieces(self, at_most_bytes: int) -> Iterator[Sides]:
+        """The rows, in pieces that depend on the set of rows only."""
+        if self._staging is None:
+            yield from pieces(self._take_held(), self.coders, at_most_bytes)
+            return
+        self._stage()
+        for rows in self._staging.ranges(at_most_bytes):
+            yield from pieces(rows, self.coders, at_most_bytes)
+
+    def __enter__(self) -> "Arrivals":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._context.close()
+
+    def _learn(self, schema: pa.Schema) -> None:
+        plan = self._plan
+        self.schemas = plan.schema(LEFT, schema), plan.schema(RIGHT, schema)
+        self.keys = plan_keys(*self.schemas, plan.left_on, plan.right_on)
+        self.coders = coder(self.keys, LEFT), coder(self.keys, RIGHT)
+
+    def _take(self, batch: pa.RecordBatch) -> int | None:
+        """Hold the rows of a batch; its tick, if it has one."""
         kinds = batch.column(0).to_numpy()
         for side in SIDES:
-            tables[side].append(plan.shared.rows_of(batch, kinds, side))
-        ticks += kinds[kinds >= FIRST_TICK].tolist()
-    if schema is None or not ticks:
-        raise StateCorrupted("A batch came without its tick: something changed the rows between the join's own steps.")
-    schemas = plan.schema(LEFT, schema), plan.schema(RIGHT, schema)
-    left, right = (compact(pa.concat_tables(tables[side]), schemas[side]) for side in SIDES)
-    place, ended = divmod(ticks[0] - FIRST_TICK, 4)
-    return Arrivals(place, (bool(ended & 1), bool(ended & 2)), schemas, (left, right))
+            rows = self._plan.shared.rows_of(batch, kinds, side)
+            self._held[side].append(rows)
+            self._held_bytes += data_bytes(rows)
+            self.n_rows[side] += rows.num_rows
+        if self._held_bytes > max(LEAST_HELD_BYTES, self._plan.partition_bytes // 2):
+            self._stage()
+        ticks = kinds[kinds >= FIRST_TICK]
+        return int(ticks[0]) if len(ticks) else None
+
+    def _stage(self) -> None:
+        if self._staging is None:
+            self._staging = self._context.enter_context(Staging(self.schemas, self.coders))
+        for side, rows in enumerate(self._take_held()):
+            self._staging.add(side, rows)
+
+    def _take_held(self) -> Sides:
+        left, right = (compact(self._held[side], self.schemas[side]) for side in SIDES)
+        self._held, self._held_bytes = ([], []), 0
+        return left, right

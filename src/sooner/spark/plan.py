@@ -24,6 +24,11 @@ class JoinPlan:
     identity: dict[str, Any]
     shared_memory: Path | None
 
+    @property
+    def partition_bytes(self) -> int:
+        """What rows of one partition may take in shared memory."""
+        return self.memory_bytes // self.partitions
+
     def schema(self, side: int, batch_schema: pa.Schema) -> pa.Schema:
         """The columns of one side, in the types in which Spark sends them."""
         types = [batch_schema.field(1 + position).type for position in self.shared.of_side[side]]

@@ -74,9 +74,12 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def compact(columns: pa.Table, schema: pa.Schema) -> pa.RecordBatch:
+def compact(tables: Sequence[pa.Table], schema: pa.Schema) -> pa.RecordBatch:
     """One batch; a column without a null keeps no bitmap, wherever its rows came from."""
-    [batch] = columns.combine_chunks().to_batches() or [pa.RecordBatch.from_pylist([], columns.schema)]
+    batches = pa.concat_tables(tables).combine_chunks().to_batches() if tables else []
+    if not batches:
+        return pa.RecordBatch.from_pylist([], schema)
+    [batch] = batches
     return pa.RecordBatch.from_arrays([_without_idle_bitmap(column) for column in batch.columns], schema=schema)
 
 

@@ -14,11 +14,9 @@ from pyspark import TaskContext
 
 from sooner.budget import Budget
 from sooner.errors import InvalidJoin
-from sooner.kernels.keys import plan_keys
-from sooner.operators.arrivals import coder
 from sooner.operators.events import Event, Merged, Scanned
 from sooner.operators.output import plan_output
-from sooner.operators.pieces import Sides, pieces
+from sooner.operators.pieces import Sides
 from sooner.operators.progress import progress_of
 from sooner.operators.two_way import TwoWayJoin
 from sooner.policies.view import LEFT, RIGHT, SIDES
@@ -26,7 +24,7 @@ from sooner.runs.copies import NodeCopies, copies_directory
 from sooner.runs.files import RunFiles
 from sooner.runs.versions import Header, Versions, version_prefix
 from sooner.runs.written_down import MappedRuns
-from sooner.spark.arrivals import Arrivals, collect
+from sooner.spark.arrivals import Arrivals
 from sooner.spark.plan import JoinPlan
 from sooner.spark.state_directory import QUERY, open_state, partition_directory, start_from
 
@@ -62,10 +60,10 @@ class Attempt:
 
 def run_step(plan: JoinPlan, attempt: Attempt, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The results of this batch. The new version is in place once all of them were taken."""
-    arrivals = collect(plan, batches)
-    step = Step(plan, attempt, arrivals)
-    yield from in_larger_batches(step.results())
-    step.publish()
+    with Arrivals(plan, batches) as arrivals:
+        step = Step(plan, attempt, arrivals)
+        yield from in_larger_batches(step.results())
+        step.publish()
 
 
 class Step:
@@ -83,7 +81,7 @@ class Step:
         self._parent_files = set() if parent is None else _files_in(parent["join"])
         self._late_rows = [0, 0] if parent is None else parent["late_rows"]
 
-        share_bytes = plan.memory_bytes // plan.partitions
+        share_bytes = plan.partition_bytes
         prefix = version_prefix(attempt.version)
         self._copies = NodeCopies(copies_directory(plan.state, arrivals.place, plan.shared_memory), share_bytes)
         schemas = arrivals.schemas
@@ -97,16 +95,14 @@ class Step:
             for schema in schemas
         ]
         self._mapped = MappedRuns(resident[LEFT], self._copies), MappedRuns(resident[RIGHT], self._copies)
-        keys = plan_keys(schemas[LEFT], schemas[RIGHT], plan.left_on, plan.right_on)
-        self._coders = coder(keys, LEFT), coder(keys, RIGHT)
         self._join = TwoWayJoin(
-            keys,
-            self._coders,
+            arrivals.keys,
+            arrivals.coders,
             (spilled[LEFT], spilled[RIGHT]),
             plan.algorithm,
             Budget(share_bytes - share_bytes // FRAMING_SHARE),
             CODE_RANGES,
-            result_of=plan_output(schemas[LEFT], schemas[RIGHT], keys, plan.suffixes).batch,
+            result_of=plan_output(*schemas, arrivals.keys, plan.suffixes).batch,
             listener=self._count_work,
             written_down=self._mapped,
         )
@@ -117,11 +113,11 @@ class Step:
     def results(self) -> Iterator[pa.RecordBatch]:
         """Take in what arrived, or use the silence; then whatever the ends of the sides allow."""
         join = self._join
-        rows = self._without_late_rows()
-        if any(side.num_rows for side in rows):
-            at_most_bytes = join.budget.limit_bytes // ARRIVING_SHARE
-            for left, right in pieces(rows, self._coders, at_most_bytes):
-                yield from join.arrive([left], [right], now=float(self._attempt.version))
+        if any(self._arrivals.n_rows):
+            for piece in self._arrivals.pieces(join.budget.limit_bytes // ARRIVING_SHARE):
+                left, right = self._without_late_rows(piece)
+                if left.num_rows or right.num_rows:
+                    yield from join.arrive([left], [right], now=float(self._attempt.version))
         elif join.phase in ("arriving", "reactive"):
             yield from self._use_silence()
         for side in SIDES:
@@ -132,6 +128,7 @@ class Step:
 
     def publish(self) -> None:
         """Put the new version in place, then let go of what only older ones needed."""
+        self._join.compact()
         state = {"join": self._join.snapshot(), "late_rows": self._late_rows}
         summary = {"progress": progress_of(self._join).to_plain(), "late_rows": self._late_rows}
         self._versions.publish(Header(self._attempt.version, self._identity, summary), state)
@@ -140,9 +137,9 @@ class Step:
         for mapped in self._mapped:
             mapped.copy()
 
-    def _without_late_rows(self) -> Sides:
+    def _without_late_rows(self, piece: Sides) -> Sides:
         """A side that was said to have ended gets no more rows, whatever its source still gives."""
-        rows = list(self._arrivals.rows)
+        rows = list(piece)
         for side in SIDES:
             if self._join.ended[side]:
                 self._late_rows[side] += rows[side].num_rows

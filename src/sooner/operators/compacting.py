@@ -1,0 +1,51 @@
+"""Keep the runs on disk few while nobody has time to join them: merge those that are alike, in tiers.
+
+A stream that never falls silent spills for days without a task that would merge its runs. Runs of about the same size
+that have met the same runs of the other side can become one at any time: their rows keep their stamps, and the ledger
+loses nothing. So each side and partition has O(log n) runs of each kind, and each row is rewritten O(log n) times.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from sooner.operators.covering import MergedOutput, OnDisk, cover
+from sooner.operators.state import JoinState
+from sooner.policies.view import SIDES
+from sooner.runs.files import RunWriter, SpilledRun
+from sooner.runs.run import tier_of
+
+CROWD: Final = 8  # runs that are alike
+
+
+def compact(state: JoinState, scratch_bytes: int) -> None:
+    """Merge whatever is crowded, one file a side."""
+    for side in SIDES:
+        while crowds := list(_crowds(state, side)):
+            with state.files[side].writer() as writer:
+                merged = [_merge(state, side, p, crowd, writer, scratch_bytes) for p, crowd in crowds]
+            for (p, crowd), run in zip(crowds, merged, strict=True):
+                state.replace_spilled(side, p, [member.number for member in crowd], run)
+
+
+def _crowds(state: JoinState, side: int) -> Iterator[tuple[int, list[SpilledRun]]]:
+    """At most one crowd in each partition."""
+    for p in range(state.n_partitions):
+        alike: dict[object, list[SpilledRun]] = {}
+        met = state.cells[p].met(side)
+        for run in state.spilled(side, p):
+            kind = (tier_of(run.n_rows, CROWD), run.level, frozenset(met.get(run.number, ())))
+            crowd = alike.setdefault(kind, [])
+            crowd.append(run)
+            if len(crowd) == CROWD:
+                yield p, crowd
+                break
+
+
+def _merge(
+    state: JoinState, side: int, p: int, crowd: list[SpilledRun], writer: RunWriter, scratch_bytes: int
+) -> SpilledRun:
+    files = state.files[side]
+    output = MergedOutput([OnDisk(files, run) for run in crowd], files, writer)
+    for _ in cover([], lambda *_: iter(()), scratch_bytes, [output]):
+        pass
+    return writer.end_run(state.partitions[side][p].new_number(), crowd[0].level)

@@ -1,0 +1,44 @@
+"""What a sink that writes each batch once has to know: which query it serves, and how to say that it cannot go on.
+
+Spark gives a batch again, under the same number, when it does not know whether it was written. A sink therefore records
+the number together with the rows, in one transaction, and skips a batch whose number is there already.
+"""
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from pyspark.sql import DataFrame
+
+from sooner.errors import InvalidJoin, SoonerError
+
+WriteBatch: TypeAlias = Callable[[DataFrame, int], None]
+IfMissing: TypeAlias = Literal["create", "refuse"]
+
+
+class SinkFailed(SoonerError):  # noqa: N818 - names say what is wrong, not that something is
+    """A system did not take a batch. Nothing of it is there, and Spark gives it again after a restart."""
+
+
+def query_of(frame: DataFrame, query: str | None) -> str:
+    """What identifies the query whose batch this is, today and after a restart.
+
+    That is the id in its checkpoint, unless the user gives a name. A name outlives the checkpoint: with a new one,
+    batches count from 0 again and would be skipped, so a new checkpoint needs a new name.
+    """
+    name = query or frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+    if not name:
+        raise InvalidJoin("no streaming query gave this batch; use the sink in foreachBatch, or give query='a name'")
+    return name
+
+
+def require_if_missing(if_missing: IfMissing) -> None:
+    """Refuse any other word."""
+    if if_missing not in ("create", "refuse"):
+        raise InvalidJoin(f"if_missing is {if_missing!r}; give 'create' or 'refuse'")
+
+
+def require_distinct_columns(frame: DataFrame) -> None:
+    """Refuse two columns of one name: a table has each once."""
+    for column in frame.columns:
+        if frame.columns.count(column) > 1:
+            raise InvalidJoin(f"there are {frame.columns.count(column)} columns {column!r}; rename all but one")

@@ -1,0 +1,158 @@
+"""Each batch once into a Delta table, without Java: the `deltalake` package.
+
+Tasks write Parquet files into the table's directory, where nobody sees them. One commit then adds the files of those
+attempts that Spark accepted, and says in Delta's own words (an application transaction) which batch they are. Files of
+other attempts stay unseen until the table is vacuumed.
+
+Not covered: partitioned tables, and tables with constraints, generated columns or other features that bind writers.
+"""
+
+import json
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as arrow_parquet
+from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake.exceptions import DeltaError
+from deltalake.fs import DeltaStorageHandler
+from deltalake.transaction import AddAction
+from pyarrow import fs
+from pyspark.sql import DataFrame
+
+from sooner.errors import InvalidJoin
+from sooner.spark.sinks.batches import (
+    IfMissing,
+    SinkFailed,
+    WriteBatch,
+    query_of,
+    require_distinct_columns,
+    require_if_missing,
+)
+from sooner.spark.sources.spark_types import arrow_schema, conformed
+
+# What a task says when it is done.
+_ANSWER = "path string, size bigint, rows bigint"
+_ANSWER_SCHEMA = pa.schema([("path", pa.string()), ("size", pa.int64()), ("rows", pa.int64())])
+
+# What a table may ask of its writers that a plain append of files fulfils.
+_KNOWN_FEATURES = {"appendOnly", "invariants", "timestampNtz"}
+_PLAIN_WRITER_VERSION = 2
+
+
+@dataclass(frozen=True)
+class ParquetTask:
+    """Writes the rows of one task as a Parquet file of the table."""
+
+    path: str
+    storage_options: dict[str, str] | None
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write all, then say where."""
+        filled = (conformed(batch, self.schema, "the batch") for batch in batches if batch.num_rows)
+        first = next(filled, None)
+        if first is None:
+            return
+        filesystem = fs.PyFileSystem(DeltaStorageHandler(self.path, self.storage_options))
+        name, rows = f"part-{uuid.uuid4().hex}.parquet", first.num_rows
+        with arrow_parquet.ParquetWriter(name, self.schema, filesystem=filesystem) as writer:
+            writer.write_batch(first)
+            for batch in filled:
+                writer.write_batch(batch)
+                rows += batch.num_rows
+        size = filesystem.get_file_info(name).size
+        yield pa.RecordBatch.from_pydict({"path": [name], "size": [size], "rows": [rows]}, schema=_ANSWER_SCHEMA)
+
+
+@dataclass(frozen=True)
+class DeltaSink:
+    """Writes batches to one table."""
+
+    path: str
+    query: str | None
+    storage_options: dict[str, str] | None
+    if_missing: IfMissing
+
+    def __call__(self, frame: DataFrame, batch_id: int) -> None:
+        """Write a batch, unless it is there."""
+        require_distinct_columns(frame)
+        query, schema = query_of(frame, self.query), arrow_schema(frame.schema)
+        try:
+            table = self._table(schema)
+            written = table.transaction_version(query)
+            if written is not None and written >= batch_id:
+                return
+            answers = frame.mapInArrow(ParquetTask(self.path, self.storage_options, schema), _ANSWER).collect()
+            added: list[Any] = [_added(answer.path, answer.size, answer.rows) for answer in answers]
+            if not added:  # a batch without rows can be written as often as you like
+                return
+            table.create_write_transaction(
+                added,
+                "append",
+                table.schema(),
+                commit_properties=CommitProperties(app_transactions=[Transaction(query, batch_id)]),
+            )
+        except DeltaError as error:
+            raise SinkFailed(f"Delta table {self.path} did not take batch {batch_id}: {error}") from error
+
+    def _table(self, schema: pa.Schema) -> DeltaTable:
+        if not DeltaTable.is_deltatable(self.path, self.storage_options):
+            if self.if_missing == "refuse":
+                raise InvalidJoin(f"there is no Delta table {self.path}; create it, or let if_missing be 'create'")
+            # Another writer may be first: its table is as good, if the columns are the same.
+            DeltaTable.create(self.path, schema, mode="ignore", storage_options=self.storage_options)
+        table = DeltaTable(self.path, storage_options=self.storage_options)
+        _require_plain(table, self.path)
+        _require_columns(table, schema, self.path)
+        return table
+
+
+def to_delta(
+    path: str,
+    *,
+    query: str | None = None,
+    storage_options: dict[str, str] | None = None,
+    if_missing: IfMissing = "create",
+) -> WriteBatch:
+    """A function for `foreachBatch` that writes each batch once to a Delta table.
+
+    `query` is Delta's application id; by default the id in the checkpoint. Use another name with another checkpoint.
+    A missing table is made unless `if_missing` is "refuse"; one that is there must have the columns of the DataFrame.
+    """
+    require_if_missing(if_missing)
+    if not path:
+        raise InvalidJoin("path is empty; give the path or URI of a Delta table")
+    return DeltaSink(path, query, storage_options, if_missing)
+
+
+def _added(path: str, size: int, rows: int) -> AddAction:
+    return AddAction(
+        path=path,
+        size=size,
+        partition_values={},
+        modification_time=int(time.time() * 1000),
+        data_change=True,
+        stats=json.dumps({"numRecords": rows}),
+    )
+
+
+def _require_plain(table: DeltaTable, path: str) -> None:
+    if partitions := table.metadata().partition_columns:
+        raise InvalidJoin(f"Delta table {path} is partitioned by {', '.join(partitions)}; give one without partitions")
+    protocol = table.protocol()
+    more = set(protocol.writer_features or ()) - _KNOWN_FEATURES
+    if more or (protocol.writer_features is None and protocol.min_writer_version > _PLAIN_WRITER_VERSION):
+        asked = ", ".join(sorted(more)) or f"version {protocol.min_writer_version}"
+        raise InvalidJoin(f"Delta table {path} asks its writers for {asked}; give a table without")
+
+
+def _require_columns(table: DeltaTable, schema: pa.Schema, path: str) -> None:
+    present = {field.name: field.type for field in pa.schema(table.schema().to_arrow())}
+    ours = {field.name: field.type for field in schema}
+    if {name: str(kind) for name, kind in present.items()} != {name: str(kind) for name, kind in ours.items()}:
+        described = [", ".join(f"{name} {kind}" for name, kind in columns.items()) for columns in (present, ours)]
+        raise InvalidJoin(f"Delta table {path} has the columns {described[0]}, but the batch has {described[1]}")

@@ -1,0 +1,190 @@
+"""`sooner.parquet`: Parquet files as a stream that ends.
+
+An offset is the number of rows read so far, in the order of `row_order`, beside what must not change for it to mean the
+same rows again: the files and the order.
+
+    {"row": 200000, "rows": 6001215, "files": "1f0c...", "order": "random 7", "ended": false}
+"""
+
+# ruff: noqa: N802 - the names of methods are Spark's
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from sooner.errors import InvalidJoin, SourceFailed
+from sooner.spark.sources import options as option
+from sooner.spark.sources.loading import load_stream, tasks_of
+from sooner.spark.sources.parquet_files import ParquetInput, find_parquet
+from sooner.spark.sources.parquet_rows import ParquetShare, read_share
+from sooner.spark.sources.row_order import NumberedRows, Order
+from sooner.spark.sources.spark_types import arrow_schema, conformed, spark_schema
+
+# Half a second of work for two cores: few enough for early results, enough to make the cost of a batch small.
+ROWS_PER_BATCH = 200_000
+TASKS = 2
+
+
+class ParquetOptions:
+    """What the user chose, checked."""
+
+    known: ClassVar[tuple[str, ...]] = ("path", "columns", "order", "seed", "rows_per_batch", "partitions")
+
+    def __init__(self, options: Mapping[str, str], source: str = "sooner.parquet") -> None:
+        option.only_known(options, self.known, source)
+        self.path = option.required(options, "path", "a Parquet file, a directory of them or a pattern")
+        self.columns = option.names(options, "columns")
+        self.order = _order(options.get("order", "file"))
+        self.seed = option.whole_number(options, "seed", 0)
+        self.rows_per_batch = option.at_least(options, "rows_per_batch", 1, ROWS_PER_BATCH)
+        self.partitions = option.at_least(options, "partitions", 1, TASKS)
+
+    @property
+    def described_order(self) -> str:
+        """The order, as an offset says it."""
+        return "file" if self.order == "file" else f"random {self.seed}"
+
+
+class ParquetDataSource(DataSource):
+    """The format `sooner.parquet`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What `format()` takes."""
+        return "sooner.parquet"
+
+    def schema(self) -> StructType:
+        """Spark's types of the chosen columns."""
+        chosen = ParquetOptions(self.options)
+        return spark_schema(find_parquet(chosen.path, chosen.columns).schema, chosen.path)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """What Spark asks for offsets and rows."""
+        return ParquetStreamReader(ParquetOptions(self.options), schema)
+
+
+class ParquetStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Offsets on the driver, rows in the tasks. Footers are read once in a run."""
+
+    def __init__(self, chosen: ParquetOptions, schema: StructType) -> None:
+        self._chosen = chosen
+        self._schema = schema
+
+    def initialOffset(self) -> dict[str, Any]:
+        """Before the first row."""
+        return self._offset(0, ended=False)
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """A batch has no more rows than the user said."""
+        return ReadMaxRows(self._chosen.rows_per_batch)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """All rows are there from the start."""
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        """Where the batch that begins at `start` ends."""
+        self._require_same_input(start)
+        if start["ended"]:
+            return start
+        most_rows = limit.max_rows if isinstance(limit, ReadMaxRows) else self._numbered.rows
+        end = self._numbered.batch_end(start["row"], most_rows)
+        return self._offset(end, ended=end == self._numbered.rows)
+
+    def reportLatestOffset(self) -> dict[str, Any]:
+        """The end of the input."""
+        return self._offset(self._numbered.rows, ended=True)
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """One share for each task."""
+        self._require_same_input(start)
+        self._require_same_input(end)
+        files = self._input.files
+        return [
+            ParquetShare(
+                self._chosen.path,
+                [(files[piece.row_group.file], piece) for piece in self._numbered.pieces(first, share_end)],
+            )
+            for first, share_end in self._numbered.shares(start["row"], end["row"], self._chosen.partitions)
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of one share; runs in a task."""
+        assert isinstance(partition, ParquetShare)
+        chosen, schema = self._chosen, arrow_schema(self._schema)
+        for batch in read_share(partition, self._schema.names, chosen.order, chosen.seed):
+            yield conformed(batch, schema, chosen.path)
+
+    @cached_property
+    def _input(self) -> ParquetInput:
+        return find_parquet(self._chosen.path, self._chosen.columns)
+
+    @cached_property
+    def _numbered(self) -> NumberedRows:
+        return NumberedRows(self._input.row_groups, self._chosen.order, self._chosen.seed)
+
+    @cached_property
+    def _files(self) -> str:
+        return self._input.fingerprint
+
+    def _offset(self, row: int, *, ended: bool) -> dict[str, Any]:
+        return {
+            "row": row,
+            "rows": self._numbered.rows,
+            "files": self._files,
+            "order": self._chosen.described_order,
+            "ended": ended,
+        }
+
+    def _require_same_input(self, offset: Mapping[str, Any]) -> None:
+        path = self._chosen.path
+        if offset["order"] != self._chosen.described_order:
+            raise SourceFailed(
+                f"{path} was read in the order {offset['order']!r} and is asked for in the order "
+                f"{self._chosen.described_order!r}; give the former again, or a new checkpoint"
+            )
+        if offset["files"] != self._files:
+            raise SourceFailed(
+                f"{path} has changed since the query started ({offset['rows']:,} rows then, "
+                f"{self._numbered.rows:,} now), so that its offsets no longer mean the same rows; "
+                "restore the files, or start over with a new checkpoint"
+            )
+
+
+def parquet(
+    spark: SparkSession,
+    path: str,
+    *,
+    rows_per_batch: int = ROWS_PER_BATCH,
+    order: Order = "file",
+    seed: int = 0,
+    columns: Sequence[str] | None = None,
+    partitions: int | None = None,
+) -> DataFrame:
+    """A Parquet file, a directory of them, or a pattern, as a streaming DataFrame that ends.
+
+    A batch has at most `rows_per_batch` rows, fewer if it can then end with a row group. `order="random"` shuffles row
+    groups, and the rows in each, by `seed`. `partitions` is the number of tasks that read a batch: by default one for
+    each core. Paths are local to every worker, or URIs of a filesystem that `pyarrow.fs` opens.
+    """
+    options = option.given(
+        path=path,
+        rows_per_batch=rows_per_batch,
+        order=order,
+        seed=seed,
+        columns=columns,
+        partitions=tasks_of(spark, partitions),
+    )
+    return load_stream(spark, ParquetDataSource, options)
+
+
+def _order(text: str) -> Order:
+    match text:
+        case "file" | "random":
+            return text
+    raise InvalidJoin(f"order is {text!r}; give 'file' or 'random'")

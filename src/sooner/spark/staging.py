@@ -1,0 +1,107 @@
+"""Rows of a batch that are too many to hold at once: staged on local disk, taken back range by range of their codes.
+
+A batch can be far larger than the memory, such as the first one after an outage. Its rows are written down as sorted
+runs as they come. Then they are read back in ranges of codes, whose bounds depend on the set of rows and not on the
+order in which they came.
+"""
+
+import itertools
+import tempfile
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.fs as pafs
+
+from sooner.operators.arrivals import CodeRows
+from sooner.operators.covering import OnDisk
+from sooner.operators.pieces import Sides
+from sooner.policies.view import SIDES
+from sooner.runs.files import RunFiles
+from sooner.runs.run import HELPER_BYTES, NEVER, Run
+
+_OF_ANY_LENGTH: Final = (pa.string(), pa.binary(), pa.large_string(), pa.large_binary())
+GRID_BITS: Final = 12  # ranges are whole cells of a grid of so many bits
+
+
+class Staging:
+    """A context: its files are gone at the end."""
+
+    def __init__(self, schemas: tuple[pa.Schema, pa.Schema], coders: tuple[CodeRows, CodeRows]) -> None:
+        self._coders = coders
+        self._schemas = schemas
+        self._folder = tempfile.TemporaryDirectory(prefix="sooner-staging-")
+        self._files = [
+            RunFiles(pafs.LocalFileSystem(), self._folder.name, schema, rows="resident") for schema in schemas
+        ]
+        self._runs: tuple[list[OnDisk], list[OnDisk]] = ([], [])
+        self._rows_in_cell = np.zeros((len(SIDES), 1 << GRID_BITS), np.int64)
+        self._bytes = [0, 0]
+
+    def add(self, side: int, rows: pa.RecordBatch) -> None:
+        if not rows.num_rows:
+            return
+        codes, _ = self._coders[side](rows)
+        order = np.argsort(codes)
+        codes = codes[order]
+        files = self._files[side]
+        with files.writer() as writer:
+            writer.append(files.encode(Run(codes, rows.take(pa.array(order)), NEVER)))
+            written = writer.end_run(NEVER)
+        self._runs[side].append(OnDisk(files, written))
+        cells = (codes >> np.uint64(64 - GRID_BITS)).astype(np.int64)
+        self._rows_in_cell[side] += np.bincount(cells, minlength=1 << GRID_BITS)
+        self._bytes[side] += data_bytes(rows)
+
+    def ranges(self, at_most_bytes: int) -> Iterator[Sides]:
+        """All rows, each range with about so many bytes; a single cell of the grid may have more."""
+        for low, high in itertools.pairwise(self._bounds(at_most_bytes)):
+            left, right = (self._between(side, low, high) for side in SIDES)
+            yield left, right
+
+    def _bounds(self, at_most_bytes: int) -> list[int]:
+        weights = np.zeros(1 << GRID_BITS)
+        for side in SIDES:
+            rows = max(int(self._rows_in_cell[side].sum()), 1)
+            weights += self._rows_in_cell[side] * (self._bytes[side] / rows + HELPER_BYTES)
+        bounds, filled = [0], 0.0
+        for cell, weight in enumerate(weights.tolist()):
+            if filled and filled + weight > at_most_bytes:
+                bounds.append(cell << (64 - GRID_BITS))
+                filled = 0.0
+            filled += weight
+        return [*bounds, 1 << 64]
+
+    def _between(self, side: int, low: int, high: int) -> pa.RecordBatch:
+        found = [run.rows for part in self._runs[side] for run in part.load(low, high)]
+        return pa.concat_batches(found) if found else pa.RecordBatch.from_pylist([], self._schemas[side])
+
+    def __enter__(self) -> "Staging":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.cleanup()
+
+
+def data_bytes(rows: pa.RecordBatch | pa.Table) -> int:
+    """A size that is the sum over the rows, however they are cut into batches: it counts no bitmaps."""
+    return sum(_data_bytes(column) for column in rows.columns)
+
+
+def _data_bytes(column: pa.Array | pa.ChunkedArray) -> int:
+    if isinstance(column, pa.ChunkedArray):
+        return sum(map(_data_bytes, column.chunks))
+    type_ = column.type
+    if pa.types.is_null(type_) or not len(column):
+        return 0
+    if pa.types.is_struct(type_):
+        return sum(_data_bytes(child) for child in column.flatten())
+    if pa.types.is_map(type_):
+        return 4 * len(column) + _data_bytes(column.keys) + _data_bytes(column.items)
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_):
+        return 4 * len(column) + _data_bytes(column.flatten())
+    if type_ in _OF_ANY_LENGTH:
+        return 4 * len(column) + int(pc.sum(pc.binary_length(column)).as_py() or 0)
+    return len(column) * max(int(type_.bit_width) // 8, 1)
