@@ -4,8 +4,8 @@ Python workers come and go, and partitions hop between them, so what one step wa
 files on `/dev/shm` (or, where there is none, in the directory for temporary files). They are written with `write`, not
 through a map: a store to a mapped page that a full memory cannot give kills the process.
 
-The directory belongs to the process that outlives the workers (Spark's Python daemon on the executor). Directories of
-processes that are gone are removed by whoever comes next.
+The directory belongs to the process that outlives the workers (Spark's Python daemon on the executor). Copies whose
+process is gone, or that nobody has used for a while, are removed by whoever comes next.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -22,6 +23,7 @@ import pyarrow as pa
 
 SHARED_MEMORY: Final = Path("/dev/shm")
 PAGE_BYTES: Final = 4096
+FORGOTTEN_SECONDS: Final = 600  # after which copies that no step used count as forgotten
 _DIRECTORY: Final = re.compile(r"sooner-\d+-(\d+)-(\d+)")
 
 
@@ -85,9 +87,13 @@ class NodeCopies:
 def copies_directory(state: str, partition: int, root: Path | None = None) -> Path:
     """Where the copies of a partition lie on this node."""
     root = _usable_root() if root is None else root
-    _remove_orphans(root)
     owner = os.getppid()
-    return root / f"sooner-{os.getuid()}-{owner}-{_started(owner)}" / _name_of(state) / str(partition)
+    directory = root / f"sooner-{os.getuid()}-{owner}-{_started(owner)}" / _name_of(state)
+    with contextlib.suppress(OSError):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.utime(directory)
+    _remove_forgotten(root)
+    return directory / str(partition)
 
 
 def remove_copies(state: str, root: Path | None = None) -> None:
@@ -105,11 +111,16 @@ def _usable_root() -> Path:
     return SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
 
 
-def _remove_orphans(root: Path) -> None:
-    for entry in root.glob(f"sooner-{os.getuid()}-*"):
-        match = _DIRECTORY.fullmatch(entry.name)
+def _remove_forgotten(root: Path) -> None:
+    for owners in root.glob(f"sooner-{os.getuid()}-*"):
+        match = _DIRECTORY.fullmatch(owners.name)
         if match is not None and _started(int(match[1])) != match[2]:
-            shutil.rmtree(entry, ignore_errors=True)
+            shutil.rmtree(owners, ignore_errors=True)
+            continue
+        for copies in owners.glob("*"):
+            with contextlib.suppress(OSError):
+                if copies.stat().st_mtime < time.time() - FORGOTTEN_SECONDS:
+                    shutil.rmtree(copies, ignore_errors=True)
 
 
 def _started(process: int) -> str:
