@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Spark needs Java 17 or newer; PyPI has one for machines without.
+JAVA_IS_HERE := test -n "$$JAVA_HOME" || java -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])'
 
 .PHONY: setup demo test test-long lint format clean
 
@@ -11,7 +14,8 @@ setup: $(READY)
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sooner needs Python 3.11 or newer; run: make PYTHON=python3.11 setup")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[ui,test,lint,bench]'
+	$(PIP) --editable '.[test,lint,bench]'
+	@$(JAVA_IS_HERE) || $(PIP) '.[java]'
 	@touch $(READY)
 
 demo: setup
