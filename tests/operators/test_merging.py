@@ -1,17 +1,17 @@
 """Which runs are merged next: passes as a pure function of numbers, levels and covered cells."""
 
+from dataclasses import replace
+
 from sooner.operators.merging import open_share, plan_merge
-from sooner.runs.files import SpilledRun
+from sooner.runs.block_index import Block
+from sooner.runs.files import SpilledRun, spilled_run
 from sooner.runs.ledger import CoveredCells
 
 
 def runs(*levels: int, n_rows: int = 10) -> list[SpilledRun]:
     """Runs numbered from 1 with these levels."""
-    blocks = [[0, 100, n_rows, 0, 9, 0]]
-    plain = [
-        {"file": "f", "number": number, "level": level, "blocks": blocks} for number, level in enumerate(levels, 1)
-    ]
-    return [SpilledRun.from_plain(run) for run in plain]
+    blocks = [Block(0, 100, n_rows, 0, 9, 0)]
+    return [spilled_run("f", number, level, blocks) for number, level in enumerate(levels, 1)]
 
 
 def covered(left: list[SpilledRun], right: list[SpilledRun]) -> CoveredCells:
@@ -105,11 +105,11 @@ def lifted(
 ) -> list[SpilledRun]:
     """These runs after a merge of `members`."""
     stay = [run for run in some if run.number not in members]
-    going_up = [run.to_plain() | {"level": level} for run in some if run.number in members]
+    going_up = [replace(run, level=level) for run in some if run.number in members]
     if len(going_up) > 1:
         cells.merge(side, members, number)
-        going_up = [going_up[0] | {"number": number}]
-    return [*map(SpilledRun.from_plain, going_up), *stay]
+        going_up = [replace(going_up[0], number=number)]
+    return [*going_up, *stay]
 
 
 def test_the_share_of_open_cells_is_by_area() -> None:

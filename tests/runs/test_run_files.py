@@ -1,6 +1,7 @@
 """Run files: what was written comes back, or a clear error does, never something else."""
 
 import itertools
+import json
 import subprocess
 import sys
 import textwrap
@@ -15,7 +16,8 @@ from hypothesis import strategies as st
 
 from run_building import concatenated, contents, files_in, load, run_of, spill
 from sooner.errors import SpillFailed, StateCorrupted
-from sooner.runs.files import SpilledRun, slabs
+from sooner.runs.block_index import Block
+from sooner.runs.files import SpilledRun, slabs, spilled_run
 
 MOMENT = datetime(2024, 2, 29, 12, 30, 15, 123456)
 SOME_OF_EACH_TYPE = {
@@ -78,10 +80,29 @@ def test_reading_a_range_of_codes_is_a_filter(
     assert sum(block.n_rows for block in spilled.blocks) == len(run) == spilled.n_rows
 
 
-def test_a_spilled_run_survives_as_plain_data(tmp_path: Path) -> None:
-    [spilled] = spill(files_in(tmp_path), run_of(range(100)))
-    assert len(spilled.blocks) > 2
-    assert SpilledRun.from_plain(spilled.to_plain()) == spilled
+@pytest.mark.parametrize("n_rows", [4, 100, 1000])
+def test_a_spilled_run_survives_as_plain_data(tmp_path: Path, n_rows: int) -> None:
+    [spilled] = spill(files_in(tmp_path), run_of(range(n_rows)))
+    plain = json.loads(json.dumps(spilled.to_plain()))
+    assert files_in(tmp_path).from_plain(plain) == spilled
+
+
+def test_what_a_state_keeps_of_a_run_does_not_grow_with_its_blocks(tmp_path: Path) -> None:
+    small, large = spill(files_in(tmp_path), run_of(range(100)), run_of(range(10_000)))
+    assert len(large.blocks) > 50 * len(small.blocks) / 2
+    assert len(json.dumps(large.to_plain())) < len(json.dumps(small.to_plain())) + 20
+
+
+def test_a_damaged_index_is_found_before_a_row_is_used(tmp_path: Path) -> None:
+    [spilled] = spill(files_in(tmp_path), run_of(range(1000)))
+    assert spilled.index.place is not None
+    file = tmp_path / spilled.file
+    content = bytearray(file.read_bytes())
+    content[spilled.index.place.offset + 9] ^= 1
+    file.write_bytes(content)
+    again = files_in(tmp_path).from_plain(spilled.to_plain())
+    with pytest.raises(StateCorrupted, match=f"{spilled.file} is damaged: its index"):
+        _ = again.blocks
 
 
 def test_a_file_with_several_runs_goes_with_the_last_of_them(tmp_path: Path) -> None:
@@ -209,8 +230,7 @@ def test_a_full_disk_is_reported_and_leaves_no_partial_file(limit_bytes: int, tm
 
 def spilled_of(*blocks: tuple[int, int, int]) -> SpilledRun:
     """A run with blocks from first to last code with so many bytes; only what `slabs` looks at is meant."""
-    plain = [[0, n_bytes, 1, first, last, 0] for first, last, n_bytes in blocks]
-    return SpilledRun.from_plain({"file": "", "number": 1, "level": 0, "blocks": plain})
+    return spilled_run("", 1, 0, [Block(0, n_bytes, 1, first, last, 0) for first, last, n_bytes in blocks])
 
 
 @st.composite

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sooner.runs.files import Block, EncodedBlock, RunFiles, RunWriter, SpilledRun, spilled_run
+from sooner.runs.block_index import Block
+from sooner.runs.files import EncodedBlock, RunFiles, RunWriter, SpilledRun, spilled_run
 from sooner.runs.run import Run
 
 

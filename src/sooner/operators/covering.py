@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sooner.operators.pairs import Pairs
-from sooner.runs.files import Block, RunFiles, RunWriter, SpilledRun, slabs
+from sooner.runs.block_index import Block
+from sooner.runs.files import RunFiles, RunWriter, SpilledRun, slabs
 from sooner.runs.run import Run, merge
 
 

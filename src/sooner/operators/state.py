@@ -152,11 +152,11 @@ class JoinState:
 
     def _load(self, side: int, p: int, saved: dict[str, Any]) -> None:
         partition = self.partitions[side][p]
-        for written in map(SpilledRun.from_plain, saved["resident"]):
+        for written in saved["resident"]:
             run = self._written_down[side].load(written)
             self.budget.reserve(run.n_bytes)
             partition.resident.add(run, self.budget.try_reserve, merge_up_to_bytes=0)
-        partition.spilled = [SpilledRun.from_plain(run) for run in saved["spilled"]]
+        partition.spilled = [self.files[side].from_plain(run) for run in saved["spilled"]]
         for spilled in partition.spilled:
             self.files[side].adopt(spilled)
         partition.met_disk, partition.next_number = saved["met_disk"], saved["next_number"]

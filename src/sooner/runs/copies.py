@@ -73,7 +73,7 @@ class NodeCopies:
     def used_bytes(self) -> int:
         """What the copies take, in whole pages."""
         if self._used_bytes is None:
-            self._used_bytes = sum(_whole_pages(file.stat().st_size) for file in self._files())
+            self._used_bytes = sum(_whole_pages(_size(file)) for file in self._files())
         return self._used_bytes
 
     def _files(self) -> list["os.DirEntry[str]"]:
@@ -129,6 +129,13 @@ def _started(process: int) -> str:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
         return ""
+
+
+def _size(file: "os.DirEntry[str]") -> int:
+    try:
+        return file.stat().st_size
+    except OSError:  # another attempt has freed it
+        return 0
 
 
 def _whole_pages(n_bytes: int) -> int:

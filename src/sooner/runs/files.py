@@ -1,7 +1,7 @@
 """Spilled runs: checksummed Arrow files, read back by ranges of codes.
 
-A run file is an ordinary Arrow IPC stream (any Arrow tool opens it) of blocks sorted by code. Where each block
-lies, which codes it spans and its checksum are kept in the `SpilledRun`, plain data that belongs to the state
+A run file is an ordinary Arrow IPC stream (any Arrow tool opens it) of blocks sorted by code. Where the blocks lie and
+their checksums, or the checksum of an index of them, are kept in the `SpilledRun`, plain data that belongs to the state
 and not to the file: a file that was swapped, cut or damaged cannot vouch for itself.
 """
 
@@ -18,6 +18,7 @@ import pyarrow.fs as pafs
 import xxhash
 
 from sooner.errors import SpillFailed, StateCorrupted
+from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Place, encode
 from sooner.runs.run import Run, Stamp
 
 # By position, since users' columns may have any name.
@@ -29,16 +30,6 @@ BLOCK_BYTES: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    offset: int
-    n_bytes: int
-    n_rows: int
-    first_code: int
-    last_code: int
-    checksum: int
-
-
-@dataclass(frozen=True, slots=True)
 class SpilledRun:
     """A run on disk. `number` names it within its side and partition; `level` counts the merges behind it."""
 
@@ -47,20 +38,20 @@ class SpilledRun:
     level: int
     n_rows: int
     n_bytes: int
-    blocks: tuple[Block, ...]
+    index: BlockIndex
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return self.index.blocks
 
     def to_plain(self) -> dict[str, Any]:
-        blocks = [[getattr(block, name) for name in Block.__slots__] for block in self.blocks]
-        return {"file": self.file, "number": self.number, "level": self.level, "blocks": blocks}
-
-    @staticmethod
-    def from_plain(data: dict[str, Any]) -> "SpilledRun":
-        return spilled_run(data["file"], data["number"], data["level"], [Block(*block) for block in data["blocks"]])
+        names = ("file", "number", "level", "n_rows", "n_bytes")
+        return {name: getattr(self, name) for name in names} | self.index.to_plain()
 
 
 def spilled_run(file: str, number: int, level: int, blocks: Sequence[Block]) -> SpilledRun:
     n_rows, n_bytes = sum(block.n_rows for block in blocks), sum(block.n_bytes for block in blocks)
-    return SpilledRun(file, number, level, n_rows, n_bytes, tuple(blocks))
+    return SpilledRun(file, number, level, n_rows, n_bytes, BlockIndex(blocks))
 
 
 class RunFiles:
@@ -106,17 +97,30 @@ class RunFiles:
         if not blocks:
             return
         path, first, last = self.path(spilled.file), blocks[0], blocks[-1]
+        view = memoryview(self._read_at(path, first.offset, last.offset + last.n_bytes - first.offset))
+        for block in blocks:
+            begin = block.offset - first.offset
+            yield self.decode(self._checked(path, block, view[begin : begin + block.n_bytes]))
+
+    def from_plain(self, data: dict[str, Any]) -> SpilledRun:
+        """A run that was written here, as its `to_plain` told."""
+        if "blocks" in data:
+            index = BlockIndex([Block(*block) for block in data["blocks"]])
+        else:
+            place = Place(*data["index"])
+            path = self.path(data["file"])
+            index = BlockIndex.stored(path, place, lambda: self._read_at(path, place.offset, place.n_bytes))
+        return SpilledRun(data["file"], data["number"], data["level"], data["n_rows"], data["n_bytes"], index)
+
+    def _read_at(self, path: str, offset: int, n_bytes: int) -> bytes:
         try:
             with self._filesystem.open_input_file(path) as file:
-                content = file.read_at(last.offset + last.n_bytes - first.offset, first.offset)
+                content: bytes = file.read_at(n_bytes, offset)
         except FileNotFoundError as error:
             raise StateCorrupted(f"The run file {path} is gone; rows that were spilled to it are lost.") from error
         except OSError as error:
             raise SpillFailed(f"The run file {path} cannot be read: {error}.") from error
-        view = memoryview(content)
-        for block in blocks:
-            begin = block.offset - first.offset
-            yield self.decode(self._checked(path, block, view[begin : begin + block.n_bytes]))
+        return content
 
     def remove(self, spilled: SpilledRun) -> None:
         self._runs_in_file[spilled.file] -= 1
@@ -207,6 +211,7 @@ class RunWriter:
             with _DiskErrors(self._files._directory):
                 if kind is None:
                     self._sink.write(_END_OF_STREAM)
+                    self._write_indexes()
                 self._sink.close()
         except SpillFailed:
             self._discard()
@@ -217,6 +222,14 @@ class RunWriter:
             return
         for spilled in self._runs:
             self._files.adopt(spilled)
+
+    def _write_indexes(self) -> None:
+        """After the end of the stream, where readers of Arrow do not look."""
+        for spilled in self._runs:
+            if len(spilled.blocks) > KEPT_IN_STATE:
+                content = encode(spilled.blocks)
+                spilled.index.place = Place(self._sink.tell(), len(content), xxhash.xxh3_64_intdigest(content))
+                self._sink.write(content)
 
     def _discard(self) -> None:
         path = self._files.path(self._file)

