@@ -30,7 +30,7 @@ from sooner.policies.view import LEFT, RIGHT
 from sooner.spark.placing import place, require_binary_collation, with_whole_keys
 from sooner.spark.plan import JoinPlan
 from sooner.spark.shared_columns import PLACE, share_columns
-from sooner.spark.state_directory import require_same_join
+from sooner.spark.state_directory import location_of, require_same_join, stored_identity
 from sooner.spark.step import Attempt, run_step
 from sooner.spark.streaming_sources import streams_of
 from sooner.spark.ticks import FORMAT, Ticks
@@ -57,7 +57,7 @@ def join(
 
     on, left_on, right_on, suffixes, algorithm: as for `sooner.join`.
     memory: what rows of all partitions together may take in shared memory, such as "4g"; others are on disk only.
-    partitions: of the join, each a task in every batch; by default as many as `spark.sql.shuffle.partitions` says.
+    partitions: of the join, each a task in every batch; by default one for each core, or as many as the state has.
     state: a directory of its own for the rows, by path or URI; all executors must reach it. It belongs to one query and
         its checkpoint.
     shared_memory: where executors keep rows in memory; by default `/dev/shm`, or a temporary directory where that is
@@ -70,15 +70,19 @@ def join(
     require_join(how)
     require_suffixes(suffixes)
     spark = _session_of(left, right)
+    location = location_of(state)
+    stored = stored_identity(location)
     if partitions is None:
-        partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 0)
+        partitions = int(stored["partitions"]) if stored else spark.sparkContext.defaultParallelism
     require_whole_number("partitions", partitions)
     memory_bytes = _usable_memory(memory, partitions)
-    keys, output = _checked_columns(left.schema, right.schema, left_names, right_names, suffixes)
+    time_zone = spark.conf.get("spark.sql.session.timeZone")
+    keys, output = _checked_columns(left.schema, right.schema, left_names, right_names, suffixes, time_zone)
     identity = _identity(left, right, (left_names, right_names), partitions, chosen)
-    require_same_join(str(state), identity)
+    if stored is not None:
+        require_same_join(location, stored, identity)
     plan = JoinPlan(
-        state=str(state),
+        state=location,
         names=(tuple(left.columns), tuple(right.columns)),
         left_on=tuple(left_names),
         right_on=tuple(right_names),
@@ -90,10 +94,8 @@ def join(
         identity=identity,
         shared_memory=None if shared_memory is None else Path(shared_memory),
     )
-
-    return _placed(left, right, plan, keys).mapInArrow(
-        _step_of(plan), _result_schema(left.schema, right.schema, output)
-    )
+    schema = _result_schema(left.schema, right.schema, output)
+    return _placed(left, right, plan, keys).mapInArrow(_step_of(plan), schema)
 
 
 def _placed(left: DataFrame, right: DataFrame, plan: JoinPlan, keys: KeyPlan) -> DataFrame:
@@ -155,14 +157,19 @@ def _usable_memory(memory: int | str | None, partitions: int) -> int:
 
 
 def _checked_columns(
-    left: StructType, right: StructType, left_on: list[str], right_on: list[str], suffixes: tuple[str, str]
+    left: StructType,
+    right: StructType,
+    left_on: list[str],
+    right_on: list[str],
+    suffixes: tuple[str, str],
+    time_zone: str | None,
 ) -> tuple[KeyPlan, OutputPlan]:
     for name, schema, key in (("left", left, left_on), ("right", right, right_on)):
         repeated = [column for column in schema.names if schema.names.count(column) > 1]
         if repeated:
             raise InvalidJoin(f"{name} has several columns named {repeated[0]!r}; rename them.")
         require_binary_collation(name, schema, key)
-    schemas = to_arrow_schema(left), to_arrow_schema(right)
+    schemas = to_arrow_schema(left, timezone=time_zone), to_arrow_schema(right, timezone=time_zone)
     keys = plan_keys(schemas[LEFT], schemas[RIGHT], left_on, right_on)
     return keys, plan_output(schemas[LEFT], schemas[RIGHT], keys, suffixes)
 
@@ -181,6 +188,7 @@ def _ticks(left: DataFrame, right: DataFrame, plan: JoinPlan) -> DataFrame:
         spark.readStream.format(FORMAT)
         .option("state", plan.state)
         .option("partitions", plan.partitions)
+        .option("shared_memory", str(plan.shared_memory or ""))
         .option("left_streams", len(streams_of(left)))
         .option("right_streams", len(streams_of(right)))
         .load()

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from pyspark.errors import StreamingQueryException
@@ -53,6 +54,7 @@ class RunningJoin:
 
     state: str
     partitions: int
+    shared_memory: Path | None
     stream: int
     streams: tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -144,7 +146,8 @@ class Query:
     def stop(self) -> None:
         """Stop now; started again with the same checkpoint and state, the query goes on."""
         self.spark_query.stop()
-        self._watcher.join()
+        if threading.current_thread() is not self._watcher:  # a listener may stop its query
+            self._watcher.join()
 
     def exception(self) -> BaseException | None:
         """What made the query fail, if it has."""
@@ -177,7 +180,7 @@ class Query:
                 self.spark_query.stop()
         finally:
             for join in self._joins:
-                remove_copies(join.state)
+                remove_copies(join.state, join.shared_memory)
 
     def _look(self) -> None:
         """Take note of what the last batch brought."""
@@ -221,7 +224,8 @@ def _joins_in(writer: DataStreamWriter) -> list[RunningJoin]:
             right = position - int(options["right_streams"])
             left = right - int(options["left_streams"])
             sides = tuple(numbers[left:right]), tuple(numbers[right:position])
-            joins.append(RunningJoin(options["state"], int(options["partitions"]), numbers[position], sides))
+            memory = Path(options["shared_memory"]) if options["shared_memory"] else None
+            joins.append(RunningJoin(options["state"], int(options["partitions"]), memory, numbers[position], sides))
     if not joins:
         raise InvalidJoin("What this writer writes has no join of sooner.spark in it; start it with writer.start().")
     return joins

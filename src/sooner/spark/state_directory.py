@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from sooner.errors import InvalidJoin, StateCorrupted
-from sooner.runs.versions import Header, MissingVersion, Versions
+from sooner.runs.versions import MissingVersion, Versions
 
 QUERY: Final = "query"
 _WHAT_DIFFERS: Final = {
@@ -42,18 +42,43 @@ def open_state(state: str) -> tuple[pafs.FileSystem, str]:
     return filesystem, path.rstrip("/")
 
 
+def location_of(state: str | Path) -> str:
+    """A path or URI that means the same in every process of a cluster with a shared filesystem."""
+    if not isinstance(state, str | Path) or not str(state):
+        raise InvalidJoin(f"state={state!r} must be a directory, by path or URI.")
+    text = str(state)
+    location = text if "://" in text else open_state(text)[1]
+    open_state(location)
+    return location
+
+
 def partition_directory(path: str, partition: int) -> str:
     return f"{path}/partition-{partition:05}"
 
 
-def require_same_join(state: str, identity: dict[str, Any]) -> None:
-    """Refuse a state that another join has left, as far as that is known before the query runs."""
+def stored_identity(state: str) -> dict[str, Any] | None:
+    """Which join a state belongs to, if it has been used."""
     filesystem, path = open_state(state)
     versions = Versions(filesystem, partition_directory(path, 0))
     for version in reversed(versions.published()):
         if (header := versions.header(version)) is not None:
-            _require_same(state, header, identity)
-            return
+            return header.identity
+    return None
+
+
+def require_same_join(state: str, stored: dict[str, Any], identity: dict[str, Any]) -> None:
+    """Refuse a state that another join has left. Which query it was is known only while the query runs."""
+    for name, what in _WHAT_DIFFERS.items():
+        if stored.get(name) != identity.get(name):
+            raise InvalidJoin(
+                f"The state in {state} {what}: {stored.get(name)} there, {identity.get(name)} here. Give the join "
+                "another state, or make it as it was."
+            )
+    if QUERY in identity and stored[QUERY] != identity[QUERY]:
+        raise InvalidJoin(
+            f"The state in {state} belongs to another query (id {stored[QUERY]}): give this one a state of its own, or "
+            "start it from that query's checkpoint."
+        )
 
 
 def start_from(
@@ -63,7 +88,7 @@ def start_from(
     if version == 0:
         for number in versions.published():
             if (header := versions.header(number)) is not None:
-                _require_same(state, header, identity)
+                require_same_join(state, header.identity, identity)
         return None
     try:
         header, data = versions.load(version - 1)
@@ -74,20 +99,5 @@ def start_from(
             "before you look at some of it), or files of the state are gone. Start anew with another checkpoint and "
             "state."
         ) from error
-    _require_same(state, header, identity)
+    require_same_join(state, header.identity, identity)
     return data
-
-
-def _require_same(state: str, header: Header, identity: dict[str, Any]) -> None:
-    for name, what in _WHAT_DIFFERS.items():
-        theirs, ours = header.identity.get(name), identity.get(name)
-        if name in header.identity and theirs != ours:
-            raise InvalidJoin(
-                f"The state in {state} {what}: {theirs} there, {ours} here. Give the join another state, or make it as "
-                "it was."
-            )
-    if QUERY in identity and header.identity[QUERY] != identity[QUERY]:
-        raise InvalidJoin(
-            f"The state in {state} belongs to another query (id {header.identity[QUERY]}): give this one a state of "
-            "its own, or start it from that query's checkpoint."
-        )
