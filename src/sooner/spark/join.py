@@ -124,7 +124,7 @@ def _session_of(left: DataFrame, right: DataFrame) -> SparkSession:
             )
         if not side.isStreaming:
             raise InvalidJoin(
-                f"{name} is not a streaming DataFrame; read it with spark.readStream or sooner.spark.parquet, or use "
+                f"{name} is not a streaming DataFrame; read it with spark.readStream or sooner.spark.sources, or use "
                 "Spark's own join if it has all its rows already."
             )
     if left.sparkSession is not right.sparkSession:

@@ -19,30 +19,15 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sooner.errors import InvalidJoin
-from sooner.operators.progress import Progress, together
 from sooner.policies.view import SIDES
 from sooner.runs.copies import remove_copies
-from sooner.runs.versions import Versions
 from sooner.spark.failures import as_sooner_error
-from sooner.spark.state_directory import open_state, partition_directory
+from sooner.spark.progress import JoinProgress, read_progress
 from sooner.spark.streaming_sources import numbered, options_of, streams_of
 from sooner.spark.ticks import FORMAT, SIDE_NAMES, finish_side
 
 POLL_SECONDS: Final = 0.05
 Side = Literal["left", "right"]
-
-
-@dataclass(frozen=True)
-class JoinProgress:
-    """A join after a batch."""
-
-    batch: int
-    total: Progress
-    partitions: tuple[Progress, ...]
-    late_rows: tuple[int, int]  # came after their side had ended, and were left out
-
-    def __str__(self) -> str:
-        return f"batch {self.batch}, {self.total}"
 
 
 Listener = Callable[[JoinProgress], None]
@@ -57,19 +42,6 @@ class RunningJoin:
     shared_memory: Path | None
     stream: int
     streams: tuple[tuple[int, ...], tuple[int, ...]]
-
-    def progress(self, batch: int) -> JoinProgress | None:
-        """What its partitions said after a batch; None if that is not there, or not there any more."""
-        filesystem, path = open_state(self.state)
-        headers = []
-        for partition in range(self.partitions):
-            header = Versions(filesystem, partition_directory(path, partition)).header(batch)
-            if header is None:
-                return None
-            headers.append(header)
-        parts = tuple(Progress.from_plain(header.summary["progress"]) for header in headers)
-        left, right = (sum(header.summary["late_rows"][side] for header in headers) for side in SIDES)
-        return JoinProgress(batch, together(parts), parts, (left, right))
 
 
 def start(writer: DataStreamWriter, path: str | None = None, *, listener: Listener | None = None) -> "Query":
@@ -189,7 +161,7 @@ class Query:
             return
         self._seen_batch = last["batchId"]
         for join in self._joins:
-            if (progress := join.progress(self._seen_batch)) is not None:
+            if (progress := read_progress(join.state, join.partitions, self._seen_batch)) is not None:
                 self._progress[join.state] = progress
         self._pass_on_ends([_parsed(source["endOffset"]) for source in last["sources"]])
         if self._listener is not None and self.progress is not None:
@@ -228,7 +200,15 @@ def _joins_in(writer: DataStreamWriter) -> list[RunningJoin]:
             joins.append(RunningJoin(options["state"], int(options["partitions"]), memory, numbers[position], sides))
     if not joins:
         raise InvalidJoin("What this writer writes has no join of sooner.spark in it; start it with writer.start().")
+    _require_a_state_each(joins)
     return joins
+
+
+def _require_a_state_each(joins: list[RunningJoin]) -> None:
+    """The same join may be there twice: then it does everything twice, to the same end."""
+    for join in joins:
+        if any(other.state == join.state and other != join for other in joins):
+            raise InvalidJoin(f"Two joins of the query have one state, {join.state}; give each its own.")
 
 
 def _parsed(offset: Any) -> Any:

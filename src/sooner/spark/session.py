@@ -3,7 +3,6 @@
 On a cluster you have a session already; nothing else in `sooner.spark` needs this one.
 """
 
-import contextlib
 import importlib
 import importlib.util
 import os
@@ -12,7 +11,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final
 
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
@@ -54,24 +53,32 @@ def local_session(master: str = "local[*]", **settings: str) -> SparkSession:
 
 
 def end_local_session() -> None:
-    """Stop the present session and its Java, and wait until both are gone: from then on nothing writes any more.
-
-    It does not ask the session, which may be in the middle of an answer when the user interrupts.
-    """
+    """Stop the present session and its Java, and wait until both are gone: from then on nothing writes any more."""
     gateway = SparkContext._gateway
     if gateway is None:
         return
-    process: subprocess.Popen[bytes] = gateway.proc  # type: ignore[attr-defined] # PySpark leaves it there
-    process.terminate()
+    # A thread has its own connection to Java: that of this one may be in the middle of an answer, after Ctrl-C.
+    farewell = threading.Thread(target=_say_farewell, args=(gateway,), daemon=True)
+    farewell.start()
+    farewell.join(DEATH_SECONDS)
+    process: subprocess.Popen[bytes] = gateway.proc  # PySpark leaves it there
+    assert process.stdin is not None
+    process.stdin.close()  # Java ends when it sees that
     try:
         process.wait(DEATH_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    with contextlib.suppress(Exception):  # of a connection that is dead already
-        gateway.shutdown()
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
-    SparkSession._instantiatedSession = None
+
+
+def _say_farewell(gateway: Any) -> None:
+    session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    if session is not None:
+        for query in session.streams.active:
+            query.stop()
+        session.stop()
+    gateway.shutdown()
 
 
 def java_home() -> str:
@@ -87,7 +94,8 @@ def java_home() -> str:
 
 def _start_java(configuration: SparkConf) -> None:
     """As PySpark would, but in a process group of its own: Ctrl-C is for the program, which then stops its queries."""
-    gateway = launch_gateway(configuration, {"stderr": subprocess.PIPE, "start_new_session": True})
+    settings = {"stderr": subprocess.PIPE, "start_new_session": True}
+    gateway = launch_gateway(configuration, settings)  # type: ignore[no-untyped-call]
     threading.Thread(target=_pass_on, args=(gateway.proc.stderr,), name="java-stderr", daemon=True).start()
     SparkContext._ensure_initialized(gateway=gateway, conf=configuration)
 

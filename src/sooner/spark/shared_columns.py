@@ -84,10 +84,18 @@ def compact(tables: Sequence[pa.Table], schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _without_idle_bitmap(column: pa.Array) -> pa.Array:
+    if pa.types.is_nested(column.type):
+        return _without_idle_bitmaps_inside(column)
     bitmap, *others = column.buffers()
-    if bitmap is None or column.null_count or pa.types.is_nested(column.type) or pa.types.is_null(column.type):
+    if bitmap is None or column.null_count or pa.types.is_null(column.type):
         return column
     return pa.Array.from_buffers(column.type, len(column), [None, *others], null_count=0, offset=column.offset)
+
+
+def _without_idle_bitmaps_inside(column: pa.Array) -> pa.Array:
+    """Arrow's own format leaves out the bitmaps of what has no null, at any depth."""
+    batch = pa.record_batch([column], ["column"])
+    return pa.ipc.read_record_batch(batch.serialize(), batch.schema).column(0)
 
 
 assert tuple(SIDES) == (LEFT, RIGHT) == (0, 1), "the kind of a row of data is its side"

@@ -21,6 +21,7 @@ from sooner.operators.pieces import Sides
 from sooner.policies.view import SIDES
 from sooner.runs.files import RunFiles
 from sooner.runs.run import HELPER_BYTES, NEVER, Run
+from sooner.spark.shared_columns import compact
 
 _OF_ANY_LENGTH: Final = (pa.string(), pa.binary(), pa.large_string(), pa.large_binary())
 GRID_BITS: Final = 12  # ranges are whole cells of a grid of so many bits
@@ -76,7 +77,7 @@ class Staging:
 
     def _between(self, side: int, low: int, high: int) -> pa.RecordBatch:
         found = [run.rows for part in self._runs[side] for run in part.load(low, high)]
-        return pa.concat_batches(found) if found else pa.RecordBatch.from_pylist([], self._schemas[side])
+        return compact([pa.Table.from_batches(found)] if found else [], self._schemas[side])
 
     def __enter__(self) -> "Staging":
         return self

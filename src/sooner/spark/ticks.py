@@ -10,11 +10,15 @@ from typing import Final
 
 import pyarrow.fs as pafs
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
+from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
+from sooner.operators.progress import Progress
 from sooner.policies.view import LEFT, RIGHT
+from sooner.spark.progress import read_progress
 from sooner.spark.state_directory import open_state
 
 FORMAT: Final = "sooner.ticks"
+IDLE_TICKS: Final = 3  # before a query that is to stop by itself may do so
 SIDE_NAMES: Final = {LEFT: "left", RIGHT: "right"}
 
 
@@ -32,12 +36,21 @@ class Ticks(DataSource):
 
     def simpleStreamReader(self, schema: object) -> "TickReader":  # noqa: ARG002, N802 - Spark's contract
         """The ticker itself; it runs in the driver."""
-        return TickReader(self.options["state"])
+        return TickReader(self.options["state"], int(self.options["partitions"]))
 
 
-class TickReader(SimpleDataSourceStreamReader):
-    def __init__(self, state: str) -> None:
+class TickReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Ticks for ever; or, when Spark is to stop by itself, until batches bring nothing any more."""
+
+    def __init__(self, state: str, partitions: int) -> None:
         self._state = state
+        self._partitions = partitions
+        self._idle_ticks: int | None = None  # not counted
+        self._last_seen: Progress | None = None
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """What is there is to be joined, and then the query is to stop."""
+        self._idle_ticks = 0
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802
         """Before the first tick."""
@@ -45,8 +58,18 @@ class TickReader(SimpleDataSourceStreamReader):
 
     def read(self, start: dict[str, int]) -> tuple[Iterator[tuple[int]], dict[str, int]]:
         """One more tick, with what is known now."""
+        if self._idle_ticks is not None and self._is_idle(start["tick"] - 1):
+            return iter([]), start
         ended = start["ended"] | finished_sides(self._state)
         return iter([(ended,)]), {"tick": start["tick"] + 1, "ended": ended}
+
+    def _is_idle(self, batch: int) -> bool:
+        """Whether the last batches changed nothing. Every batch has one tick, so ticks count batches."""
+        found = read_progress(self._state, self._partitions, batch)
+        seen = None if found is None else found.total
+        self._idle_ticks = (self._idle_ticks or 0) + 1 if seen is not None and seen == self._last_seen else 0
+        self._last_seen = seen
+        return self._idle_ticks >= IDLE_TICKS
 
     def readBetweenOffsets(self, start: dict[str, int], end: dict[str, int]) -> Iterator[tuple[int]]:  # noqa: ARG002, N802
         """The same tick again, with what was known then."""
