@@ -1,12 +1,14 @@
 """The command `sooner`: tables, experiments, files, and sentences instead of tracebacks."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from sooner.algorithms import ALGORITHMS
 from sooner.lab.experiments import EXPERIMENTS, rpj
+from sooner.ui import demo
 from sooner.ui.command_line import main
 
 PNG = b"\x89PNG\r\n"
@@ -93,3 +95,38 @@ def test_a_command_that_is_not_understood_has_exit_code_2(arguments: list[str]) 
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 2
+
+
+@pytest.mark.parametrize(("same", "exit_code"), [(True, 0), (False, 1)])
+def test_a_demo_whose_answer_differs_has_exit_code_1(
+    monkeypatch: pytest.MonkeyPatch, same: bool, exit_code: int
+) -> None:
+    monkeypatch.setattr(demo, "run_demo", lambda *_: same)
+    assert main(["demo"]) == exit_code
+
+
+@pytest.mark.parametrize("arguments", [["--speed", "0"], ["--scale", "nan"], ["--seed", "-1"], ["--speed", "fast"]])
+def test_a_demo_that_cannot_be_is_refused_before_anything_starts(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["demo", *arguments])
+    assert stop.value.code == 2
+
+
+def test_a_demo_without_spark_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delitem(sys.modules, "sooner.ui.demo")
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    assert main(["demo"]) == 1
+    assert capsys.readouterr().err == "sooner: The demo needs pyspark; run: pip install 'sooner[demo]'\n"
+
+
+def test_an_interrupted_command_says_so_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "run_demo", interrupted)
+    assert main(["demo"]) == 130
+    assert capsys.readouterr().err == "sooner: interrupted\n"

@@ -22,6 +22,7 @@ from sooner.errors import SoonerError
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 SILENT_LOGS: Final = Path(__file__).with_name("silent_log4j2.properties")
 DEATH_SECONDS: Final = 10.0  # what Java gets to end by itself
+_ENDING: Final = threading.Event()  # from then on, workers complain only of being cut off
 
 
 class JavaMissing(SoonerError):  # noqa: N818
@@ -46,7 +47,7 @@ def local_session(master: str = "local[*]", **settings: str) -> SparkSession:
     chosen = defaults | {name.replace("__", "."): value for name, value in settings.items()}
     chosen[JAVA_OPTIONS] = f'"-Dlog4j2.configurationFile={SILENT_LOGS}" {chosen.get(JAVA_OPTIONS, "")}'.rstrip()
     configuration = SparkConf(loadDefaults=False).setMaster(master).setAppName("sooner").setAll(list(chosen.items()))
-    if SparkContext._gateway is None:
+    if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit has started one
         _start_java(configuration)
     session: SparkSession = SparkSession.builder.config(conf=configuration).getOrCreate()
     return session
@@ -54,9 +55,10 @@ def local_session(master: str = "local[*]", **settings: str) -> SparkSession:
 
 def end_local_session() -> None:
     """Stop the present session and its Java, and wait until both are gone: from then on nothing writes any more."""
-    gateway = SparkContext._gateway
-    if gateway is None:
+    gateway: Any = SparkContext._gateway
+    if gateway is None or gateway.proc is None:
         return
+    _ENDING.set()
     # A thread has its own connection to Java: that of this one may be in the middle of an answer, after Ctrl-C.
     farewell = threading.Thread(target=_say_farewell, args=(gateway,), daemon=True)
     farewell.start()
@@ -94,6 +96,7 @@ def java_home() -> str:
 
 def _start_java(configuration: SparkConf) -> None:
     """As PySpark would, but in a process group of its own: Ctrl-C is for the program, which then stops its queries."""
+    _ENDING.clear()
     settings = {"stderr": subprocess.PIPE, "start_new_session": True}
     gateway = launch_gateway(configuration, settings)  # type: ignore[no-untyped-call]
     threading.Thread(target=_pass_on, args=(gateway.proc.stderr,), name="java-stderr", daemon=True).start()
@@ -103,6 +106,6 @@ def _start_java(configuration: SparkConf) -> None:
 def _pass_on(errors: IO[bytes]) -> None:
     """What Java and the workers say, without Java's own warnings: Spark asks for the modules that it warns of."""
     for line in errors:
-        if not line.startswith(b"WARNING: "):
+        if not line.startswith(b"WARNING: ") and not _ENDING.is_set():
             sys.stderr.write(line.decode(errors="replace"))
             sys.stderr.flush()

@@ -1,11 +1,13 @@
 """The command `sooner`. Each subcommand is a line in a table: its name, what it does, its arguments, its action.
 
-Exit codes: 0 done, 1 something failed (one line on standard error), 2 the command was not understood.
+Exit codes: 0 done, 1 something failed (one line on standard error), 2 the command was not understood,
+130 the user interrupted.
 """
 
 import argparse
 import difflib
 import json
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,9 +23,11 @@ from sooner.errors import SoonerError
 from sooner.lab.experiment import Report
 from sooner.lab.experiments import EXPERIMENTS
 from sooner.ui.results_page import results_page
+from sooner.ui.tpch import SCALE
 
 FAILED: Final = 1
 NOT_UNDERSTOOD: Final = 2
+INTERRUPTED: Final = 130  # as shells have it
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SoonerError as error:
         print(f"sooner: {error}", file=sys.stderr)
         return FAILED
+    except KeyboardInterrupt:
+        print("sooner: interrupted", file=sys.stderr)
+        return INTERRUPTED
     return exit_code
 
 
@@ -63,6 +70,20 @@ def _no_arguments(parser: argparse.ArgumentParser) -> None:  # noqa: ARG001 - th
     return None
 
 
+def _positive(text: str) -> float:
+    number = float(text)
+    if not (math.isfinite(number) and number > 0):
+        raise argparse.ArgumentTypeError(f"{text} is not a finite number above 0")
+    return number
+
+
+def _whole_number(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is below 0")
+    return number
+
+
 def _new_file(name: str) -> Path:
     """Where to write in the end: refused now, and not after a minute of work, if that cannot be."""
     file = Path(name)
@@ -83,15 +104,20 @@ def _list_algorithms(options: argparse.Namespace, console: Console) -> int:  # n
 
 
 def _add_demo_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=int, default=0, help="of the data and the arrivals (default: 0)")
-    parser.add_argument("--speed", type=float, default=1.0, help="how much faster than real time (default: 1)")
+    parser.add_argument("--seed", type=_whole_number, default=0, help="of the arrivals (default: 0)")
+    parser.add_argument("--speed", type=_positive, default=1.0, help="how much faster the rows arrive (default: 1)")
+    parser.add_argument("--scale", type=_positive, default=SCALE, help=f"TPC-H's scale factor (default: {SCALE})")
     parser.add_argument("--picture", type=_new_file, metavar="FILE.png", help="draw the results over time")
 
 
 def _demo(options: argparse.Namespace, console: Console) -> int:
-    from sooner.ui.demo import run_demo  # here, because it loads the whole engine
+    try:
+        from sooner.ui.demo import run_demo  # here, because it loads Spark
+    except ModuleNotFoundError as error:
+        package, _, _ = (error.name or "Spark").partition(".")
+        raise SoonerError(f"The demo needs {package}; run: pip install 'sooner[demo]'") from None
 
-    return 0 if run_demo(console, options.seed, options.speed, options.picture) else FAILED
+    return 0 if run_demo(console, options.seed, options.speed, options.scale, options.picture) else FAILED
 
 
 # sooner results
@@ -172,7 +198,7 @@ LAB_COMMANDS: Final = (
     Command("run", "Repeat an experiment of a paper in simulated time.", _add_run_arguments, _run_experiment),
 )
 COMMANDS: Final = (
-    Command("demo", "Watch two bursty inputs being joined.", _add_demo_arguments, _demo),
+    Command("demo", "Watch two bursty inputs being joined on Spark.", _add_demo_arguments, _demo),
     Command("algorithms", "Show the names that algorithm= takes.", _no_arguments, _list_algorithms),
     Command("results", "Write a page of what experiments found.", _add_results_arguments, _write_results),
     Command("lab", "The papers' experiments.", _add_lab_arguments, run=None),

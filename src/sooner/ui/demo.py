@@ -1,143 +1,197 @@
-"""`sooner demo`: two bursty inputs, a memory far smaller than they are, and results from the first moment.
+"""`sooner demo`: two bursty inputs on Spark, a memory far smaller than they are, and results from the first seconds.
 
-Orders and their lines are made here, with a seed, in the shape of an order book: lines come in bursts with long pauses,
-orders come slowly. At the end the answer is compared with Arrow's own join of the same data.
+Orders and their lines, from TPC-H, are replayed on local Spark, in bursts with long pauses. In the end, what was
+written is compared with Spark's batch join of the same tables.
 """
 
+import tempfile
 import time
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from rich.console import Console, RenderableType
-from rich.live import Live
-from rich.table import Table
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from rich.console import Console
 
-import sooner
-from sooner.budget import parse_bytes
-from sooner.sources import Fixed, ParetoBursts, Pauses, paced
-from sooner.ui.live_view import live_view
+import sooner.spark as ss
+from sooner.budget import format_bytes
+from sooner.runs.copies import SHARED_MEMORY
+from sooner.sources.arrivals import ArrivalPattern, Fixed, ParetoBursts, Pauses, arrival_times
+from sooner.spark.join import LEAST_PARTITION_BYTES
+from sooner.spark.session import end_local_session
+from sooner.spark.sources import replay
+from sooner.ui.demo_summary import BatchJoin, summarise
+from sooner.ui.interrupts import Interrupts
+from sooner.ui.tpch import SCALE, Table, make_tables
+from sooner.ui.watching import Watch
 
-ORDERS: Final = 150_000
-LINES: Final = 600_000
-MEMORY: Final = "6MB"
-MARKS: Final = (0.01, 0.1, 0.5, 1.0)
-
-
-def order_book(seed: int) -> tuple[pa.Table, pa.Table]:
-    """Orders and their lines, in random order."""
-    rng = np.random.default_rng(seed)
-    orders = pa.table(
-        {
-            "order": rng.permutation(ORDERS),
-            "customer": rng.integers(0, ORDERS // 10, ORDERS),
-            "priority": rng.integers(1, 6, ORDERS).astype(np.int8),
-        }
-    )
-    lines = pa.table(
-        {
-            "order": rng.integers(0, ORDERS, LINES),
-            "part": rng.integers(0, 20_000, LINES),
-            "cents": rng.integers(100, 1_000_000, LINES),
-        }
-    )
-    return orders, lines
+PARTITIONS: Final = 2
+MEMORY_SHARE: Final = 4  # of all rows, one part in so many fits
+LINES_SECONDS: Final = 4.0  # without the pauses
+ORDERS_SECONDS: Final = 4.0
+WARM_ROWS: Final = 100
+# Such a short program ends before thorough compilation pays.
+QUICK_START: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
 
-@dataclass
-class Milestones:
-    """When how many results were there."""
+@dataclass(frozen=True)
+class Stream:
+    """A table, and how its rows arrive."""
 
-    seconds: list[float] = field(default_factory=list)
-    results: list[int] = field(default_factory=list)
+    table: Table
+    arrivals: ArrivalPattern
+    seed: int
+    speed: float
 
-    def add(self, seconds: float, results: int) -> None:
-        self.seconds.append(seconds)
-        self.results.append(results)
+    def frame(self, spark: SparkSession) -> DataFrame:
+        # In random order: TPC-H sorts both tables by the key, and they would walk in step.
+        return replay(
+            spark,
+            str(self.table.file),
+            self.arrivals,
+            seed=self.seed,
+            speed=self.speed,
+            order="random",
+            order_seed=self.seed,
+            partitions=1,
+        )
 
-    def reached(self, fraction: float) -> float:
-        return self.seconds[int(np.searchsorted(self.results, fraction * self.results[-1]))]
+    @property
+    def last_arrival(self) -> float:
+        """Seconds from the first row to the last."""
+        return float(arrival_times(self.arrivals, self.table.rows, self.seed)[-1]) / self.speed
 
 
-def run_demo(console: Console, seed: int = 0, speed: float = 1.0, picture: Path | None = None) -> bool:
-    """Show the join as it happens; True if the answer is the same as Arrow's. `picture` gets its curve as a PNG."""
-    orders, lines = order_book(seed)
-    console.print(
-        f"[bold]sooner[/bold] joins {LINES:,} lines with {ORDERS:,} orders while they arrive: lines in bursts, orders "
-        f"slowly, both with pauses. All rows together are {(orders.nbytes + lines.nbytes) / 2**20:.0f} MB, the memory "
-        f"is {MEMORY}.\n"
-    )
-    query = sooner.join(
-        paced(lines, ParetoBursts(2e-6, 40_000, 0.2, 2.0), seed=seed, speed=speed, name="lines"),
-        paced(orders, Pauses(Fixed(40e-6), every_rows=50_000, seconds=1.0), seed=seed, speed=speed, name="orders"),
-        on="order",
-        memory=MEMORY,
-    )
-    batches, milestones, last_arrival = _watch(query, console)
-    answer = pa.Table.from_batches(batches, query.schema)
-    same = _fingerprint(answer) == _fingerprint(lines.join(orders, "order", join_type="inner"))
-    _summarise(console, milestones, last_arrival, same)
+@dataclass(frozen=True)
+class Demo:
+    """A join of two streams, and where it keeps its things."""
+
+    lines: Stream
+    orders: Stream
+    folder: Path
+    shared_memory: Path
+
+    @property
+    def memory_bytes(self) -> int:
+        rows_bytes = self.lines.table.n_bytes + self.orders.table.n_bytes
+        return max(rows_bytes // MEMORY_SHARE, PARTITIONS * LEAST_PARTITION_BYTES)
+
+    def start(self, spark: SparkSession, watch: Watch | None = None) -> ss.Query:
+        joined = ss.join(
+            self.lines.frame(spark),
+            self.orders.frame(spark),
+            left_on="l_orderkey",
+            right_on="o_orderkey",
+            memory=self.memory_bytes,
+            partitions=PARTITIONS,
+            state=self.folder / "state",
+            shared_memory=self.shared_memory,
+        )
+        writer = joined.writeStream.format("parquet").option("checkpointLocation", str(self.folder / "checkpoint"))
+        return ss.start(writer, str(self.folder / "answer"), listener=None if watch is None else watch.note)
+
+    def batch_join(self, spark: SparkSession) -> BatchJoin:
+        """What Spark's batch join gives, beside what was written."""
+        written = fingerprint(spark.read.parquet(str(self.folder / "answer")))
+        started = time.monotonic()
+        lines, orders = (spark.read.parquet(str(stream.table.file)) for stream in (self.lines, self.orders))
+        expected = fingerprint(lines.join(orders, lines.l_orderkey == orders.o_orderkey))
+        return BatchJoin(time.monotonic() - started, written == expected)
+
+
+def run_demo(
+    console: Console, seed: int = 0, speed: float = 1.0, scale: float = SCALE, picture: Path | None = None
+) -> bool:
+    """Show the join as it happens; True if the answer is right. `picture` gets its curve as a PNG."""
+    with Interrupts() as interrupts, _temporary_folders() as (folder, shared_memory):
+        lines, orders = make_tables(folder, scale)
+        demo = Demo(
+            Stream(lines, _bursts(lines.rows), seed, speed),
+            Stream(orders, _pauses(orders.rows), seed + 1, speed),
+            folder / "demo",
+            shared_memory,
+        )
+        _introduce(console, demo)
+        spark = _start_spark(folder)
+        interrupts.raise_noted()
+        _warm_up(spark, demo, folder, interrupts)
+        watch = Watch(console, "lineitem x orders", demo.memory_bytes)
+        watch.until_done(demo.start(spark, watch), interrupts)
+        batch_join = demo.batch_join(spark)
+        last_arrival = max(demo.lines.last_arrival, demo.orders.last_arrival)
+        summarise(console, watch, last_arrival, batch_join)
     if picture is not None:
-        _draw(milestones, last_arrival, picture)
-    return same
+        from sooner.ui.demo_picture import draw_milestones  # here, because matplotlib takes a second to load
+
+        label = f"sooner, {format_bytes(demo.memory_bytes)} of memory"
+        draw_milestones(watch.milestones, last_arrival + batch_join.seconds, label, picture)
+    return batch_join.same
 
 
-def _watch(query: sooner.Query, console: Console) -> tuple[list[pa.RecordBatch], Milestones, float]:
-    batches: list[pa.RecordBatch] = []
-    milestones, last_arrival, results = Milestones(), 0.0, 0
-    started = time.monotonic()
-
-    def frame() -> RenderableType:
-        return live_view("lines x orders", query.progress, time.monotonic() - started, parse_bytes(MEMORY))
-
-    with Live(get_renderable=frame, console=console, refresh_per_second=8) as live:
-        for batch in query:
-            batches.append(batch)
-            results += batch.num_rows
-            seconds = time.monotonic() - started
-            milestones.add(seconds, results)
-            if query.progress.phase in ("arriving", "reactive"):
-                last_arrival = seconds
-        live.refresh()
-    return batches, milestones, last_arrival
+def fingerprint(rows: DataFrame) -> Row:
+    """The number of rows, and a sum over hashes of all columns: equal for equal rows in any order."""
+    checksum = F.sum(F.xxhash64(*sorted(rows.columns)).cast("decimal(38,0)"))
+    found = rows.agg(F.count("*"), checksum).first()
+    assert found is not None
+    return Row(*found)
 
 
-def _fingerprint(answer: pa.Table) -> tuple[int, int, int]:
-    """Rows, a sum over one column of each side, and one over their product: equal for equal answers in any order."""
-    product = pc.multiply(answer["cents"], pc.cast(answer["customer"], pa.int64()))
-    return answer.num_rows, pc.sum(answer["cents"]).as_py(), pc.sum(product).as_py()
+@contextmanager
+def _temporary_folders() -> Iterator[tuple[Path, Path]]:
+    """One on disk and one in shared memory; gone at the end, with the Spark that writes to them."""
+    shared_memory = str(SHARED_MEMORY) if SHARED_MEMORY.is_dir() else None
+    with (
+        tempfile.TemporaryDirectory(prefix="sooner-demo-") as on_disk,
+        tempfile.TemporaryDirectory(prefix="sooner-demo-", dir=shared_memory) as in_memory,
+    ):
+        try:
+            yield Path(on_disk), Path(in_memory)
+        finally:
+            end_local_session()
 
 
-def _summarise(console: Console, milestones: Milestones, last_arrival: float, same: bool) -> None:
-    table = Table(
-        title="When the results were there", title_justify="left", min_width=40, box=None, padding=(0, 3, 0, 0)
+def _introduce(console: Console, demo: Demo) -> None:
+    lines, orders = demo.lines.table, demo.orders.table
+    console.print(
+        f"[bold]sooner[/bold] joins {lines.rows:,} order lines with {orders.rows:,} orders of TPC-H on Spark while "
+        "they arrive, in bursts with pauses. All rows together are "
+        f"{format_bytes(lines.n_bytes + orders.n_bytes)}, the memory is {format_bytes(demo.memory_bytes)}.\n"
     )
-    table.add_column("results", justify="right")
-    table.add_column("after", justify="right")
-    table.add_row("first", f"{milestones.seconds[0]:.2f} s")
-    for mark in MARKS:
-        table.add_row(f"{mark:.0%}", f"{milestones.reached(mark):.2f} s")
-    console.print()
-    console.print(table)
-    console.print(f"\nThe last row arrived after {last_arrival:.2f} s: a join that waits for it has nothing before.")
-    verdict = "[green]the same[/green]" if same else "[red]NOT the same[/red]"
-    console.print(f"The answer is {verdict} as that of Arrow's own join: {milestones.results[-1]:,} rows.")
+    console.print("[dim]Starting Spark and warming it up ...[/dim]")
 
 
-def _draw(milestones: Milestones, last_arrival: float, picture: Path) -> None:
-    from matplotlib.figure import Figure  # here, because it takes a second to load
+def _start_spark(folder: Path) -> SparkSession:
+    (folder / "java").mkdir()
+    settings = {
+        "spark__driver__extraJavaOptions": f'{QUICK_START} "-Djava.io.tmpdir={folder / "java"}"',
+        "spark__local__dir": str(folder / "java"),
+        "spark__sql__warehouse__dir": str(folder / "warehouse"),
+        "spark__sql__codegen__wholeStage": "false",  # compiling takes longer than such small batches
+    }
+    # In a thread of its own: in the main thread PySpark would take Ctrl-C for itself.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(ss.local_session, **settings).result()
 
-    figure = Figure(figsize=(8, 3.6), layout="constrained")
-    axes = figure.add_subplot()
-    results = np.array(milestones.results) / 1000
-    axes.fill_between(milestones.seconds, results, step="post", color="#0e7c86", alpha=0.15)
-    axes.step(milestones.seconds, results, where="post", color="#0e7c86", label=f"sooner, {MEMORY} of memory")
-    waiting = [0, last_arrival, last_arrival, milestones.seconds[-1]]
-    axes.plot(waiting, [0, 0, results[-1], results[-1]], "--", color="#888888", label="a join that waits for all rows")
-    axes.set(xlabel="seconds since the sources started", ylabel="results, thousands", xlim=(0, None), ylim=(0, None))
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="upper left")
-    figure.savefig(picture, dpi=130)
+
+def _warm_up(spark: SparkSession, demo: Demo, folder: Path, interrupts: Interrupts) -> None:
+    """Run the same query on a few rows: a Spark that has never run one takes many seconds for its first batch."""
+    few = folder / "few"
+    few.mkdir()
+    lines, orders = (
+        Stream(stream.table.head(WARM_ROWS, few / stream.table.file.name), Fixed(0.0), 0, 1.0)
+        for stream in (demo.lines, demo.orders)
+    )
+    query = Demo(lines, orders, few, demo.shared_memory).start(spark)
+    Watch(Console(quiet=True), "", 0).until_done(query, interrupts)
+
+
+def _bursts(rows: int) -> ArrivalPattern:
+    return ParetoBursts(LINES_SECONDS / rows, max(rows / 6, 1), shortest_pause_seconds=1.2, shape=3.0)
+
+
+def _pauses(rows: int) -> ArrivalPattern:
+    return Pauses(Fixed(ORDERS_SECONDS / rows), every_rows=max(rows // 3, 1), seconds=2.0)
