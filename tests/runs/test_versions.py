@@ -166,7 +166,7 @@ def test_a_manifest_under_the_name_of_another_version_is_found(tmp_path: Path) -
     versions = versions_in(tmp_path)
     versions.publish(header(3), {})
     manifest(tmp_path, 3).rename(manifest(tmp_path, 4))
-    with pytest.raises(StateCorrupted, match="000000000004.json"):
+    with pytest.raises(StateCorrupted, match=r"000000000004\.json"):
         versions.load(4)
 
 

@@ -101,6 +101,8 @@ def remove_copies(state: str, root: Path | None = None) -> None:
     root = _usable_root() if root is None else root
     for directory in root.glob(f"sooner-{os.getuid()}-*/{_name_of(state)}"):
         shutil.rmtree(directory, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            directory.parent.rmdir()  # unless other states have copies there
 
 
 def _name_of(state: str) -> str:

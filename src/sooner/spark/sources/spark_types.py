@@ -9,25 +9,29 @@ import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import (
+    BinaryType,
     DataType,
     DecimalType,
     FloatType,
     IntegerType,
     LongType,
     ShortType,
+    StringType,
     StructField,
     StructType,
 )
 
 from sooner.errors import InvalidJoin, SourceFailed
 
-# Spark has no unsigned integers and no half floats: each gets the next type that holds all its values.
+# Spark has no unsigned integers, half floats and views: each gets the next type that holds all its values.
 _WIDER: dict[pa.DataType, DataType] = {
     pa.uint8(): ShortType(),
     pa.uint16(): IntegerType(),
     pa.uint32(): LongType(),
     pa.uint64(): DecimalType(20, 0),
     pa.float16(): FloatType(),
+    pa.string_view(): StringType(),
+    pa.binary_view(): BinaryType(),
 }
 
 

