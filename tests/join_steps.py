@@ -17,7 +17,8 @@ from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.runs.versions import Versions
 from sooner.spark.arrivals import Arrivals
 from sooner.spark.plan import JoinPlan
-from sooner.spark.shared_columns import FIRST_TICK, KIND, share_columns
+from sooner.spark.row_kinds import TICK, kind_of
+from sooner.spark.shared_columns import KIND, share_columns
 from sooner.spark.state_directory import partition_directory
 from sooner.spark.step import Attempt, Step, run_step
 
@@ -60,9 +61,9 @@ class Arriving:
     right: pa.Table
     ended: tuple[bool, bool] = (False, False)
 
-    def batches(self, plan: JoinPlan, place: int = 0, seed: int | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(self, plan: JoinPlan, tick: int, place: int = 0, seed: int | None = None) -> Iterator[pa.RecordBatch]:
         """As Spark sends it; a seed puts rows in another order and cuts them elsewhere."""
-        columns = [pa.array(self._kinds(place), pa.int32())]
+        columns = [pa.array(self._kinds(place, tick), pa.int64())]
         types = [pa.field("", pa.null())] * len(plan.shared.types)
         for side, table in enumerate((self.left, self.right)):
             for position, place_of_column in enumerate(plan.shared.of_side[side]):
@@ -73,9 +74,9 @@ class Arriving:
         union = pa.RecordBatch.from_arrays(columns, names)
         return iter([union] if seed is None else cut_and_shuffled(union, seed))
 
-    def _kinds(self, place: int) -> list[int]:
-        tick = FIRST_TICK + 4 * place + self.ended[LEFT] + 2 * self.ended[RIGHT]
-        return [LEFT] * len(self.left) + [RIGHT] * len(self.right) + [tick]
+    def _kinds(self, place: int, tick: int) -> list[int]:
+        last = kind_of(TICK + self.ended[LEFT] + 2 * self.ended[RIGHT], place, tick)
+        return [kind_of(LEFT, place)] * len(self.left) + [kind_of(RIGHT, place)] * len(self.right) + [last]
 
     def _parts(self, plan: JoinPlan, position: int, type_: pa.DataType) -> Iterator[pa.Array]:
         for side, table in enumerate((self.left, self.right)):
@@ -106,14 +107,15 @@ def through_ipc(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def new_step(plan: JoinPlan, version: int, arriving: Arriving, seed: int | None = None) -> Step:
     """An attempt that has read its parent, and no more."""
-    return Step(plan, Attempt(version, QUERY), Arrivals(plan, arriving.batches(plan, seed=seed)))
+    batches = arriving.batches(plan, version + 1, seed=seed)
+    return Step(plan, Attempt(version, QUERY), Arrivals(plan, batches), place=0)
 
 
 def run(
     plan: JoinPlan, version: int, arriving: Arriving, seed: int | None = None, place: int = 0, query: str = QUERY
 ) -> list[pa.RecordBatch]:
     """An attempt from its begin to its end."""
-    return list(run_step(plan, Attempt(version, query), arriving.batches(plan, place, seed)))
+    return list(run_step(plan, Attempt(version, query), arriving.batches(plan, version + 1, place, seed)))
 
 
 def pairs_in(results: Iterable[pa.RecordBatch]) -> Pairs:
@@ -139,7 +141,6 @@ def meaning(plan: JoinPlan, version: int) -> dict[str, Any]:
             for kind in ("resident", "spilled"):
                 partition[kind] = [_meaning_of_run(data) for data in partition[kind]]
     join["cells"] = [sorted(cells) for cells in join["cells"]]
-    del join["statistics"]["spilled_bytes"]
     return state
 
 

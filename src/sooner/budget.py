@@ -62,6 +62,12 @@ class Budget:
                 f"{format_bytes(self.limit_bytes)} are in use; raise `memory`."
             )
 
+    def take(self, n_bytes: int) -> None:
+        """Count what is there already, even beyond the limit: its owner must then make room."""
+        with self._lock:
+            self.used_bytes += n_bytes
+            self.peak_bytes = max(self.peak_bytes, self.used_bytes)
+
     def release(self, n_bytes: int) -> None:
         with self._lock:
             assert 0 <= n_bytes <= self.used_bytes, "released more bytes than were reserved"

@@ -11,7 +11,7 @@ from sooner.runs.ledger import CoveredCells
 def runs(*levels: int, n_rows: int = 10) -> list[SpilledRun]:
     """Runs numbered from 1 with these levels."""
     blocks = [Block(0, 100, n_rows, 0, 9, 0)]
-    return [spilled_run("f", number, level, blocks) for number, level in enumerate(levels, 1)]
+    return [spilled_run("f", number, level, blocks, 100) for number, level in enumerate(levels, 1)]
 
 
 def covered(left: list[SpilledRun], right: list[SpilledRun]) -> CoveredCells:

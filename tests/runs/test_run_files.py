@@ -230,7 +230,7 @@ def test_a_full_disk_is_reported_and_leaves_no_partial_file(limit_bytes: int, tm
 
 def spilled_of(*blocks: tuple[int, int, int]) -> SpilledRun:
     """A run with blocks from first to last code with so many bytes; only what `slabs` looks at is meant."""
-    return spilled_run("", 1, 0, [Block(0, n_bytes, 1, first, last, 0) for first, last, n_bytes in blocks])
+    return spilled_run("", 1, 0, [Block(0, n_bytes, 1, first, last, 0) for first, last, n_bytes in blocks], 0)
 
 
 @st.composite

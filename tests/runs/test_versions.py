@@ -67,7 +67,7 @@ def test_an_attempt_that_comes_after_the_next_version_changes_nothing(tmp_path: 
     versions.publish(header(5), {})
     needed = run_file(tmp_path, 1, "needed")
     versions.publish(header(4), {"attempt": "late"})
-    versions.sweep(4, set())
+    versions.sweep(4, 3, set())
     assert versions.load(4)[1] == {"attempt": "in time"}
     assert needed in names_in(tmp_path)
 
@@ -102,7 +102,7 @@ def test_a_sweep_leaves_this_version_its_parent_and_what_the_parent_names(tmp_pa
     (tmp_path / "a file of somebody else").write_text("")
     for version in (5, 6, 7):
         versions.publish(header(version), {})
-    versions.sweep(7, {named})
+    versions.sweep(7, 6, {named})
     assert versions.published() == [6, 7]
     assert names_in(tmp_path) - {manifest(tmp_path, 6).name, manifest(tmp_path, 7).name} == {
         named,
@@ -119,10 +119,10 @@ def test_a_sweep_leaves_what_another_attempt_at_the_parent_names(tmp_path: Path)
     first, second = run_file(tmp_path, 1, "first"), run_file(tmp_path, 1, "second")
     versions.publish(header(6), {"runs": [{"file": second}]})
     versions.publish(header(7), {})
-    versions.sweep(7, {first})
+    versions.sweep(7, 6, {first})
     assert {first, second} <= names_in(tmp_path)
     versions.publish(header(8), {})
-    versions.sweep(8, {second})
+    versions.sweep(8, 7, {second})
     assert first not in names_in(tmp_path)
     assert second in names_in(tmp_path)
 

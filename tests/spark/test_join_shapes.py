@@ -65,9 +65,6 @@ def test_a_stream_joined_with_itself(spark: SparkSession, folder: Path) -> None:
     assert rows_of(spark.read.parquet(str(folder / "output"))) == rows_of(expected)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the ticker takes three batches without news for the end, and the next one has no tick"
-)
 def test_a_query_over_all_that_is_available_passes_batches_without_a_row(spark: SparkSession, tmp_path: Path) -> None:
     """A filter before the join can leave nothing of many batches."""
     case = JoinCase(spark, tmp_path, TABLES["a"], TABLES["b"], batches=8)

@@ -6,7 +6,8 @@ import pytest
 from pyspark.sql import types as T  # noqa: N812
 
 from sooner.policies.view import LEFT, RIGHT
-from sooner.spark.shared_columns import FIRST_TICK, compact, quoted, share_columns
+from sooner.spark.row_kinds import TICK, kind_of
+from sooner.spark.shared_columns import compact, quoted, share_columns
 
 
 def schema(*types: T.DataType) -> T.StructType:
@@ -34,7 +35,7 @@ def test_types_that_differ_inside_do_not_share() -> None:
 
 def test_each_side_gets_its_own_rows() -> None:
     shared = share_columns(schema(LONG, TEXT), schema(TEXT, FLOAT))
-    kinds = np.array([LEFT, RIGHT, FIRST_TICK, LEFT], np.int32)
+    kinds = np.array([kind_of(LEFT, 3), kind_of(RIGHT, 3), kind_of(TICK, 3, 7), kind_of(LEFT, 3)])
     batch = pa.record_batch(
         [kinds, pa.array([1, None, None, 2]), pa.array(["a", "b", None, None]), pa.array([None, 0.5, None, None])],
         names=["kind", "c0", "c1", "c2"],

@@ -77,8 +77,10 @@ def test_what_is_no_stream_is_refused(spark: SparkSession, rows: DataFrame, tmp_
 
 
 def test_columns_that_cannot_be_told_apart_are_refused(rows: DataFrame, tmp_path: Path) -> None:
-    with refused(InvalidJoin, "right has several columns named 'text'"):
+    with refused(InvalidJoin, "right has the columns 'text' and 'text'"):
         ss.join(rows, rows.select("*", "text"), on="k", state=tmp_path / "state")
+    with refused(InvalidJoin, "the result has the columns 'text' and 'TEXT'"):
+        ss.join(rows, rows.toDF("k", "TEXT"), on="k", state=tmp_path / "state")
 
 
 @pytest.mark.parametrize("key", ["array(k)", "struct(k)", "map(k, k)"])

@@ -15,7 +15,7 @@ def test_every_read_is_one_tick_further(tmp_path: Path) -> None:
     offset = reader.initialOffset()
     for number in range(1, 4):
         rows, offset = reader.read(offset)
-        assert list(rows) == [(0,)]
+        assert list(rows) == [(number, 0)]
         assert offset == {"tick": number, "ended": 0}
 
 
@@ -27,7 +27,7 @@ def test_a_side_that_has_ended_is_in_the_next_tick(sides: list[int], bits: int, 
         finish_side(state, side)
     assert finished_sides(state) == bits
     rows, offset = reader.read(reader.initialOffset())
-    assert list(rows) == [(bits,)]
+    assert list(rows) == [(1, bits)]
     assert offset["ended"] == bits
 
 
@@ -37,8 +37,8 @@ def test_a_tick_that_is_read_again_knows_what_was_known_then(tmp_path: Path) -> 
     _, first = reader.read(reader.initialOffset())
     finish_side(state, LEFT)
     _, second = TickReader(state, 1).read(first)
-    assert list(TickReader(state, 1).readBetweenOffsets(reader.initialOffset(), first)) == [(0,)]
-    assert list(TickReader(state, 1).readBetweenOffsets(first, second)) == [(1,)]
+    assert list(TickReader(state, 1).readBetweenOffsets(reader.initialOffset(), first)) == [(1, 0)]
+    assert list(TickReader(state, 1).readBetweenOffsets(first, second)) == [(2, 1)]
 
 
 def test_what_has_ended_stays_ended_even_if_the_word_is_lost(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_what_has_ended_stays_ended_even_if_the_word_is_lost(tmp_path: Path) -> 
 
 def test_spark_gets_a_schema_and_a_reader(tmp_path: Path) -> None:
     ticks = Ticks({"state": str(tmp_path), "partitions": "1"})
-    assert ticks.schema() == "ended int"
+    assert ticks.schema() == "number long, ended int"
     assert isinstance(ticks.simpleStreamReader(None), TickReader)
 
 

@@ -26,7 +26,8 @@ class SimulatedRunFiles(RunFiles):
 
     def encode(self, run: Run) -> list[EncodedBlock]:
         """One block, and nothing in it but the run itself."""
-        return [KeptBlock(pa.py_buffer(b""), len(run), int(run.codes[0]), int(run.codes[-1]), checksum=0, run=run)]
+        first, last = int(run.codes[0]), int(run.codes[-1])
+        return [KeptBlock(pa.py_buffer(b""), run.n_bytes, len(run), first, last, checksum=0, run=run)]
 
     def writer(self) -> "SimulatedRunWriter":
         return SimulatedRunWriter(self)
@@ -42,7 +43,8 @@ class SimulatedRunFiles(RunFiles):
         self._runs_written += 1
         name = str(self._runs_written)
         self._stored[name] = [block.run for block in kept]
-        return spilled_run(name, number, level, [_place(at, block) for at, block in enumerate(kept)])
+        places = [_place(at, block) for at, block in enumerate(kept)]
+        return spilled_run(name, number, level, places, sum(block.n_bytes for block in kept))
 
 
 def _place(at: int, block: KeptBlock) -> Block:

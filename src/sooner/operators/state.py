@@ -154,7 +154,7 @@ class JoinState:
         partition = self.partitions[side][p]
         for written in saved["resident"]:
             run = self._written_down[side].load(written)
-            self.budget.reserve(run.n_bytes)
+            self.budget.take(run.n_bytes)
             partition.resident.add(run, self.budget.try_reserve, merge_up_to_bytes=0)
         partition.spilled = [self.files[side].from_plain(run) for run in saved["spilled"]]
         for spilled in partition.spilled:

@@ -124,8 +124,12 @@ class TwoWayJoin(Generic[R]):
         return self._state.to_plain()
 
     def restore(self, data: dict[str, Any]) -> None:
-        """Go on from a snapshot, once; this join must be new, and made with the same arguments."""
+        """Go on from a snapshot, once; this join must be new, and made with the same arguments.
+
+        Only the memory may differ: if it is less than the rows in it take, some leave it at once.
+        """
         self._state.load_plain(data)
+        self._reserve(0)
 
     def _exclusively(self, work: Iterator[R]) -> Iterator[R]:
         self._require_idle()

@@ -18,8 +18,9 @@ import pyarrow.fs as pafs
 import xxhash
 
 from sooner.errors import SpillFailed, StateCorrupted
+from sooner.kernels.sizes import data_bytes
 from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Place, encode
-from sooner.runs.run import Run, Stamp
+from sooner.runs.run import HELPER_BYTES, Run, Stamp
 
 # By position, since users' columns may have any name.
 _CODE: Final = pa.field("code", pa.uint64())
@@ -31,7 +32,11 @@ BLOCK_BYTES: Final = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SpilledRun:
-    """A run on disk. `number` names it within its side and partition; `level` counts the merges behind it."""
+    """A run on disk. `number` names it within its side and partition; `level` counts the merges behind it.
+
+    `n_bytes` is what its rows weigh, and not what their blocks take: policies look at it, and it must not depend on how
+    rows of equal code happen to be ordered.
+    """
 
     file: str
     number: int
@@ -49,9 +54,8 @@ class SpilledRun:
         return {name: getattr(self, name) for name in names} | self.index.to_plain()
 
 
-def spilled_run(file: str, number: int, level: int, blocks: Sequence[Block]) -> SpilledRun:
-    n_rows, n_bytes = sum(block.n_rows for block in blocks), sum(block.n_bytes for block in blocks)
-    return SpilledRun(file, number, level, n_rows, n_bytes, BlockIndex(blocks))
+def spilled_run(file: str, number: int, level: int, blocks: Sequence[Block], n_bytes: int) -> SpilledRun:
+    return SpilledRun(file, number, level, sum(block.n_rows for block in blocks), n_bytes, BlockIndex(blocks))
 
 
 class RunFiles:
@@ -158,12 +162,14 @@ class RunFiles:
         arrays = [pa.array(run.codes), *(pa.array(_spread(stamp, len(run))) for stamp in stamps)]
         content = pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=self._schema).serialize()
         first_code, last_code = int(run.codes[0]), int(run.codes[-1])
-        return EncodedBlock(content, len(run), first_code, last_code, xxhash.xxh3_64_intdigest(content))
+        n_bytes = data_bytes(run.rows) + HELPER_BYTES * len(run)
+        return EncodedBlock(content, n_bytes, len(run), first_code, last_code, xxhash.xxh3_64_intdigest(content))
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedBlock:
     content: pa.Buffer
+    n_bytes: int  # that its rows weigh
     n_rows: int
     first_code: int
     last_code: int
@@ -177,6 +183,7 @@ class RunWriter:
         self._files = files
         self._file = f"{files._prefix}{uuid.uuid4().hex}.arrows"
         self._blocks: list[Block] = []
+        self._n_bytes = 0
         self._runs: list[SpilledRun] = []
 
     def __enter__(self) -> "RunWriter":
@@ -198,12 +205,13 @@ class RunWriter:
                 self._sink.write(block.content)
                 place = (offset, block.content.size, block.n_rows, block.first_code, block.last_code, block.checksum)
                 self._blocks.append(Block(*place))
+                self._n_bytes += block.n_bytes
 
     def end_run(self, number: int, level: int = 0) -> SpilledRun:
         """The present run is complete; it may be used once the file is closed."""
-        spilled = spilled_run(self._file, number, level, self._blocks)
+        spilled = spilled_run(self._file, number, level, self._blocks, self._n_bytes)
         self._runs.append(spilled)
-        self._blocks = []
+        self._blocks, self._n_bytes = [], 0
         return spilled
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -82,7 +82,7 @@ class Versions:
 
     def publish(self, header: Header, state: dict[str, Any]) -> None:
         """Put a version in place, with all that it needs already written, unless it comes too late."""
-        if self._is_there(header.version + 1):
+        if max(self.published(), default=header.version) > header.version:
             return
         second = json.dumps(state, separators=(",", ":")).encode()
         first = {
@@ -104,7 +104,7 @@ class Versions:
         """The versions that are there, in order."""
         return _versions_among(self._files())
 
-    def sweep(self, version: int, run_files: set[str]) -> None:
+    def sweep(self, version: int, parent: int, run_files: set[str]) -> None:
         """Remove what no attempt at this version or a later one can need; `run_files` are what its parent names.
 
         The manifest of the parent may by now be that of another attempt: what it names stays too. Files written for the
@@ -114,10 +114,10 @@ class Versions:
         files = self._files()
         if max(_versions_among(files), default=version) > version:
             return
-        needed = run_files | self._files_named_by(version - 1)
+        needed = run_files | self._files_named_by(parent)
         for file in files:
             match = _NAMED_BY_VERSION.fullmatch(file.base_name)
-            if match is not None and int(match[1]) < version - 1 and file.base_name not in needed:
+            if match is not None and int(match[1]) < parent and file.base_name not in needed:
                 try:
                     self._filesystem.delete_file(file.path)
                 except FileNotFoundError:
@@ -134,9 +134,6 @@ class Versions:
             return set()
         except OSError as error:
             raise SpillFailed(f"The state cannot be read from {self._path(version)}: {error}.") from error
-
-    def _is_there(self, version: int) -> bool:
-        return bool(self._filesystem.get_file_info(self._path(version)).type == pafs.FileType.File)
 
     def _files(self) -> list[pafs.FileInfo]:
         found: list[pafs.FileInfo] = self._filesystem.get_file_info(

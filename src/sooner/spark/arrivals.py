@@ -6,20 +6,24 @@ from typing import Final
 
 import pyarrow as pa
 
-from sooner.errors import StateCorrupted
 from sooner.kernels.keys import plan_keys
+from sooner.kernels.sizes import data_bytes
 from sooner.operators.arrivals import coder
 from sooner.operators.pieces import Sides, pieces
 from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.spark.plan import JoinPlan
-from sooner.spark.shared_columns import FIRST_TICK, compact
-from sooner.spark.staging import Staging, data_bytes
+from sooner.spark.row_kinds import Tick, place_of, tick_in
+from sooner.spark.shared_columns import compact
+from sooner.spark.staging import Staging
 
 LEAST_HELD_BYTES: Final = 32 * 2**20  # so much may always be held; beyond that, half of the partition's memory
 
 
 class Arrivals:
-    """All that one task gets. A context, because it may hold files."""
+    """All that one task gets. A context, because it may hold files.
+
+    Without a single row there is no place either; that can be only after the ticker has stopped (see `ticks`).
+    """
 
     def __init__(self, plan: JoinPlan, batches: Iterator[pa.RecordBatch]) -> None:
         self._plan = plan
@@ -28,16 +32,14 @@ class Arrivals:
         self._held_bytes = 0
         self._staging: Staging | None = None
         self.n_rows = [0, 0]
-        tick = None
-        for number, batch in enumerate(batches):
-            if number == 0:
+        self.tick: Tick | None = None
+        # Rows know their partition: a union after the join changes what Spark calls it.
+        self.place: int | None = None
+        for batch in batches:
+            if self.place is None:
                 self._learn(batch.schema)
-            tick = self._take(batch) or tick
-        if tick is None:
-            raise StateCorrupted("A batch came without its tick: rows were changed between the join's own steps.")
-        # The tick knows the partition: a union after the join changes what Spark calls it.
-        self.place, ended = divmod(tick - FIRST_TICK, 4)
-        self.ended = bool(ended & 1), bool(ended & 2)
+                self.place = place_of(int(batch.column(0)[0].as_py()))
+            self._take(batch)
 
     def pieces(self, at_most_bytes: int) -> Iterator[Sides]:
         """The rows, in pieces that depend on the set of rows only."""
@@ -60,9 +62,9 @@ class Arrivals:
         self.keys = plan_keys(*self.schemas, plan.left_on, plan.right_on)
         self.coders = coder(self.keys, LEFT), coder(self.keys, RIGHT)
 
-    def _take(self, batch: pa.RecordBatch) -> int | None:
-        """Hold the rows of a batch; its tick, if it has one."""
+    def _take(self, batch: pa.RecordBatch) -> None:
         kinds = batch.column(0).to_numpy()
+        self.tick = self.tick or tick_in(kinds)
         for side in SIDES:
             rows = self._plan.shared.rows_of(batch, kinds, side)
             self._held[side].append(rows)
@@ -70,8 +72,6 @@ class Arrivals:
             self.n_rows[side] += rows.num_rows
         if self._held_bytes > max(LEAST_HELD_BYTES, self._plan.partition_bytes // 2):
             self._stage()
-        ticks = kinds[kinds >= FIRST_TICK]
-        return int(ticks[0]) if len(ticks) else None
 
     def _stage(self) -> None:
         if self._staging is None:

@@ -10,7 +10,7 @@
 What comes out is an ordinary streaming DataFrame: any sink, trigger and further operator can follow.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +29,8 @@ from sooner.operators.output import OutputPlan, plan_output
 from sooner.policies.view import LEFT, RIGHT
 from sooner.spark.placing import place, require_binary_collation, with_whole_keys
 from sooner.spark.plan import JoinPlan
-from sooner.spark.shared_columns import PLACE, share_columns
+from sooner.spark.row_kinds import place_column
+from sooner.spark.shared_columns import KIND, share_columns
 from sooner.spark.state_directory import location_of, require_same_join, stored_identity
 from sooner.spark.step import Attempt, run_step
 from sooner.spark.streaming_sources import streams_of
@@ -106,7 +107,7 @@ def _placed(left: DataFrame, right: DataFrame, plan: JoinPlan, keys: KeyPlan) ->
         .unionAll(shared.tagged(with_whole_keys(right, plan.right_on), RIGHT, place(plan.right_on, keys, partitions)))
         .unionAll(shared.ticks(_ticks(left, right, plan), partitions))
     )
-    return union.repartitionById(partitions, F.col(PLACE)).drop(PLACE)
+    return union.repartitionById(partitions, place_column(F.col(KIND)))
 
 
 def _step_of(plan: JoinPlan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -165,13 +166,24 @@ def _checked_columns(
     time_zone: str | None,
 ) -> tuple[KeyPlan, OutputPlan]:
     for name, schema, key in (("left", left, left_on), ("right", right, right_on)):
-        repeated = [column for column in schema.names if schema.names.count(column) > 1]
-        if repeated:
-            raise InvalidJoin(f"{name} has several columns named {repeated[0]!r}; rename them.")
+        _require_distinct(name, schema.names)
         require_binary_collation(name, schema, key)
     schemas = to_arrow_schema(left, timezone=time_zone), to_arrow_schema(right, timezone=time_zone)
     keys = plan_keys(schemas[LEFT], schemas[RIGHT], left_on, right_on)
-    return keys, plan_output(schemas[LEFT], schemas[RIGHT], keys, suffixes)
+    output = plan_output(schemas[LEFT], schemas[RIGHT], keys, suffixes)
+    _require_distinct("the result", output.schema.names)
+    return keys, output
+
+
+def _require_distinct(name: str, columns: Sequence[str]) -> None:
+    """By name without case, as Spark and the files that it writes tell columns apart."""
+    seen: dict[str, str] = {}
+    for column in columns:
+        if (other := seen.get(column.lower())) is not None:
+            raise InvalidJoin(
+                f"{name} has the columns {other!r} and {column!r}, which Spark takes for one; rename one."
+            )
+        seen[column.lower()] = column
 
 
 def _result_schema(left: StructType, right: StructType, output: OutputPlan) -> StructType:

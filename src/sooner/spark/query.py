@@ -107,6 +107,7 @@ class Query:
         try:
             ended = self.spark_query.awaitTermination(timeout)  # type: ignore[arg-type] # fractions do
         except StreamingQueryException as error:
+            self._watcher.join()
             raise (as_sooner_error(error) or error) from None
         if ended is False:
             return False

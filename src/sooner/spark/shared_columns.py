@@ -1,25 +1,22 @@
 """Rows of two schemas in one DataFrame: columns of equal type on both sides share a column.
 
 Left and right must travel through one shuffle, so that a task gets both. A row fills the columns of its side and leaves
-the others null; with shared columns, few are left null. `kind` tells rows apart: left, right, or a tick of the clock.
+the others null; with shared columns, few are left null. `kind` tells rows apart, see `row_kinds`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone calls it
 from pyspark.sql.types import DataType, StructType
 
-from sooner.policies.view import LEFT, RIGHT, SIDES
+from sooner.policies.view import LEFT, RIGHT
+from sooner.spark.row_kinds import TICK, Kinds, kind_of, of_side
 
 KIND: Final = "kind"
-PLACE: Final = "place"
-FIRST_TICK: Final = 2  # kinds from here on are ticks: 2 + 4 * place, + 1 if the left has ended, + 2 if the right has
 
 
 @dataclass(frozen=True)
@@ -33,21 +30,21 @@ class SharedColumns:
         """Rows of one side, ready for the union."""
         found = dict(zip(self.of_side[side], rows.columns, strict=True))
         columns = [self._filled(i, F.col(quoted(found[i])) if i in found else None) for i in range(len(self.types))]
-        return rows.select(F.lit(side).alias(KIND), place.alias(PLACE), *columns)
+        return rows.select(_kind(F.lit(side), place), *columns)
 
     def ticks(self, ticks: DataFrame, partitions: int) -> DataFrame:
-        """A tick in every place. `ticks` has the column `ended`: 1 if the left has, 2 if the right has, 3 if both."""
-        places = ticks.select("ended", F.explode(F.sequence(F.lit(0), F.lit(partitions - 1))).alias(PLACE))
-        kind = F.lit(FIRST_TICK) + F.col(PLACE) * 4 + F.col("ended")
-        return places.select(kind.alias(KIND), PLACE, *(self._filled(i, None) for i in range(len(self.types))))
+        """A tick in every place. `ticks` has its `number`, and `ended`: 1 if the left has, 2 if the right has, 3."""
+        places = ticks.select("*", F.explode(F.sequence(F.lit(0), F.lit(partitions - 1))).alias("place"))
+        kind = _kind(F.lit(TICK) + F.col("ended"), F.col("place"), F.col("number"))
+        return places.select(kind, *(self._filled(i, None) for i in range(len(self.types))))
 
     def _filled(self, position: int, column: Column | None) -> Column:
         value = F.lit(None).cast(self.types[position]) if column is None else column
         return value.alias(f"c{position}")
 
-    def rows_of(self, batch: pa.RecordBatch, kinds: npt.NDArray[np.int32], side: int) -> pa.Table:
+    def rows_of(self, batch: pa.RecordBatch, kinds: Kinds, side: int) -> pa.Table:
         """The rows of one side in a batch of the union, their columns unnamed."""
-        mine = kinds == side
+        mine = of_side(kinds, side)
         columns = [batch.column(1 + position) for position in self.of_side[side]]
         table = pa.table(columns, [str(position) for position in range(len(columns))])
         return table if mine.all() else table.filter(pa.array(mine))
@@ -68,6 +65,11 @@ def _places_in(types: list[DataType], wanted: Sequence[DataType]) -> tuple[int, 
             types.append(type_)
         taken.append(place)
     return tuple(taken)
+
+
+def _kind(what: Column, place: Column, tick: Column | int = 0) -> Column:
+    kind: Column = kind_of(what.cast("long"), place, tick)
+    return kind.alias(KIND)
 
 
 def quoted(name: str) -> str:
@@ -96,6 +98,3 @@ def _without_idle_bitmaps_inside(column: pa.Array) -> pa.Array:
     """Arrow's own format leaves out the bitmaps of what has no null, at any depth."""
     batch = pa.record_batch([column], ["column"])
     return pa.ipc.read_record_batch(batch.serialize(), batch.schema).column(0)
-
-
-assert tuple(SIDES) == (LEFT, RIGHT) == (0, 1), "the kind of a row of data is its side"

@@ -7,6 +7,7 @@ A state belongs to one join of one query. Anything else that comes with it is re
 starts where that can be known, and by the first step otherwise.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from sooner.errors import InvalidJoin, StateCorrupted
-from sooner.runs.versions import MissingVersion, Versions
+from sooner.runs.versions import Versions
 
 QUERY: Final = "query"
 _WHAT_DIFFERS: Final = {
@@ -81,23 +82,36 @@ def require_same_join(state: str, stored: dict[str, Any], identity: dict[str, An
         )
 
 
+@dataclass(frozen=True)
+class Parent:
+    """The version that a step starts from."""
+
+    version: int
+    data: dict[str, Any]
+
+
 def start_from(
-    versions: Versions, version: int, identity: dict[str, Any], state: str, partition: int
-) -> dict[str, Any] | None:
-    """The state that this version is made from, or None if it is the first."""
+    versions: Versions, version: int, tick: int | None, identity: dict[str, Any], state: str, partition: int
+) -> Parent | None:
+    """The version that this one is made from, or None if it is the first.
+
+    It is the version before. Only while there are no ticks can batches pass without a row for a partition, and then
+    without a version; the numbers of the ticks tell whether any other batch is missing.
+    """
+    published = versions.published()
     if version == 0:
-        for number in versions.published():
+        for number in published:
             if (header := versions.header(number)) is not None:
                 require_same_join(state, header.identity, identity)
         return None
-    try:
-        header, data = versions.load(version - 1)
-    except MissingVersion as error:
-        raise StateCorrupted(
-            f"Partition {partition} in {state} has no version {version - 1} to go on from. Either something after the "
-            "join did not read all of it in the last batch (limit, take, first or show do that: write the whole batch "
-            "before you look at some of it), or files of the state are gone. Start anew with another checkpoint and "
-            "state."
-        ) from error
-    require_same_join(state, header.identity, identity)
-    return data
+    earlier = max((number for number in published if number < version), default=None)
+    if earlier is not None:
+        header, data = versions.load(earlier)
+        require_same_join(state, header.identity, identity)
+        if earlier == version - 1 or tick is None or data["tick"] == tick - 1:
+            return Parent(earlier, data)
+    raise StateCorrupted(
+        f"Partition {partition} in {state} has no version {version - 1} to go on from. Either something after the join "
+        "did not read all of it in the last batch (limit, take, first or show do that: write the whole batch before "
+        "you look at some of it), or files of the state are gone. Start anew with another checkpoint and state."
+    )

@@ -61,29 +61,33 @@ class Attempt:
 def run_step(plan: JoinPlan, attempt: Attempt, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The results of this batch. The new version is in place once all of them were taken."""
     with Arrivals(plan, batches) as arrivals:
-        step = Step(plan, attempt, arrivals)
+        if arrivals.place is None:
+            return
+        step = Step(plan, attempt, arrivals, arrivals.place)
         yield from in_larger_batches(step.results())
         step.publish()
 
 
 class Step:
-    def __init__(self, plan: JoinPlan, attempt: Attempt, arrivals: Arrivals) -> None:
+    def __init__(self, plan: JoinPlan, attempt: Attempt, arrivals: Arrivals, place: int) -> None:
         self._plan = plan
         self._attempt = attempt
         self._arrivals = arrivals
         filesystem, path = open_state(plan.state)
-        directory = partition_directory(path, arrivals.place)
+        directory = partition_directory(path, place)
         self._versions = Versions(filesystem, directory)
         self._identity = {**plan.identity, QUERY: attempt.query}
-        parent = start_from(self._versions, attempt.version, self._identity, plan.state, arrivals.place)
-        if parent is None:
+        tick = arrivals.tick.number if arrivals.tick is not None else None
+        self._parent = start_from(self._versions, attempt.version, tick, self._identity, plan.state, place)
+        if self._parent is None:
             filesystem.create_dir(directory, recursive=True)
-        self._parent_files = set() if parent is None else _files_in(parent["join"])
-        self._late_rows = [0, 0] if parent is None else parent["late_rows"]
+        before: dict[str, Any] = {} if self._parent is None else self._parent.data
+        self._late_rows: list[int] = before.get("late_rows", [0, 0])
+        self._tick: int = before.get("tick", 0) if tick is None else tick
 
         share_bytes = plan.partition_bytes
         prefix = version_prefix(attempt.version)
-        self._copies = NodeCopies(copies_directory(plan.state, arrivals.place, plan.shared_memory), share_bytes)
+        self._copies = NodeCopies(copies_directory(plan.state, place, plan.shared_memory), share_bytes)
         schemas = arrivals.schemas
         block_bytes = min(max(share_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
         spilled = [
@@ -107,8 +111,8 @@ class Step:
             written_down=self._mapped,
         )
         self._work_bytes = 0
-        if parent is not None:
-            self._join.restore(parent["join"])
+        if self._parent is not None:
+            self._join.restore(self._parent.data["join"])
 
     def results(self) -> Iterator[pa.RecordBatch]:
         """Take in what arrived, or use the silence; then whatever the ends of the sides allow."""
@@ -121,7 +125,7 @@ class Step:
         elif join.phase in ("arriving", "reactive"):
             yield from self._use_silence()
         for side in SIDES:
-            if self._arrivals.ended[side] and not join.ended[side]:
+            if self._arrivals.tick is not None and self._arrivals.tick.ended[side] and not join.ended[side]:
                 join.end(side)
         while join.phase == "clean-up" and self._work_bytes < WORK_BYTES:
             yield from join.clean_up()
@@ -129,10 +133,11 @@ class Step:
     def publish(self) -> None:
         """Put the new version in place, then let go of what only older ones needed."""
         self._join.compact()
-        state = {"join": self._join.snapshot(), "late_rows": self._late_rows}
+        state = {"join": self._join.snapshot(), "late_rows": self._late_rows, "tick": self._tick}
         summary = {"progress": progress_of(self._join).to_plain(), "late_rows": self._late_rows}
         self._versions.publish(Header(self._attempt.version, self._identity, summary), state)
-        self._versions.sweep(self._attempt.version, self._parent_files)
+        if self._parent is not None:
+            self._versions.sweep(self._attempt.version, self._parent.version, _files_in(self._parent.data["join"]))
         self._copies.keep_only(name for mapped in self._mapped for name in mapped.copy_names)
         for mapped in self._mapped:
             mapped.copy()

@@ -31,8 +31,8 @@ class Ticks(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """Bits of the sides that have ended."""
-        return "ended int"
+        """The number of the tick, and bits of the sides that have ended."""
+        return "number long, ended int"
 
     def simpleStreamReader(self, schema: object) -> "TickReader":  # noqa: ARG002, N802 - Spark's contract
         """The ticker itself; it runs in the driver."""
@@ -56,24 +56,24 @@ class TickReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         """Before the first tick."""
         return {"tick": 0, "ended": 0}
 
-    def read(self, start: dict[str, int]) -> tuple[Iterator[tuple[int]], dict[str, int]]:
+    def read(self, start: dict[str, int]) -> tuple[Iterator[tuple[int, int]], dict[str, int]]:
         """One more tick, with what is known now."""
         if self._idle_ticks is not None and self._is_idle(start["tick"] - 1):
             return iter([]), start
-        ended = start["ended"] | finished_sides(self._state)
-        return iter([(ended,)]), {"tick": start["tick"] + 1, "ended": ended}
+        ended, number = start["ended"] | finished_sides(self._state), start["tick"] + 1
+        return iter([(number, ended)]), {"tick": number, "ended": ended}
 
     def _is_idle(self, batch: int) -> bool:
-        """Whether the last batches changed nothing. Every batch has one tick, so ticks count batches."""
+        """Whether the last batches changed nothing. Every batch so far had one tick, so ticks count batches."""
         found = read_progress(self._state, self._partitions, batch)
         seen = None if found is None else found.total
         self._idle_ticks = (self._idle_ticks or 0) + 1 if seen is not None and seen == self._last_seen else 0
         self._last_seen = seen
         return self._idle_ticks >= IDLE_TICKS
 
-    def readBetweenOffsets(self, start: dict[str, int], end: dict[str, int]) -> Iterator[tuple[int]]:  # noqa: ARG002, N802
+    def readBetweenOffsets(self, start: dict[str, int], end: dict[str, int]) -> Iterator[tuple[int, int]]:  # noqa: ARG002, N802
         """The same tick again, with what was known then."""
-        return iter([(end["ended"],)])
+        return iter([(end["tick"], end["ended"])])
 
 
 def finish_side(state: str, side: int) -> None:
