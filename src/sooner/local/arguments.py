@@ -4,10 +4,10 @@ import os
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.dataset as arrow_dataset
 
 from sooner.budget import format_bytes, parse_bytes
 from sooner.errors import BudgetTooSmall, InvalidJoin
+from sooner.sources.files import is_dataset
 from sooner.sources.source import Source
 
 LEAST_MEMORY_BYTES: Final = 64 * 1024
@@ -34,8 +34,10 @@ def require_path(directory: object) -> None:
 
 def require_two_streams(left: object, right: object) -> None:
     """A stream can be read once: given twice, each side would get some of its rows."""
-    once = isinstance(left, pa.RecordBatchReader | arrow_dataset.Scanner) or (
-        hasattr(type(left), "batches") and isinstance(left, Source)
+    once = (
+        isinstance(left, pa.RecordBatchReader)
+        or is_dataset(left, "Scanner")
+        or (hasattr(type(left), "batches") and isinstance(left, Source))
     )
     if left is right and once:
         raise InvalidJoin(

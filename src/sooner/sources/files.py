@@ -9,20 +9,23 @@ that is missing in a later file is null there, as in every `pyarrow.dataset`.
 """
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
-import pyarrow.dataset as arrow_dataset
 import pyarrow.parquet as arrow_parquet
 
 from sooner.errors import InvalidJoin
 from sooner.sources.cutting import DEFAULT_BATCH_ROWS, cut
 from sooner.sources.source import Source
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as arrow_dataset
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 
@@ -53,7 +56,7 @@ class DatasetSource:
 
     name: str
     schema: pa.Schema
-    dataset: arrow_dataset.Dataset
+    dataset: "arrow_dataset.Dataset"
     batch_rows: int
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -163,8 +166,14 @@ def arrow_file(path: AnyPath, *, name: str | None = None) -> Source:
         return ArrowFileSource(name, reader.schema, file)
 
 
+def is_dataset(thing: Any, kind: Literal["Dataset", "Scanner"]) -> bool:
+    """Whether this is of `pyarrow.dataset`, which is not loaded to find out: who made one has loaded it."""
+    module = sys.modules.get("pyarrow.dataset")
+    return module is not None and isinstance(thing, getattr(module, kind))
+
+
 def dataset_source(
-    dataset: arrow_dataset.Dataset,
+    dataset: "arrow_dataset.Dataset",
     name: str,
     *,
     columns: Sequence[str] | None = None,
@@ -181,21 +190,24 @@ def _parquet_list(files: list[Path], columns: Sequence[str] | None, batch_rows: 
     for file in files:
         _require_file(file, name)
     with _refusing(f"{name}: the list of files cannot be read as Parquet"):
-        dataset = arrow_dataset.dataset([str(file) for file in files], format=_parquet_format())
+        dataset = _parquet_dataset([str(file) for file in files])
     return dataset_source(dataset, name, columns=columns, batch_rows=batch_rows)
 
 
 def _parquet_directory(folder: Path, columns: Sequence[str] | None, batch_rows: int, name: str) -> Source:
     with _refusing(f"{name}: {folder} cannot be read as a directory of Parquet files"):
-        dataset = arrow_dataset.dataset(str(folder), format=_parquet_format(), partitioning="hive")
+        dataset = _parquet_dataset(str(folder), partitioning="hive")
     if not dataset.files:
         raise InvalidJoin(f"{name}: the directory {folder} holds no Parquet file")
     return dataset_source(dataset, name, columns=columns, batch_rows=batch_rows)
 
 
-def _parquet_format() -> arrow_dataset.ParquetFileFormat:
+def _parquet_dataset(source: str | list[str], partitioning: str | None = None) -> "arrow_dataset.Dataset":
+    import pyarrow.dataset as arrow_dataset  # here, because it loads pandas, which takes longer than all else
+
     options = arrow_dataset.ParquetFragmentScanOptions(pre_buffer=False)
-    return arrow_dataset.ParquetFileFormat(default_fragment_scan_options=options)
+    format_ = arrow_dataset.ParquetFileFormat(default_fragment_scan_options=options)
+    return arrow_dataset.dataset(source, format=format_, partitioning=partitioning)
 
 
 def _open_csv(

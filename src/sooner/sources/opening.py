@@ -8,13 +8,12 @@ make one of them with a cursor of its own (`connection.cursor()`).
 
 import os
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import pyarrow as pa
-import pyarrow.dataset as arrow_dataset
 
 from sooner.errors import InvalidJoin
-from sooner.sources.files import AnyPath, arrow_file, csv, dataset_source, parquet
+from sooner.sources.files import AnyPath, arrow_file, csv, dataset_source, is_dataset, parquet
 from sooner.sources.in_memory import StreamSource, TableSource
 from sooner.sources.plain_columns import with_plain_columns
 from sooner.sources.source import Source
@@ -43,7 +42,7 @@ def _open(thing: object, name: str) -> Source:
         return _open_path(thing, name)
     if isinstance(thing, list | tuple) and all(isinstance(one, str | os.PathLike) for one in thing):
         return parquet(thing, name=name)
-    if isinstance(thing, arrow_dataset.Dataset):
+    if is_dataset(thing, "Dataset"):
         return dataset_source(thing, name)
     return _open_arrow(thing, name)
 
@@ -72,12 +71,12 @@ def _open_path(path: AnyPath, name: str) -> Source:
     )
 
 
-def _open_arrow(thing: object, name: str) -> Source:
+def _open_arrow(thing: Any, name: str) -> Source:
     if isinstance(thing, pa.Table):
         return TableSource(name, thing)
     if isinstance(thing, pa.RecordBatch):
         return TableSource(name, pa.Table.from_batches([thing]))
-    if isinstance(thing, arrow_dataset.Scanner):
+    if is_dataset(thing, "Scanner"):
         return StreamSource(name, thing.to_reader())
     try:
         if hasattr(thing, "__arrow_c_stream__"):
