@@ -15,7 +15,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 import sooner.spark as ss
-from spark_joins import JoinCase, skewed
+from spark_joins import QUICK_START, JoinCase, skewed
 
 LEFT, RIGHT = skewed(4000, 2000, 1, "a"), skewed(3500, 2000, 2, "b")
 
@@ -40,7 +40,7 @@ def noting_workers(folder: str) -> Any:
 
 
 def main(folder: Path, master: str, batches: int) -> None:
-    spark = ss.local_session(master, spark__driver__memory="1g")
+    spark = ss.local_session(master, spark__driver__memory="1g", spark__driver__extraJavaOptions=QUICK_START)
     print(json.dumps({"java": SparkContext._gateway.proc.pid}), flush=True)  # type: ignore[union-attr] # noqa: T201
     case = case_in(spark, folder, batches)
     copies: set[str] = set()

@@ -24,6 +24,7 @@ from sooner.policies.view import SIDES
 from sooner.spark.shared_columns import quoted
 from sooner.spark.ticks import finish_side
 
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # tests end before thorough compilation pays
 SOON_SECONDS = 120
 NAMES = ("left", "right")
 Rows = Counter[tuple[str, ...]]

@@ -1,6 +1,7 @@
 """Joins that answer while the data is still arriving."""
 
-from sooner import sources
+from typing import TYPE_CHECKING
+
 from sooner.algorithms import Algorithm, algorithms
 from sooner.errors import (
     BudgetTooSmall,
@@ -10,8 +11,12 @@ from sooner.errors import (
     SpillFailed,
     StateCorrupted,
 )
-from sooner.local.join import join
-from sooner.local.query import Query
+from sooner.lazily import lazily
+
+if TYPE_CHECKING:
+    from sooner import sources
+    from sooner.local.join import join
+    from sooner.local.query import Query
 
 __all__ = [
     "Algorithm",
@@ -26,3 +31,7 @@ __all__ = [
     "join",
     "sources",
 ]
+
+__getattr__ = lazily(
+    __name__, {"join": "sooner.local.join", "Query": "sooner.local.query", "sources": "sooner.sources"}
+)

@@ -6,10 +6,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from sooner.spark.session import local_session
+from spark_joins import QUICK_START
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = local_session("local[2,4]", spark__driver__memory="2g")
+    session = local_session("local[2,4]", spark__driver__memory="2g", spark__driver__extraJavaOptions=QUICK_START)
     yield session
     session.stop()

@@ -6,14 +6,31 @@
 """
 
 import importlib.util
+from typing import TYPE_CHECKING
+
+from sooner.lazily import lazily
 
 if importlib.util.find_spec("pyspark") is None:
     raise ModuleNotFoundError("sooner.spark needs PySpark; run: pip install 'sooner[spark]'")
 
-from sooner.spark import sinks, sources
-from sooner.spark.join import join
-from sooner.spark.progress import JoinProgress
-from sooner.spark.query import Query, start
-from sooner.spark.session import local_session
+if TYPE_CHECKING:
+    from sooner.spark import sinks, sources
+    from sooner.spark.progress import JoinProgress
+    from sooner.spark.query import Query, start
+    from sooner.spark.session import local_session
+    from sooner.spark.streaming_join import join
 
 __all__ = ["JoinProgress", "Query", "join", "local_session", "sinks", "sources", "start"]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "JoinProgress": "sooner.spark.progress",
+        "Query": "sooner.spark.query",
+        "join": "sooner.spark.streaming_join",
+        "local_session": "sooner.spark.session",
+        "sinks": "sooner.spark.sinks",
+        "sources": "sooner.spark.sources",
+        "start": "sooner.spark.query",
+    },
+)

@@ -21,9 +21,9 @@ import sooner.spark as ss
 from sooner.budget import format_bytes
 from sooner.runs.copies import SHARED_MEMORY
 from sooner.sources.arrivals import ArrivalPattern, Fixed, ParetoBursts, Pauses, arrival_times
-from sooner.spark.join import LEAST_PARTITION_BYTES
 from sooner.spark.session import end_local_session
 from sooner.spark.sources import replay
+from sooner.spark.streaming_join import LEAST_PARTITION_BYTES
 from sooner.ui.demo_summary import BatchJoin, summarise
 from sooner.ui.interrupts import Interrupts
 from sooner.ui.tpch import SCALE, Table, make_tables

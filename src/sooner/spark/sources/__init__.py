@@ -8,33 +8,36 @@ empty input.
 import importlib.util
 from typing import TYPE_CHECKING
 
-from pyspark.sql import SparkSession
-
-from sooner.spark.sources.parquet_source import ParquetDataSource, parquet
-from sooner.spark.sources.replay_source import ReplayDataSource, replay
+from sooner.lazily import lazily
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from sooner.spark.sources.parquet_source import parquet
     from sooner.spark.sources.postgres_source import postgres
+    from sooner.spark.sources.replay_source import replay
 
 __all__ = ["parquet", "postgres", "register", "replay"]
 
+__getattr__ = lazily(
+    __name__,
+    {
+        "parquet": "sooner.spark.sources.parquet_source",
+        "postgres": "sooner.spark.sources.postgres_source",
+        "replay": "sooner.spark.sources.replay_source",
+    },
+    extras={"postgres": ("psycopg", "postgres")},
+)
 
-def register(spark: SparkSession) -> None:
+
+def register(spark: "SparkSession") -> None:
     """Make the formats `sooner.parquet`, `sooner.replay` and, if psycopg is here, `sooner.postgres` known to Spark."""
+    from sooner.spark.sources.parquet_source import ParquetDataSource
+    from sooner.spark.sources.replay_source import ReplayDataSource
+
     spark.dataSource.register(ParquetDataSource)
     spark.dataSource.register(ReplayDataSource)
     if importlib.util.find_spec("psycopg") is not None:
         from sooner.spark.sources.postgres_source import PostgresDataSource
 
         spark.dataSource.register(PostgresDataSource)
-
-
-def __getattr__(name: str) -> object:
-    """Import what needs another package only when it is asked for."""
-    if name != "postgres":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if importlib.util.find_spec("psycopg") is None:
-        raise ModuleNotFoundError("sooner.spark.sources.postgres needs psycopg; run: pip install 'sooner[postgres]'")
-    from sooner.spark.sources.postgres_source import postgres
-
-    return postgres
