@@ -23,13 +23,12 @@ from sooner.policies.view import SIDES
 from sooner.runs.copies import remove_copies
 from sooner.spark.failures import as_sooner_error
 from sooner.spark.progress import JoinProgress, read_progress
+from sooner.spark.state_directory import location_of
 from sooner.spark.streaming_sources import numbered, options_of, streams_of
 from sooner.spark.ticks import FORMAT, SIDE_NAMES, finish_side
 
 POLL_SECONDS: Final = 0.05
 Side = Literal["left", "right"]
-
-
 Listener = Callable[[JoinProgress], None]
 
 
@@ -82,7 +81,7 @@ class Query:
         """That of the join, or of the last join if there are several; None before the first batch."""
         return self._progress.get(self._joins[-1].state)
 
-    def progress_of(self, state: str) -> JoinProgress | None:
+    def progress_of(self, state: str | Path) -> JoinProgress | None:
         """That of the join with this state."""
         return self._progress.get(self._join(state).state)
 
@@ -92,7 +91,7 @@ class Query:
         found = [self._progress.get(join.state) for join in self._joins]
         return all(progress is not None and progress.total.phase == "done" for progress in found)
 
-    def finish(self, side: Side, state: str | None = None) -> None:
+    def finish(self, side: Side, state: str | Path | None = None) -> None:
         """This side has no more rows: what its source still gives is left out. Of which join, if there are several?"""
         sides = {name: number for number, name in SIDE_NAMES.items()}
         if side not in sides:
@@ -133,9 +132,9 @@ class Query:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def _join(self, state: str) -> RunningJoin:
+    def _join(self, state: str | Path) -> RunningJoin:
         for join in self._joins:
-            if join.state == state:
+            if join.state == location_of(state):
                 return join
         raise InvalidJoin(f"The query has no join with the state {state!r}.")
 

@@ -16,6 +16,7 @@ import pyarrow.fs as pafs
 
 from sooner.errors import InvalidJoin, StateCorrupted
 from sooner.runs.versions import Versions
+from sooner.spark.locations import open_location
 
 QUERY: Final = "query"
 _WHAT_DIFFERS: Final = {
@@ -30,17 +31,10 @@ _WHAT_DIFFERS: Final = {
 
 def open_state(state: str) -> tuple[pafs.FileSystem, str]:
     """The filesystem, and the path in it."""
-    if state.startswith("s3a://"):  # Spark's name for what Arrow calls s3
-        state = "s3" + state.removeprefix("s3a")
     try:
-        if "://" not in state:
-            return pafs.LocalFileSystem(), str(Path(state.removeprefix("file:")).absolute())
-        filesystem, path = pafs.FileSystem.from_uri(state)
+        return open_location(state)
     except (pa.ArrowInvalid, OSError) as error:
-        raise InvalidJoin(
-            f"state={state!r} cannot be opened: {error}; give a path or a URI that Arrow knows."
-        ) from error
-    return filesystem, path.rstrip("/")
+        raise InvalidJoin(f"state={state!r} cannot be opened ({error}); give a path or a URI of Arrow.") from error
 
 
 def location_of(state: str | Path) -> str:

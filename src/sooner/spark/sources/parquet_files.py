@@ -18,6 +18,7 @@ import pyarrow.parquet as arrow_parquet
 from pyarrow import fs
 
 from sooner.errors import InvalidJoin, SourceFailed
+from sooner.spark.locations import open_location
 from sooner.spark.sources.row_order import RowGroup
 
 
@@ -58,18 +59,10 @@ class ParquetInput:
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
-def open_filesystem(path: str) -> tuple[fs.FileSystem, str]:
-    """The filesystem of a path or URI, and the path inside it."""
-    if "://" in path:
-        filesystem, inside = fs.FileSystem.from_uri(path)
-        return filesystem, inside
-    return fs.LocalFileSystem(), path
-
-
 def find_parquet(path: str, columns: Sequence[str] | None) -> ParquetInput:
     """Read the footers of a file, of a directory or of what a pattern such as `orders/*.parquet` matches."""
     try:
-        filesystem, inside = open_filesystem(path)
+        filesystem, inside = open_location(path)
         files = _found(filesystem, inside, path)
         footers = [arrow_parquet.read_metadata(info.path, filesystem=filesystem) for info in files]
     except (pa.ArrowException, OSError) as error:

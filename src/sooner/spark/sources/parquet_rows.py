@@ -16,7 +16,8 @@ from pyarrow import fs
 from pyspark.sql.datasource import InputPartition
 
 from sooner.errors import SourceFailed
-from sooner.spark.sources.parquet_files import ParquetFile, open_filesystem, require_unchanged
+from sooner.spark.locations import open_location
+from sooner.spark.sources.parquet_files import ParquetFile, require_unchanged
 from sooner.spark.sources.row_order import Order, Piece, permutation
 
 # As many rows go to Spark at a time: enough to forget the cost of a batch, few enough to stay in the cache.
@@ -36,7 +37,7 @@ class ParquetShare(InputPartition):
 
 def read_share(share: ParquetShare, columns: Sequence[str], order: Order, seed: int) -> Iterator[pa.RecordBatch]:
     """The rows of a share, in their order."""
-    filesystem, _ = open_filesystem(share.root)
+    filesystem, _ = open_location(share.root)
     for file, piece in share.pieces:
         require_unchanged(filesystem, file)
         try:
