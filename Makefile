@@ -21,8 +21,9 @@ $(READY): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/sooner demo
 
+# Two processes by files: tests on Spark wait more than they work.
 test: setup lint
-	$(BIN)/python -m pytest -m 'not long'
+	$(BIN)/python -m pytest -m 'not long' -n 2 --dist loadfile
 
 test-long: setup
 	$(BIN)/python -m pytest
