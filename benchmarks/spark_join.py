@@ -5,8 +5,8 @@
 Each micro-batch brings 250,000 rows of each side with keys out of 2 million, ten times, so the state grows to 5 million
 rows. All run in one session on the same input: Spark's join with RocksDB and with its in-memory provider, ours with
 memory for all rows and for a tenth of them, and the floor, which shuffles the same rows through an identity in Python.
-Times are those of Spark's own progress (the whole trigger); the first batch of each warms up and is left out. The mean
-over the others is compared, so that batches in which we merge runs count as well.
+Times are those of Spark's own progress (the whole trigger); a first round warms up and is left out, and so is the first
+batch of each. The mean over the others is compared, so that batches in which we merge runs count as well.
 
 Then the growth: the same new rows and the same number of results, with 0.5 and with 5 million rows of state.
 """
@@ -155,20 +155,30 @@ def in_folder(measure: Callable[[Path], float | list[float]]) -> float | list[fl
 
 
 def run_all(spark: SparkSession, rounds: int, batches: int, peers: bool) -> dict[str, list[list[float]]]:
-    """Seconds of the batches of each contestant, for each round; Spark's own joins take long and run once."""
+    """Seconds of the batches of each contestant, for each round.
+
+    Spark's own joins take minutes: each runs once, between rounds of the others. The first round warms up Java and is
+    left out.
+    """
     everything = 2 * ROWS * batches * ROW_BYTES
     contestants: dict[str, Callable[[Path], DataFrame]] = {
         "floor": lambda _: floor(spark),
         "sooner, memory for all": lambda folder: ours(spark, folder, 2 * everything),
         "sooner, memory for 10%": lambda folder: ours(spark, folder, everything // 10),
     }
-    seconds: dict[str, list[list[float]]] = {name: [] for name in contestants}
-    for _ in range(rounds):
+    once = {
+        "Spark, in-memory state": lambda _: sparks(spark, IN_MEMORY),
+        "Spark, RocksDB state": lambda _: sparks(spark, ROCKSDB),
+    }
+    seconds: dict[str, list[list[float]]] = {}
+    for number in range(rounds + 1):
         for name, make in contestants.items():
-            seconds[name].append(measured(name, make, batches))
-    if peers:
-        for name, provider in (("Spark, in-memory state", IN_MEMORY), ("Spark, RocksDB state", ROCKSDB)):
-            seconds[name] = [measured(name, lambda _, provider=provider: sparks(spark, provider), batches)]
+            found = measured(name if number else f"({name})", make, batches)
+            if number:
+                seconds.setdefault(name, []).append(found)
+        if peers and 0 < number <= len(once):
+            name, make = list(once.items())[number - 1]
+            seconds[name] = [measured(name, make, batches)]
     return seconds
 
 

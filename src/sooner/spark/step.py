@@ -28,9 +28,9 @@ from sooner.spark.arrivals import Arrivals
 from sooner.spark.plan import JoinPlan
 from sooner.spark.state_directory import QUERY, open_state, partition_directory, start_from
 
-CODE_RANGES: Final = 8  # per Spark partition: how finely a flush can choose
+CODE_RANGES: Final = 4  # per Spark partition: how finely a flush can choose
 FRAMING_SHARE: Final = 16  # of the memory, one part in so many is for what files add to rows
-ARRIVING_SHARE: Final = 4  # rows that arrive together take one part of the memory in so many, or are cut
+ARRIVING_SHARE: Final = 2  # rows that arrive together take at most one part of the memory in so many, or are cut
 WORK_BYTES: Final = 64 * 2**20  # of disk work in a step
 LEAST_TASK_BYTES: Final = 64 * 2**10  # what any piece of disk work counts as
 ONE_BLOCK: Final = 2**62
