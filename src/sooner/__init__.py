@@ -6,6 +6,7 @@ from sooner.algorithms import Algorithm, algorithms
 from sooner.errors import (
     BudgetTooSmall,
     InvalidJoin,
+    SinkFailed,
     SoonerError,
     SourceFailed,
     SpillFailed,
@@ -23,6 +24,7 @@ __all__ = [
     "BudgetTooSmall",
     "InvalidJoin",
     "Query",
+    "SinkFailed",
     "SoonerError",
     "SourceFailed",
     "SpillFailed",

@@ -20,6 +20,10 @@ class SourceFailed(SoonerError):  # noqa: N818
     """An input raised or changed its schema midway. Results so far stay valid."""
 
 
+class SinkFailed(SoonerError):  # noqa: N818
+    """A system did not take a batch. Nothing of it is there, and Spark gives it again after a restart."""
+
+
 class SpillFailed(SoonerError):  # noqa: N818
     """The disk refused to take or return rows: free space or give another directory."""
 

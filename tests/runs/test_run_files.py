@@ -37,6 +37,10 @@ SOME_OF_EACH_TYPE = {
     "durations": pa.array([timedelta(seconds=3), None, timedelta(0)]),
     "only nulls": pa.nulls(3),
     "lists": pa.array([[1, 2], None, []]),
+    "lists of one length": pa.array([["a", "b"], None, ["c", None]], pa.list_(pa.string(), 2)),
+    "unions": pa.UnionArray.from_sparse(
+        pa.array([0, 1, 0], pa.int8()), [pa.array([1, None, 3]), pa.array(["a", "b", "c"])]
+    ),
     "lists of strings": pa.array([["a", None], [], None]),
     "structs": pa.array([{"a": 1, "b": "x"}, None, {"a": None, "b": None}]),
     "maps": pa.array([[("a", 1)], None, []], pa.map_(pa.string(), pa.int64())),

@@ -167,8 +167,8 @@ def cut_short(path: Path) -> None:
     [
         ("*.arrows", flip_a_bit, ".arrows is damaged"),
         ("*.arrows", cut_short, ".arrows is damaged"),
-        pytest.param("*.json", flip_a_bit, ".json is damaged", marks=pytest.mark.long),
-        pytest.param("*.json", Path.unlink, "files of the state are gone", marks=pytest.mark.long),
+        ("*.json", flip_a_bit, ".json is damaged"),
+        ("*.json", Path.unlink, "files of the state are gone"),
     ],
 )
 def test_damage_is_found_and_nothing_wrong_is_written(

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from join_steps import Arriving, nothing, plan_of, run
+from join_steps import QUERY, Arriving, nothing, plan_of, run
 from queries import numbered
 from sooner.policies.view import LEFT, RIGHT
+from sooner.spark.step import Attempt, run_step
 from sooner.spark.ticks import IDLE_TICKS, TickReader, Ticks, finish_side, finished_sides
 
 
@@ -65,3 +66,19 @@ def test_a_query_that_is_to_stop_by_itself_gets_ticks_until_batches_bring_nothin
         ticks += 1
         run(plan, version, Arriving(left, right) if version < 4 else nothing(plan))
     assert 4 + IDLE_TICKS <= ticks < 20
+
+
+def test_ticks_that_no_longer_count_batches_stop_too(tmp_path: Path) -> None:
+    """Batches without a tick have passed before: a query that runs whenever there is something new ends every time."""
+    left, right = numbered(50, 10, 1, "a"), numbered(50, 10, 2, "b")
+    plan = plan_of(left.schema, right.schema, tmp_path)
+    run(plan, 0, Arriving(left, right))
+    reader, offset, ticks = TickReader(plan.state, 1), {"tick": 1, "ended": 0}, 0
+    reader.prepareForTriggerAvailableNow()
+    for version in range(5, 25):
+        rows, offset = reader.read(offset)
+        if not list(rows):
+            break
+        ticks += 1
+        list(run_step(plan, Attempt(version, QUERY), nothing(plan).batches(plan, offset["tick"])))
+    assert ticks < 20

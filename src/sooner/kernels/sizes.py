@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _OF_ANY_LENGTH: Final = (pa.string(), pa.binary(), pa.large_string(), pa.large_binary())
+_OFFSET_BYTES: Final = 4
+_GUESSED_BYTES: Final = 16  # for a value of a union, whose parts do not tell which rows they are of
 
 
 def data_bytes(rows: pa.RecordBatch | pa.Table) -> int:
@@ -20,15 +22,21 @@ def data_bytes(rows: pa.RecordBatch | pa.Table) -> int:
 def _data_bytes(column: pa.Array | pa.ChunkedArray) -> int:
     if isinstance(column, pa.ChunkedArray):
         return sum(map(_data_bytes, column.chunks))
-    type_ = column.type
-    if pa.types.is_null(type_) or not len(column):
+    type_, n_rows = column.type, len(column)
+    if pa.types.is_null(type_) or not n_rows:
         return 0
     if pa.types.is_struct(type_):
-        return sum(_data_bytes(child) for child in column.flatten())
-    if pa.types.is_map(type_):
-        return 4 * len(column) + _data_bytes(column.keys) + _data_bytes(column.items)
+        return sum(map(_data_bytes, column.flatten()))
     if pa.types.is_list(type_) or pa.types.is_large_list(type_):
-        return 4 * len(column) + _data_bytes(column.flatten())
+        return _OFFSET_BYTES * n_rows + _data_bytes(column.flatten())
+    if pa.types.is_map(type_):
+        begin, end = column.offsets[0].as_py(), column.offsets[-1].as_py()  # keys and items are those of the whole
+        entries = (part.slice(begin, end - begin) for part in (column.keys, column.items))
+        return _OFFSET_BYTES * n_rows + sum(map(_data_bytes, entries))
+    if pa.types.is_fixed_size_list(type_):
+        return _data_bytes(column.flatten())
     if type_ in _OF_ANY_LENGTH:
-        return 4 * len(column) + int(pc.sum(pc.binary_length(column)).as_py() or 0)
-    return len(column) * max(int(type_.bit_width) // 8, 1)
+        return _OFFSET_BYTES * n_rows + int(pc.sum(pc.binary_length(column)).as_py() or 0)
+    if pa.types.is_union(type_):
+        return _GUESSED_BYTES * n_rows
+    return n_rows * max(int(type_.bit_width) // 8, 1)

@@ -98,13 +98,17 @@ class RunFiles:
 
     def read(self, spilled: SpilledRun, blocks: Sequence[Block]) -> Iterator[Run]:
         """The rows of these adjoining blocks of a run, block by block."""
+        return map(self.decode, self.contents(spilled, blocks))
+
+    def contents(self, spilled: SpilledRun, blocks: Sequence[Block]) -> Iterator[memoryview]:
+        """These adjoining blocks as they were written: whatever else is found is refused."""
         if not blocks:
             return
         path, first, last = self.path(spilled.file), blocks[0], blocks[-1]
         view = memoryview(self._read_at(path, first.offset, last.offset + last.n_bytes - first.offset))
         for block in blocks:
             begin = block.offset - first.offset
-            yield self.decode(self._checked(path, block, view[begin : begin + block.n_bytes]))
+            yield self._checked(path, block, view[begin : begin + block.n_bytes])
 
     def from_plain(self, data: dict[str, Any]) -> SpilledRun:
         """A run that was written here, as its `to_plain` told."""

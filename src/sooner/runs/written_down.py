@@ -53,7 +53,7 @@ class MappedRuns:
         self._files = files
         self._copies = copies
         self._written: dict[int, tuple[Run, SpilledRun]] = {}  # by the identity of the run, which it keeps alive
-        self._to_copy: list[tuple[Run, SpilledRun, EncodedBlock]] = []
+        self._to_copy: list[tuple[Run, SpilledRun, pa.Buffer | memoryview]] = []
 
     def save(self, runs: Sequence[Run]) -> list[SpilledRun]:
         """One file for all runs that are new."""
@@ -62,7 +62,7 @@ class MappedRuns:
         blocks = [self._files.encode(run) for run in new]
         places = _write(self._files, blocks) if new else []
         self._written = known | {id(run): (run, place) for run, place in zip(new, places, strict=True)}
-        self._to_copy += [(run, place, block[0]) for run, place, block in zip(new, places, blocks, strict=True)]
+        self._to_copy += [(run, place, block.content) for run, place, [block] in zip(new, places, blocks, strict=True)]
         return [self._written[id(run)][1] for run in runs]
 
     def load(self, saved: dict[str, Any]) -> Run:
@@ -74,8 +74,9 @@ class MappedRuns:
             run = self._files.decode(content[: block.n_bytes])
             with_directory(run, content[block.n_bytes :])
         else:
-            [run] = self._files.read(written, written.blocks)
-            self._to_copy.append((run, written, self._files.encode(run)[0]))
+            [content] = self._files.contents(written, written.blocks)
+            run = self._files.decode(content)
+            self._to_copy.append((run, written, content))
         self._written[id(run)] = (run, written)
         return run
 
@@ -86,10 +87,10 @@ class MappedRuns:
 
     def copy(self) -> None:
         """Put what was saved, or had no copy, into shared memory."""
-        for run, place, block in self._to_copy:
+        for run, place, content in self._to_copy:
             if id(run) in self._written:
                 starts = b"" if run.directory is None else run.directory.starts.tobytes()
-                self._copies.put(_name(place), (block.content, starts))
+                self._copies.put(_name(place), (content, starts))
         self._to_copy = []
 
 

@@ -21,13 +21,15 @@ class JoinProgress:
         return f"batch {self.batch}, {self.total}"
 
 
-def read_progress(state: str, partitions: int, batch: int) -> JoinProgress | None:
-    """What all partitions said after a batch; None if that is not there, or not there any more."""
+def read_progress(state: str, partitions: int, batch: int | None = None) -> JoinProgress | None:
+    """What all partitions said after a batch, or after the newest; None if one of them did not, or its word is gone."""
     filesystem, path = open_state(state)
+    all_versions = [Versions(filesystem, partition_directory(path, partition)) for partition in range(partitions)]
+    if batch is None:
+        batch = max(all_versions[0].published(), default=0)
     headers = []
-    for partition in range(partitions):
-        header = Versions(filesystem, partition_directory(path, partition)).header(batch)
-        if header is None:
+    for versions in all_versions:
+        if (header := versions.header(batch)) is None:
             return None
         headers.append(header)
     parts = tuple(Progress.from_plain(header.summary["progress"]) for header in headers)

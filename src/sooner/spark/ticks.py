@@ -58,14 +58,14 @@ class TickReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, start: dict[str, int]) -> tuple[Iterator[tuple[int, int]], dict[str, int]]:
         """One more tick, with what is known now."""
-        if self._idle_ticks is not None and self._is_idle(start["tick"] - 1):
+        if self._idle_ticks is not None and self._is_idle():
             return iter([]), start
         ended, number = start["ended"] | finished_sides(self._state), start["tick"] + 1
         return iter([(number, ended)]), {"tick": number, "ended": ended}
 
-    def _is_idle(self, batch: int) -> bool:
-        """Whether the last batches changed nothing. Every batch so far had one tick, so ticks count batches."""
-        found = read_progress(self._state, self._partitions, batch)
+    def _is_idle(self) -> bool:
+        """Whether the last batches changed nothing. One that does, even without a tick, starts the count anew."""
+        found = read_progress(self._state, self._partitions)
         seen = None if found is None else found.total
         self._idle_ticks = (self._idle_ticks or 0) + 1 if seen is not None and seen == self._last_seen else 0
         self._last_seen = seen

@@ -15,9 +15,9 @@ from pyspark.errors import PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from stream_reading import run_to_end
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidJoin, SinkFailed
 from sooner.spark import sources
-from sooner.spark.sinks import SinkFailed, postgres_sink, to_postgres
+from sooner.spark.sinks import postgres_sink, to_postgres
 from sooner.spark.sinks.postgres_copy import as_csv
 
 

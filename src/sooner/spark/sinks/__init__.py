@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 from sooner.lazily import lazily
 
 if TYPE_CHECKING:
-    from sooner.spark.sinks.batches import SinkFailed, WriteBatch
+    from sooner.spark.sinks.batches import WriteBatch
     from sooner.spark.sinks.delta_sink import to_delta
     from sooner.spark.sinks.postgres_sink import to_postgres
 
-__all__ = ["SinkFailed", "WriteBatch", "to_delta", "to_postgres"]
+__all__ = ["WriteBatch", "to_delta", "to_postgres"]
 
 __getattr__ = lazily(
     __name__,
     {
-        "SinkFailed": "sooner.spark.sinks.batches",
         "WriteBatch": "sooner.spark.sinks.batches",
         "to_delta": "sooner.spark.sinks.delta_sink",
         "to_postgres": "sooner.spark.sinks.postgres_sink",

@@ -9,14 +9,10 @@ from typing import Literal, TypeAlias
 
 from pyspark.sql import DataFrame
 
-from sooner.errors import InvalidJoin, SoonerError
+from sooner.errors import InvalidJoin
 
 WriteBatch: TypeAlias = Callable[[DataFrame, int], None]
 IfMissing: TypeAlias = Literal["create", "refuse"]
-
-
-class SinkFailed(SoonerError):  # noqa: N818 - names say what is wrong, not that something is
-    """A system did not take a batch. Nothing of it is there, and Spark gives it again after a restart."""
 
 
 def query_of(frame: DataFrame, query: str | None) -> str:

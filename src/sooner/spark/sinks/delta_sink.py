@@ -23,10 +23,9 @@ from deltalake.transaction import AddAction
 from pyarrow import fs
 from pyspark.sql import DataFrame
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidJoin, SinkFailed
 from sooner.spark.sinks.batches import (
     IfMissing,
-    SinkFailed,
     WriteBatch,
     query_of,
     require_distinct_columns,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 from psycopg import sql
 
-from sooner.spark.sinks.batches import SinkFailed
+from sooner.errors import SinkFailed
 from sooner.spark.sources.postgres_connection import connected
 
 # What a task says when it is done. Its rows count only if Spark took this answer, and not that of another attempt.

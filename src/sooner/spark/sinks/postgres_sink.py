@@ -9,10 +9,9 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidJoin, SinkFailed
 from sooner.spark.sinks.batches import (
     IfMissing,
-    SinkFailed,
     WriteBatch,
     query_of,
     require_distinct_columns,

@@ -59,14 +59,18 @@ class ParquetDataSource(DataSource):
         """What `format()` takes."""
         return "sooner.parquet"
 
+    @property
+    def chosen(self) -> ParquetOptions:
+        return ParquetOptions(self.options)
+
     def schema(self) -> StructType:
         """Spark's types of the chosen columns."""
-        chosen = ParquetOptions(self.options)
+        chosen = self.chosen
         return spark_schema(find_parquet(chosen.path, chosen.columns).schema, chosen.path)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """What Spark asks for offsets and rows."""
-        return ParquetStreamReader(ParquetOptions(self.options), schema)
+        return ParquetStreamReader(self.chosen, schema)
 
 
 class ParquetStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader
+from pyspark.sql.datasource import DataSourceStreamReader
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
@@ -24,11 +24,9 @@ from sooner.sources.arrivals import ArrivalPattern, ArrivalSchedule
 from sooner.spark.sources import options as option
 from sooner.spark.sources.loading import load_stream, tasks_of
 from sooner.spark.sources.pacing import DueRows
-from sooner.spark.sources.parquet_files import find_parquet
-from sooner.spark.sources.parquet_source import ROWS_PER_BATCH, ParquetOptions, ParquetStreamReader
+from sooner.spark.sources.parquet_source import ROWS_PER_BATCH, ParquetDataSource, ParquetOptions, ParquetStreamReader
 from sooner.spark.sources.patterns import pattern_from_text, pattern_text
 from sooner.spark.sources.row_order import Order
-from sooner.spark.sources.spark_types import spark_schema
 
 
 class ReplayOptions(ParquetOptions):
@@ -44,7 +42,7 @@ class ReplayOptions(ParquetOptions):
         ArrivalSchedule(self.arrivals, self.arrivals_seed)  # made only to refuse a bad pattern now
 
 
-class ReplayDataSource(DataSource):
+class ReplayDataSource(ParquetDataSource):
     """The format `sooner.replay`."""
 
     @classmethod
@@ -52,14 +50,13 @@ class ReplayDataSource(DataSource):
         """What `format()` takes."""
         return "sooner.replay"
 
-    def schema(self) -> StructType:
-        """Spark's types of the chosen columns."""
-        chosen = ReplayOptions(self.options)
-        return spark_schema(find_parquet(chosen.path, chosen.columns).schema, chosen.path)
+    @property
+    def chosen(self) -> ReplayOptions:
+        return ReplayOptions(self.options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """What Spark asks for offsets and rows."""
-        return ReplayStreamReader(ReplayOptions(self.options), schema)
+        return ReplayStreamReader(self.chosen, schema)
 
 
 class ReplayStreamReader(ParquetStreamReader):
