@@ -99,13 +99,15 @@ def test_an_empty_input_ends_with_one_batch(tmp_path: Path) -> None:
     assert batches_of(reader) == [[]]
 
 
-def test_types_become_those_of_spark(tmp_path: Path) -> None:
+@pytest.mark.parametrize("order", ["file", "random"])
+def test_types_become_those_of_spark(tmp_path: Path, order: str) -> None:
     moment = datetime(2024, 5, 6, 7, 8, 9, 123456)
     columns = {
         "small": pa.array([255], pa.uint8()),
         "huge": pa.array([2**64 - 1], pa.uint64()),
         "word": pa.array(["x"]).dictionary_encode(),
         "text": pa.array(["y"], pa.large_string()),
+        "view": pa.array(["longer than twelve bytes"], pa.string_view()),
         "naive": pa.array([moment], pa.timestamp("ns")),
         "aware": pa.array([moment.replace(tzinfo=UTC)], pa.timestamp("us", tz="Europe/Vienna")),
         "day": pa.array([date(2024, 1, 2)]),
@@ -114,10 +116,11 @@ def test_types_become_those_of_spark(tmp_path: Path) -> None:
         "point": pa.array([{"x": 1, "y": 2.5}]),
     }
     arrow_parquet.write_table(pa.table(columns), tmp_path / "types.parquet")
-    reader = reader_of(ParquetDataSource, options(tmp_path / "types.parquet"))
+    reader = reader_of(ParquetDataSource, options(tmp_path / "types.parquet", order=order))
     [[row]] = batches_of(reader)
     assert row == (
-        255, Decimal(2**64 - 1), "x", "y", moment, moment.replace(tzinfo=UTC), date(2024, 1, 2), Decimal("1.50"),
+        255, Decimal(2**64 - 1), "x", "y", "longer than twelve bytes", moment, moment.replace(tzinfo=UTC),
+        date(2024, 1, 2), Decimal("1.50"),
         ["a", None], {"x": 1, "y": 2.5},
     )  # fmt: skip
 

@@ -24,7 +24,7 @@ from sooner.spark.sources.loading import load_stream, tasks_of
 from sooner.spark.sources.parquet_files import ParquetInput, find_parquet
 from sooner.spark.sources.parquet_rows import ParquetShare, read_share
 from sooner.spark.sources.row_order import NumberedRows, Order
-from sooner.spark.sources.spark_types import arrow_schema, conformed, spark_schema
+from sooner.spark.sources.spark_types import arrow_schema, spark_schema
 
 # Half a second of work for two cores: few enough for early results, enough to make the cost of a batch small.
 ROWS_PER_BATCH = 200_000
@@ -120,9 +120,7 @@ class ParquetStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one share; runs in a task."""
         assert isinstance(partition, ParquetShare)
-        chosen, schema = self._chosen, arrow_schema(self._schema)
-        for batch in read_share(partition, self._schema.names, chosen.order, chosen.seed):
-            yield conformed(batch, schema, chosen.path)
+        return read_share(partition, arrow_schema(self._schema), self._chosen.order, self._chosen.seed)
 
     @cached_property
     def _input(self) -> ParquetInput:
