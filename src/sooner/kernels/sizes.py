@@ -1,13 +1,20 @@
 """What rows weigh, as a sum over the rows: the same however they are ordered and cut into batches.
 
 Arrow's own `nbytes` counts bitmaps, which a batch has or has not depending on which rows are in it. Decisions that must
-not depend on that are made by these sizes.
+not depend on that are made by these sizes. Encoded rows weigh what they would without their encoding: that is what they
+become.
 """
 
-from typing import Final
+from collections.abc import Iterator
+from typing import Final, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+Weights: TypeAlias = npt.NDArray[np.int64]
+RowBytes: TypeAlias = Weights | int  # one number where all rows weigh the same
 
 _OF_ANY_LENGTH: Final = (pa.string(), pa.binary(), pa.large_string(), pa.large_binary())
 _OFFSET_BYTES: Final = 4
@@ -16,27 +23,97 @@ _GUESSED_BYTES: Final = 16  # for a value of a union, whose parts do not tell wh
 
 def data_bytes(rows: pa.RecordBatch | pa.Table) -> int:
     """A size that is the sum over the rows, however they are cut into batches: it counts no bitmaps."""
-    return sum(_data_bytes(column) for column in rows.columns)
+    if isinstance(rows, pa.Table):
+        return sum(map(data_bytes, rows.to_batches()))
+    return total_bytes(row_bytes(rows), rows.num_rows)
 
 
-def _data_bytes(column: pa.Array | pa.ChunkedArray) -> int:
-    if isinstance(column, pa.ChunkedArray):
-        return sum(map(_data_bytes, column.chunks))
-    type_, n_rows = column.type, len(column)
-    if pa.types.is_null(type_) or not n_rows:
+def row_bytes(rows: pa.RecordBatch) -> RowBytes:
+    """What each row weighs."""
+    return _sum_of(rows.columns)
+
+
+def total_bytes(weights: RowBytes, n_rows: int) -> int:
+    return weights * n_rows if isinstance(weights, int) else int(weights.sum())
+
+
+def picked(weights: RowBytes, positions: npt.NDArray[np.integer]) -> RowBytes:
+    """What the rows at these positions weigh."""
+    return weights if isinstance(weights, int) else weights[positions]
+
+
+def cuts_by_bytes(weights: RowBytes, n_rows: int, at_most_bytes: int) -> Iterator[tuple[int, int]]:
+    """Where to cut rows so that no piece weighs more than this, but for a row that does by itself: (begin, end)."""
+    if isinstance(weights, int):
+        step = max(1, at_most_bytes // max(weights, 1))
+        for begin in range(0, n_rows, step):
+            yield begin, min(begin + step, n_rows)
+        return
+    filled = weights.cumsum()
+    begin, before = 0, 0
+    while begin < n_rows:
+        end = max(int(filled.searchsorted(before + at_most_bytes, side="right")), begin + 1)
+        yield begin, end
+        begin, before = end, int(filled[end - 1])
+
+
+def _sum_of(columns: list[pa.Array]) -> RowBytes:
+    total: RowBytes = 0
+    for column in columns:
+        total = total + _row_bytes(column)
+    return total
+
+
+def _row_bytes(column: pa.Array) -> RowBytes:
+    type_ = column.type
+    if pa.types.is_null(type_) or not len(column):
         return 0
+    if isinstance(column, pa.ExtensionArray):
+        return _row_bytes(column.storage)
+    if isinstance(column, pa.DictionaryArray):
+        return picked(_row_bytes(column.dictionary), column.indices.fill_null(0).to_numpy(zero_copy_only=False))
+    if isinstance(column, pa.RunEndEncodedArray):
+        rows = np.arange(column.offset, column.offset + len(column))
+        return picked(_row_bytes(column.values), np.searchsorted(column.run_ends, rows, side="right"))
     if pa.types.is_struct(type_):
-        return sum(map(_data_bytes, column.flatten()))
+        return _sum_of(column.flatten())
     if pa.types.is_list(type_) or pa.types.is_large_list(type_):
-        return _OFFSET_BYTES * n_rows + _data_bytes(column.flatten())
+        return _OFFSET_BYTES + _sums_of_lists(column, [column.values])
     if pa.types.is_map(type_):
-        begin, end = column.offsets[0].as_py(), column.offsets[-1].as_py()  # keys and items are those of the whole
-        entries = (part.slice(begin, end - begin) for part in (column.keys, column.items))
-        return _OFFSET_BYTES * n_rows + sum(map(_data_bytes, entries))
+        return _OFFSET_BYTES + _sums_of_lists(column, [column.keys, column.items])
     if pa.types.is_fixed_size_list(type_):
-        return _data_bytes(column.flatten())
+        return _sums_of_equal_lists(column)
     if type_ in _OF_ANY_LENGTH:
-        return _OFFSET_BYTES * n_rows + int(pc.sum(pc.binary_length(column)).as_py() or 0)
+        lengths: Weights = pc.binary_length(column).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        return _OFFSET_BYTES + lengths
+    if pa.types.is_string_view(type_) or pa.types.is_binary_view(type_):
+        return _OFFSET_BYTES + _lengths_of_views(column)
     if pa.types.is_union(type_):
-        return _GUESSED_BYTES * n_rows
-    return n_rows * max(int(type_.bit_width) // 8, 1)
+        return _GUESSED_BYTES
+    return max(int(type_.bit_width) // 8, 1)
+
+
+def _sums_of_lists(column: pa.Array, parts: list[pa.Array]) -> Weights:
+    """For each list what its elements weigh; `parts` are the elements of the whole column, of which this is a slice."""
+    offsets = column.offsets.to_numpy().astype(np.int64)
+    first, n_elements = int(offsets[0]), int(offsets[-1] - offsets[0])
+    weights = _sum_of([part.slice(first, n_elements) for part in parts])
+    filled = np.arange(n_elements + 1) * weights if isinstance(weights, int) else np.append(0, weights.cumsum())
+    sums: Weights = np.diff(filled[offsets - first])
+    return sums
+
+
+def _sums_of_equal_lists(column: pa.Array) -> RowBytes:
+    length = int(column.type.list_size)
+    weights = _row_bytes(column.values.slice(column.offset * length, len(column) * length))
+    if isinstance(weights, int):
+        return weights * length
+    sums: Weights = weights.reshape(-1, length).sum(axis=1)
+    return sums
+
+
+def _lengths_of_views(column: pa.Array) -> Weights:
+    """A view is 16 bytes, of which the first four are its length; Arrow cannot be asked."""
+    words = np.frombuffer(column.buffers()[1], "<i4", count=4 * len(column), offset=16 * column.offset)
+    lengths: Weights = np.where(column.is_valid().to_numpy(zero_copy_only=False), words[::4], 0).astype(np.int64)
+    return lengths

@@ -14,7 +14,7 @@ from sooner.local.inbox import Inbox, Stopped, Waiting
 from sooner.local.reading import Reader
 from sooner.local.spill_directory import SpillDirectory
 from sooner.operators.progress import Progress, progress_of
-from sooner.operators.two_way import TwoWayJoin
+from sooner.operators.two_way import Interrupted, TwoWayJoin
 
 
 class Query:
@@ -66,6 +66,7 @@ class Query:
     def stop(self) -> None:
         """End the query now, from any thread. Results so far stay valid; threads end and spill files are removed."""
         self._stopped = True
+        self._join.interrupt()
         self._stop_reading()
         try:
             self._results.close()
@@ -91,9 +92,10 @@ class Query:
             started = time.monotonic()
             while not all(self._join.ended):
                 yield from self._until_stopped(self._next_work(time.monotonic() - started))
+                self._join.compact()
             while self._join.phase != "done":
                 yield from self._until_stopped(self._join.clean_up())
-        except Stopped:
+        except (Stopped, Interrupted):
             return
         finally:
             self._stop_reading()

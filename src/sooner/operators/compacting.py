@@ -8,7 +8,7 @@ loses nothing. So each side and partition has O(log n) runs of each kind, and ea
 from collections.abc import Iterator
 from typing import Final
 
-from sooner.operators.covering import MergedOutput, OnDisk, cover
+from sooner.operators.covering import MergedOutput, OnDisk, Workbench, cover
 from sooner.operators.state import JoinState
 from sooner.policies.view import SIDES
 from sooner.runs.files import RunWriter, SpilledRun
@@ -17,12 +17,12 @@ from sooner.runs.run import tier_of
 CROWD: Final = 8  # runs that are alike
 
 
-def compact(state: JoinState, scratch_bytes: int) -> None:
+def compact(state: JoinState, bench: Workbench) -> None:
     """Merge whatever is crowded, one file a side."""
     for side in SIDES:
         while crowds := list(_crowds(state, side)):
             with state.files[side].writer() as writer:
-                merged = [_merge(state, side, p, crowd, writer, scratch_bytes) for p, crowd in crowds]
+                merged = [_merge(state, side, p, crowd, writer, bench) for p, crowd in crowds]
             for (p, crowd), run in zip(crowds, merged, strict=True):
                 state.replace_spilled(side, p, [member.number for member in crowd], run)
 
@@ -42,10 +42,10 @@ def _crowds(state: JoinState, side: int) -> Iterator[tuple[int, list[SpilledRun]
 
 
 def _merge(
-    state: JoinState, side: int, p: int, crowd: list[SpilledRun], writer: RunWriter, scratch_bytes: int
+    state: JoinState, side: int, p: int, crowd: list[SpilledRun], writer: RunWriter, bench: Workbench
 ) -> SpilledRun:
     files = state.files[side]
     output = MergedOutput([OnDisk(files, run) for run in crowd], files, writer)
-    for _ in cover([], lambda *_: iter(()), scratch_bytes, [output]):
+    for _ in cover([], lambda *_: iter(()), bench, [output]):
         pass
     return writer.end_run(state.partitions[side][p].new_number(), crowd[0].level)

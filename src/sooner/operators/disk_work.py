@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
-from sooner.operators.covering import InMemory, JoinRuns, MergedOutput, OnDisk, PartBlock, cover
+from sooner.operators.covering import InMemory, JoinRuns, MergedOutput, OnDisk, PartBlock, Workbench, cover
 from sooner.operators.events import Merged, Scanned
-from sooner.operators.flushing import arrived_after
 from sooner.operators.merging import MergePlan, open_share, plan_merge
 from sooner.operators.pairs import Pairs
 from sooner.operators.state import JoinState
@@ -15,7 +14,7 @@ from sooner.runs.files import SpilledRun
 from sooner.runs.ledger import Block
 
 
-def scan_disk(state: JoinState, task: MemoryDisk, join: JoinRuns, scratch_bytes: int) -> Iterator[Pairs]:
+def scan_disk(state: JoinState, task: MemoryDisk, join: JoinRuns, bench: Workbench) -> Iterator[Pairs]:
     """Memory of one side with disk of the other (RPJ sec. 5.1).
 
     Only rows that came since the last such task can find anything: what left memory before it they met then, what left
@@ -24,13 +23,14 @@ def scan_disk(state: JoinState, task: MemoryDisk, join: JoinRuns, scratch_bytes:
     state.tick += 1
     side, p = task.side, task.partition
     spilled = state.spilled(opposite(side), p)
-    yield from cover(_memory_blocks(state, side, p), join, scratch_bytes)
+    disk = list(_disk_parts(state, opposite(side), p).values())
+    yield from cover(_memory_blocks(state, side, p, disk), join, bench)
     state.partitions[side][p].met_disk = state.tick
     state.statistics.met_disk(side, p)
     state.report(Scanned(state.tick, side, p, len(spilled), sum(run.n_bytes for run in spilled)))
 
 
-def merge_disk(state: JoinState, task: DiskDisk, join: JoinRuns, scratch_bytes: int) -> Iterator[Pairs]:
+def merge_disk(state: JoinState, task: DiskDisk, join: JoinRuns, bench: Workbench) -> Iterator[Pairs]:
     """The next merge of runs on both sides of a partition, joined on the way (PSMJ, RPJ sec. 5.2)."""
     state.tick += 1
     p = task.partition
@@ -45,7 +45,7 @@ def merge_disk(state: JoinState, task: DiskDisk, join: JoinRuns, scratch_bytes: 
     with ExitStack() as open_files:
         outputs = _merged_outputs(state, plan, parts, open_files)
         blocks = [_part_block(parts, block) for block in plan.blocks]
-        yield from cover(blocks, join, scratch_bytes, list(outputs.values()))
+        yield from cover(blocks, join, bench, list(outputs.values()))
         merged = {
             side: output.writer.end_run(state.partitions[side][p].new_number(), plan.level)
             for side, output in outputs.items()
@@ -59,13 +59,14 @@ def merge_disk(state: JoinState, task: DiskDisk, join: JoinRuns, scratch_bytes: 
     state.report(Merged(state.tick, p, len(read_runs), read_bytes, written_bytes))
 
 
-def cover_rest(state: JoinState, p: int, join: JoinRuns, scratch_bytes: int) -> Iterator[Pairs]:
+def cover_rest(state: JoinState, p: int, join: JoinRuns, bench: Workbench) -> Iterator[Pairs]:
     """All that has not met in one partition, when nothing arrives any more."""
     parts = [_disk_parts(state, side, p) for side in SIDES]
     open_cells = state.cells[p].open_blocks(list(parts[LEFT]), list(parts[RIGHT]))
     blocks = [_part_block(parts, block) for block in open_cells]
-    blocks += _memory_blocks(state, LEFT, p) + _memory_blocks(state, RIGHT, p)
-    return cover(blocks, join, scratch_bytes)
+    for side in SIDES:
+        blocks += _memory_blocks(state, side, p, list(parts[opposite(side)].values()))
+    return cover(blocks, join, bench)
 
 
 def forget_partition(state: JoinState, p: int) -> None:
@@ -78,17 +79,12 @@ def forget_partition(state: JoinState, p: int) -> None:
         state.forget(side, p)
 
 
-def _memory_blocks(state: JoinState, side: int, p: int) -> list[PartBlock]:
+def _memory_blocks(state: JoinState, side: int, p: int, disk: Sequence[OnDisk]) -> list[PartBlock]:
     """What is in memory of one side and has not met the disk of the other since it came."""
     partition = state.partitions[side][p]
-    disk = list(_disk_parts(state, opposite(side), p).values())
-    everything = partition.resident.as_one()
-    if everything is None or not disk:
+    memory = [InMemory(run, partition.met_disk) for run in partition.resident if run.newest > partition.met_disk]
+    if not memory or not disk:
         return []
-    unseen = arrived_after(everything, partition.met_disk)
-    if not len(unseen):
-        return []
-    memory = [InMemory(unseen)]
     return [(memory, disk) if side == LEFT else (disk, memory)]
 
 

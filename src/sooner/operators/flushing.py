@@ -1,94 +1,159 @@
-"""Let rows leave memory: what an eviction means, row by row, and how it becomes runs on disk."""
+"""Let rows leave memory: what an eviction means, run by run, and how it becomes runs on disk.
 
-from collections.abc import Sequence
+What leaves is merged and written slab by slab, so that a flush needs little memory beside what it frees. Nothing in
+memory changes before all of it is safe on disk.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from sooner.kernels.matching import Codes
+from sooner.kernels.sizes import cuts_by_bytes
+from sooner.operators.covering import Workbench
 from sooner.operators.events import Flushed
-from sooner.operators.parallel import map_together
+from sooner.operators.parallel import in_order
 from sooner.operators.state import JoinState
 from sooner.policies.view import Evict
 from sooner.runs.files import EncodedBlock, SpilledRun
-from sooner.runs.run import Run
+from sooner.runs.ledger import Mask
+from sooner.runs.resident import ResidentRuns
+from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge
+
+Choice = Callable[[Run], Mask]  # which rows of a run go
 
 
 @dataclass(frozen=True)
 class Departure:
-    """What an eviction means for one side and partition: rows that go, rows that stay, bytes that get free."""
+    """What an eviction means for one side and partition; without a choice all its rows go."""
 
     side: int
     partition: int
-    going: Run
-    encoded: list[EncodedBlock]
-    staying: Run | None
-    freed_bytes: int
+    going: Sequence[Run]
+    choice: Choice | None
 
 
-def spill(state: JoinState, evictions: Sequence[Evict], workers: int) -> int:
-    """Write what goes, one file a side; only with the rows safe on disk does memory change. Gives the bytes freed."""
+@dataclass(frozen=True)
+class Slab:
+    """The rows of a departure in a range of codes."""
+
+    departure: Departure
+    low: int
+    high: int
+
+
+def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, workers: int) -> bool:
+    """Write what goes, one file a side; only with the rows safe on disk does memory change. Whether anything went."""
     state.tick += 1
-    departures = [d for d in map_together(lambda e: _departure(state, e), evictions, workers) if d is not None]
+    departures = [found for eviction in evictions if (found := _departure(state, eviction)) is not None]
+    if not departures:
+        return False
     written: list[SpilledRun] = []
+    slab_bytes = bench.slab_bytes // (workers + 1)  # each worker has one, and one is being written
+    slabs = [slab for departure in departures for slab in _slabs(departure, slab_bytes)]
     with ExitStack() as open_files:
         sides = sorted({departure.side for departure in departures})
         writers = {side: open_files.enter_context(state.files[side].writer()) for side in sides}
-        for leaving in departures:
-            writers[leaving.side].append(leaving.encoded)
-            number = state.partitions[leaving.side][leaving.partition].new_number()
-            written.append(writers[leaving.side].end_run(number))
-    for leaving, spilled in zip(departures, written, strict=True):
-        _settle(state, leaving, spilled)
-    return sum(departure.freed_bytes for departure in departures)
-
-
-def arrived_after(run: Run, tick: int) -> Run:
-    """The rows that came after this tick."""
-    if isinstance(run.arrived, int):
-        return run if run.arrived > tick else run.slice(0, 0)
-    later = run.arrived > tick
-    return run if later.all() else run.take(np.flatnonzero(later))
+        for slab, encoded in zip(slabs, in_order(lambda s: _encoded(state, s), slabs, workers), strict=True):
+            bench.breathe()
+            side, p = slab.departure.side, slab.departure.partition
+            writers[side].append(encoded)
+            if slab.high == 2**64:
+                written.append(writers[side].end_run(state.partitions[side][p].new_number()))
+    for departure, spilled in zip(departures, written, strict=True):
+        _settle(state, departure, spilled)
+    return True
 
 
 def _departure(state: JoinState, eviction: Evict) -> Departure | None:
     partition = state.partitions[eviction.side][eviction.partition]
-    everything = partition.resident.as_one()
-    if everything is None:
+    choice = _choice(partition.resident, eviction)
+    chosen = [run if choice is None else _only(run, choice(run)) for run in partition.resident]
+    going = [replace(run, left_memory=state.tick, met_disk=partition.met_disk) for run in chosen if len(run)]
+    return Departure(eviction.side, eviction.partition, going, choice) if going else None
+
+
+def _choice(resident: ResidentRuns, eviction: Evict) -> Choice | None:
+    """No code is ever split by size."""
+    if eviction.codes is not None:
+        return partial(_has_one_of, eviction.codes)
+    if eviction.at_most_bytes is None or eviction.at_most_bytes >= resident.n_bytes:
         return None
+    wanted_rows = max(1, -(-eviction.at_most_bytes * resident.n_rows // resident.n_bytes))
+    codes = np.concatenate([run.codes for run in resident])
+    last_code = np.partition(codes, wanted_rows - 1)[wanted_rows - 1]
+    return lambda run: run.codes <= last_code
+
+
+def _has_one_of(codes: Codes, run: Run) -> Mask:
+    return np.isin(run.codes, codes)
+
+
+def _only(run: Run, wanted: Mask) -> Run:
+    """These rows, sharing buffers with the run if they lie together."""
+    positions = np.flatnonzero(wanted)
+    if not len(positions):
+        return run.slice(0, 0)
+    begin, end = int(positions[0]), int(positions[-1]) + 1
+    return run.slice(begin, end) if end - begin == len(positions) else run.take(positions)
+
+
+def _slabs(departure: Departure, slab_bytes: int) -> Iterator[Slab]:
+    """All codes, in ranges with about so many bytes; a code that has more is a range of its own."""
+    for low, high in itertools.pairwise(_bounds(departure.going, slab_bytes)):
+        yield Slab(departure, low, high)
+
+
+def _bounds(runs: Sequence[Run], slab_bytes: int) -> list[int]:
+    if sum(run.n_bytes for run in runs) <= slab_bytes:
+        return [0, 2**64]
+    codes = np.concatenate([run.codes for run in runs])
+    weights = np.concatenate([np.broadcast_to(run.row_bytes + HELPER_BYTES, len(run)) for run in runs])
+    order = np.argsort(codes)
+    begins = [begin for begin, _ in cuts_by_bytes(weights[order], len(codes), slab_bytes)]
+    firsts: Codes = codes[order[begins]]
+    alone = firsts[:-1][firsts[:-1] == firsts[1:]]  # one slab after another begins with it
+    return sorted({0, 2**64, *firsts[1:].tolist(), *alone.tolist(), *(code + 1 for code in alone.tolist())})
+
+
+def _encoded(state: JoinState, slab: Slab) -> list[EncodedBlock]:
+    files = state.files[slab.departure.side]
+    parts = [part for run in slab.departure.going if len(part := run.between(slab.low, slab.high))]
+    if slab.high - slab.low == 1:  # in any order
+        return [block for part in parts for block in files.encode(part)]
+    return files.encode(merge(parts)) if parts else []
+
+
+def _settle(state: JoinState, departure: Departure, spilled: SpilledRun) -> None:
+    side, p = departure.side, departure.partition
+    partition, choice = state.partitions[side][p], departure.choice
     before = partition.resident.n_bytes
-    going, staying = _split(everything, eviction)
-    if staying is not None and staying.n_bytes >= before:
-        going, staying = everything, None  # a bitmap that few rows needed now weighs on all: nothing was won
-    if not len(going):
-        return None
-    going = replace(going, left_memory=state.tick, met_disk=partition.met_disk)
-    freed_bytes = before - (staying.n_bytes if staying is not None else 0)
-    encoded = state.files[eviction.side].encode(going)
-    return Departure(eviction.side, eviction.partition, going, encoded, staying, freed_bytes)
-
-
-def _settle(state: JoinState, leaving: Departure, spilled: SpilledRun) -> None:
-    side, p = leaving.side, leaving.partition
-    partition = state.partitions[side][p]
-    partition.resident.replace(leaving.staying)
-    state.budget.release(leaving.freed_bytes)
+    partition.resident.replace([] if choice is None else _staying(partition.resident, choice))
+    state.budget.release(before)
+    state.budget.take(partition.resident.n_bytes)
     state.count_resident(side, p)
     state.set_spilled(side, p, [*partition.spilled, spilled])
-    unseen = arrived_after(leaving.going, partition.met_disk)
-    state.statistics.rows_spilled(side, p, state.tick, leaving.going, unseen)
+    unseen = _arrivals_after(departure.going, partition.met_disk)
+    state.statistics.rows_spilled(side, p, state.tick, spilled.n_rows, unseen)
     state.report(Flushed(state.tick, side, p, spilled.n_rows, spilled.n_bytes))
 
 
-def _split(run: Run, eviction: Evict) -> tuple[Run, Run | None]:
-    """The rows that an eviction means, and the others, each in buffers of their own. No code is ever split by size."""
-    if eviction.codes is not None:
-        going = np.isin(run.codes, eviction.codes)
-    elif eviction.at_most_bytes is not None and eviction.at_most_bytes < run.n_bytes:
-        wanted_rows = max(1, -(-eviction.at_most_bytes * len(run) // run.n_bytes))
-        going = run.codes <= run.codes[wanted_rows - 1]
-    else:
-        return run, None
-    if going.all():
-        return run, None
-    return run.take(np.flatnonzero(going)), run.take(np.flatnonzero(~going))
+def _staying(resident: ResidentRuns, choice: Choice) -> Iterator[Run]:
+    """In buffers of their own, or nothing would get free."""
+    for run in resident:
+        staying = np.flatnonzero(~choice(run))
+        if len(staying) == len(run):
+            yield run
+        elif len(staying):
+            yield run.take(staying)
+
+
+def _arrivals_after(runs: Sequence[Run], tick: int) -> Ticks:
+    """When the rows came that came after this tick."""
+    arrived = np.concatenate([np.broadcast_to(np.asarray(run.arrived, np.int32), len(run)) for run in runs])
+    later: Ticks = arrived[arrived > tick]
+    return later

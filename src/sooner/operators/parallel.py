@@ -7,8 +7,9 @@ ready: a parallel run gives the same results and the same state as a serial one,
 import contextlib
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, Generic, TypeVar
 
 A = TypeVar("A")
@@ -32,6 +33,21 @@ def map_together(work: Callable[[A], T], items: Sequence[A], workers: int) -> li
         return [work(item) for item in items]
     with ThreadPoolExecutor(workers, "sooner-join") as pool:
         return list(pool.map(work, items))
+
+
+def in_order(work: Callable[[A], T], items: Sequence[A], workers: int) -> Iterator[T]:
+    """What `work` makes of each item, in their order, and never far ahead of who takes it."""
+    if workers < 2 or len(items) < 2:
+        yield from map(work, items)
+        return
+    with ThreadPoolExecutor(workers, "sooner-join") as pool:
+        ahead: deque[Future[T]] = deque()
+        for item in items:
+            ahead.append(pool.submit(work, item))
+            if len(ahead) > workers:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()
 
 
 class _Crew(Generic[T]):

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from sooner.policies.view import SIDES, Counts, DeviceCosts, JoinView, Numbers, opposite
-from sooner.runs.run import Run
+from sooner.runs.run import Ticks
 
 MOMENTS_KEPT: Final = 1024
 _ARRAYS: Final = (
@@ -50,11 +50,10 @@ class FlushHistory:
         if len(self.ticks) > MOMENTS_KEPT:  # an endless stream has more of them than an estimate needs
             del self.ticks[0:-2:2], self.totals[0:-2:2]
 
-    def flushed_before(self, run: Run) -> int:
-        """Pairs of a row of `run` and a row that left memory before that row arrived."""
+    def flushed_before(self, arrivals: Ticks) -> int:
+        """Pairs of a row that arrived at one of these ticks and a row that had left memory by then."""
         totals = np.array([0, *self.totals])
-        earlier = totals[np.searchsorted(np.array(self.ticks, np.int32), run.arrived)]
-        return int(np.broadcast_to(earlier, len(run)).sum())
+        return int(totals[np.searchsorted(np.array(self.ticks, np.int32), arrivals)].sum())
 
     def compact(self) -> None:
         """Forget the moments: whoever asks from now on arrived after all of them."""
@@ -92,14 +91,14 @@ class Statistics:
         self.compared_pairs[partition] += pairs
         self.matched_pairs[partition] += matches
 
-    def rows_spilled(self, side: int, partition: int, tick: int, run: Run, unseen: Run) -> None:
-        """`run` left memory; `unseen` are its rows that arrived after the last memory-disk task."""
+    def rows_spilled(self, side: int, partition: int, tick: int, rows: int, unseen: Ticks) -> None:
+        """So many rows left memory; `unseen` are the arrivals of those that came after the last memory-disk task."""
         other = opposite(side)
         carried = self.history[other][partition].flushed_before(unseen)
         carried = min(carried, self.unmet_with_disk[side, partition])  # an old history is coarse
         self.unmet_with_disk[side, partition] -= carried
         self.unmet_on_disk[partition] += carried
-        self.history[side][partition].add(tick, len(run))
+        self.history[side][partition].add(tick, rows)
         if not self.resident_rows[side, partition]:
             self.history[other][partition].compact()
 

@@ -6,8 +6,9 @@ have ended. Each is a generator of results, which are what `result_of` makes of 
 the next call. Between calls the state is whole, and `snapshot` writes it down as plain data. There is no clock and no
 random source in here. With several workers the order of results may vary, and nothing else.
 
-Scratch memory beyond the budget: a copy of the partition that leaves memory or meets the disk; a merge of resident runs
-or a slab of runs from disk, at most `scratch_bytes` each and one block per run; PAIRS_AT_ONCE pairs for each worker.
+Scratch memory beyond the budget: `scratch_bytes`, a quarter of the memory, for all workers together, in which runs are
+merged, flushed and read slab by slab; the rest of a block of each run that is read; and for each worker PAIRS_AT_ONCE
+pairs whose rows weigh PAIRS_BYTES. Whatever is free of the memory is used for larger slabs at the end.
 """
 
 import threading
@@ -23,6 +24,7 @@ from sooner.errors import BudgetTooSmall
 from sooner.kernels.keys import KeyPlan
 from sooner.operators.arrivals import CodeRows, sorted_runs
 from sooner.operators.compacting import compact
+from sooner.operators.covering import Workbench
 from sooner.operators.disk_work import cover_rest, forget_partition, merge_disk, scan_disk
 from sooner.operators.events import Arrived, Listener
 from sooner.operators.flushing import spill
@@ -42,6 +44,10 @@ LEAST_SCRATCH_BYTES: Final = 4 * 2**20
 MOST_SCRATCH_BYTES: Final = 256 * 2**20
 
 R = TypeVar("R")
+
+
+class Interrupted(Exception):  # noqa: N818 - not an error: somebody wished it
+    """The join was told to end in the middle of its work."""
 
 
 class TwoWayJoin(Generic[R]):
@@ -65,12 +71,15 @@ class TwoWayJoin(Generic[R]):
         self._result_of = result_of
         self._device = device or DeviceCosts()
         self._workers = workers
-        self._filters = () if keys.exact else (drop_collisions(keys),)
+        self._filters = (self._going_on,) if keys.exact else (self._going_on, drop_collisions(keys))
         self._flush_bytes = int(budget.limit_bytes * flush_fraction)
-        self._scratch_bytes = min(max(budget.limit_bytes // 4, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
         self._state = JoinState(files, budget, partitions, listener, written_down)
+        scratch_bytes = min(max(budget.limit_bytes // 4, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
+        self._bench = Workbench(scratch_bytes, self._breathe)
         self._counting = threading.Lock()
         self._busy = False
+        self._interrupted = False
+        self._failure: Exception | None = None
 
     @property
     def phase(self) -> Phase:
@@ -116,7 +125,11 @@ class TwoWayJoin(Generic[R]):
     def compact(self) -> None:
         """Merge runs on disk where many are alike; the results to come do not change."""
         self._require_idle()
-        compact(self._state, self._scratch_bytes)
+        compact(self._state, self._bench)
+
+    def interrupt(self) -> None:
+        """Let whatever is being done end soon, with `Interrupted`; from any thread. What comes after does so too."""
+        self._interrupted = True
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state as plain data; rows in memory are written to run files, which it names."""
@@ -134,12 +147,26 @@ class TwoWayJoin(Generic[R]):
     def _exclusively(self, work: Iterator[R]) -> Iterator[R]:
         self._require_idle()
         self._busy = True
-        yield from work
+        try:
+            yield from work
+        except BudgetTooSmall:  # found out before anything was taken in
+            self._busy = False
+            raise
+        except Exception as error:
+            self._failure = error
+            raise
         self._busy = False
 
     def _require_idle(self) -> None:
+        if self._failure is not None:
+            reason = f"{type(self._failure).__name__}: {self._failure}"
+            raise RuntimeError(f"The last call failed in the middle ({reason}); go on from the last snapshot.")
         if self._busy:
             raise RuntimeError("The results of the last call were not read to their end; read them first.")
+
+    def _breathe(self) -> None:
+        if self._interrupted:
+            raise Interrupted
 
     def _arrive(self, batches: tuple[Sequence[pa.RecordBatch], Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
         state = self._state
@@ -165,6 +192,11 @@ class TwoWayJoin(Generic[R]):
         batch = pa.concat_batches(batches) if len(batches) > 1 else batches[0]
         return sorted_runs(batch, self._coders[side], self._state.n_partitions)
 
+    @property
+    def _merge_bytes(self) -> int:
+        """How large runs in memory may get by merging."""
+        return self._bench.divided(self._workers).slab_bytes
+
     def _admit(self, p: int, runs: Sequence[Run | None]) -> Iterator[R]:
         """New rows of one partition meet the other side's rows in memory, and are in memory themselves from then on."""
         state = self._state
@@ -179,7 +211,7 @@ class TwoWayJoin(Generic[R]):
                 for pairs in pairs_of(left, right, *self._filters):
                     matches += len(pairs)
                     yield self._result(pairs)
-            state.partitions[side][p].resident.add(run, state.budget.try_reserve, self._scratch_bytes)
+            state.partitions[side][p].resident.add(run, state.budget.try_reserve, self._merge_bytes)
             state.count_resident(side, p)
             self.statistics.rows_compared(p, len(run) * others.n_rows, matches)
             self.statistics.rows_arrived(side, p, len(run))
@@ -188,7 +220,7 @@ class TwoWayJoin(Generic[R]):
         """Flush until so many bytes are free, and take them, before a merge of runs can."""
         while self.budget.free_bytes < needed_bytes:
             goal_bytes = max(needed_bytes - self.budget.free_bytes, self._flush_bytes)
-            if not spill(self._state, self._choose_evictions(goal_bytes), self._workers):
+            if not spill(self._state, self._choose_evictions(goal_bytes), self._bench, self._workers):
                 raise BudgetTooSmall(self._why_no_room(needed_bytes))
         self.budget.reserve(needed_bytes)
 
@@ -219,9 +251,9 @@ class TwoWayJoin(Generic[R]):
         self._state.require("arriving", "reactive")
         self._state.enter("reactive")
         if isinstance(task, MemoryDisk):
-            found = scan_disk(self._state, task, self._unmet_pairs, self._scratch_bytes)
+            found = scan_disk(self._state, task, self._unmet_pairs, self._bench)
         else:
-            found = merge_disk(self._state, task, self._unmet_pairs, self._scratch_bytes)
+            found = merge_disk(self._state, task, self._unmet_pairs, self._bench)
         yield from map(self._result, found)
 
     def _clean_up(self) -> Iterator[R]:
@@ -230,9 +262,8 @@ class TwoWayJoin(Generic[R]):
         state.require("clean-up")
         state.tick += 1
         partitions = range(state.cleaned, min(state.cleaned + self._workers, state.n_partitions))
-        self._free_memory_for(partitions)
-        scratch_bytes = max(self._scratch_bytes, self.budget.free_bytes) // len(partitions)
-        found = [cover_rest(state, p, self._unmet_pairs, scratch_bytes) for p in partitions]
+        bench = Workbench(max(self._bench.scratch_bytes, self.budget.free_bytes), self._breathe)
+        found = [cover_rest(state, p, self._unmet_pairs, bench.divided(len(partitions))) for p in partitions]
         yield from together([map(self._result, pairs) for pairs in found], self._workers)
         for p in partitions:
             forget_partition(state, p)
@@ -240,19 +271,13 @@ class TwoWayJoin(Generic[R]):
         if state.cleaned == state.n_partitions:
             state.enter("done")
 
-    def _free_memory_for(self, partitions: range) -> None:
-        """Let later partitions leave memory if the runs of these do not fit beside them: nothing arrives any more,
-        and runs that fit are read once.
-        """
-        spilled = [run for p in partitions for side in SIDES for run in self._state.spilled(side, p)]
-        needed_bytes = min(sum(run.n_bytes for run in spilled), MOST_SCRATCH_BYTES)
-        for later in reversed(range(partitions.stop, self._state.n_partitions)):
-            if max(self._scratch_bytes, self.budget.free_bytes) >= needed_bytes:
-                return
-            spill(self._state, [Evict(side, later) for side in SIDES], self._workers)
-
     def _unmet_pairs(self, left: Run, right: Run) -> Iterator[Pairs]:
         return pairs_of(left, right, drop_met, *self._filters)
+
+    def _going_on(self, pairs: Pairs) -> Pairs:
+        """Also where everything has come out before, and nobody sees a result for long."""
+        self._breathe()
+        return pairs
 
     def _result(self, pairs: Pairs) -> R:
         with self._counting:

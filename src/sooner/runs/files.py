@@ -18,8 +18,8 @@ import pyarrow.fs as pafs
 import xxhash
 
 from sooner.errors import SpillFailed, StateCorrupted
-from sooner.kernels.sizes import data_bytes
-from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Place, encode
+from sooner.kernels.sizes import cuts_by_bytes, total_bytes
+from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Blocks, Place
 from sooner.runs.run import HELPER_BYTES, Run, Stamp
 
 # By position, since users' columns may have any name.
@@ -28,6 +28,7 @@ _STAMPS: Final = [pa.field(name, pa.int32()) for name in ("arrived", "left_memor
 _STAMPS_KEPT: Final = {"spilled": 3, "resident": 1}  # rows in memory have not left it, and share one `met_disk`
 _END_OF_STREAM: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 BLOCK_BYTES: Final = 64 * 1024
+READ_BYTES: Final = 2**20  # adjoining blocks are read together up to so many bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class SpilledRun:
     index: BlockIndex
 
     @property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> Blocks:
         return self.index.blocks
 
     def to_plain(self) -> dict[str, Any]:
@@ -55,7 +56,8 @@ class SpilledRun:
 
 
 def spilled_run(file: str, number: int, level: int, blocks: Sequence[Block], n_bytes: int) -> SpilledRun:
-    return SpilledRun(file, number, level, sum(block.n_rows for block in blocks), n_bytes, BlockIndex(blocks))
+    n_rows = sum(block.n_rows for block in blocks)
+    return SpilledRun(file, number, level, n_rows, n_bytes, BlockIndex(Blocks.of(blocks)))
 
 
 class RunFiles:
@@ -102,23 +104,25 @@ class RunFiles:
 
     def contents(self, spilled: SpilledRun, blocks: Sequence[Block]) -> Iterator[memoryview]:
         """These adjoining blocks as they were written: whatever else is found is refused."""
-        if not blocks:
-            return
-        path, first, last = self.path(spilled.file), blocks[0], blocks[-1]
-        view = memoryview(self._read_at(path, first.offset, last.offset + last.n_bytes - first.offset))
-        for block in blocks:
-            begin = block.offset - first.offset
-            yield self._checked(path, block, view[begin : begin + block.n_bytes])
+        path = self.path(spilled.file)
+        for together in _read_together(blocks):
+            first, last = together[0], together[-1]
+            view = memoryview(self._read_at(path, first.offset, last.offset + last.n_bytes - first.offset))
+            for block in together:
+                begin = block.offset - first.offset
+                yield self._checked(path, block, view[begin : begin + block.n_bytes])
 
     def from_plain(self, data: dict[str, Any]) -> SpilledRun:
         """A run that was written here, as its `to_plain` told."""
-        if "blocks" in data:
-            index = BlockIndex([Block(*block) for block in data["blocks"]])
-        else:
-            place = Place(*data["index"])
-            path = self.path(data["file"])
-            index = BlockIndex.stored(path, place, lambda: self._read_at(path, place.offset, place.n_bytes))
+        index = BlockIndex(Blocks.of([Block(*block) for block in data.get("blocks", ())]))
+        if "index" in data:
+            self.leave_in_file(index, data["file"], Place(*data["index"]))
         return SpilledRun(data["file"], data["number"], data["level"], data["n_rows"], data["n_bytes"], index)
+
+    def leave_in_file(self, index: BlockIndex, file: str, place: Place) -> None:
+        """Where the blocks of a run lie is read from its file when it is needed."""
+        path = self.path(file)
+        index.stored(path, place, lambda: self._read_at(path, place.offset, place.n_bytes))
 
     def _read_at(self, path: str, offset: int, n_bytes: int) -> bytes:
         try:
@@ -157,16 +161,15 @@ class RunFiles:
 
     def encode(self, run: Run) -> list["EncodedBlock"]:
         """A run as blocks, ready to be written: the part of writing that any thread can do."""
-        rows_per_block = max(1, self.block_bytes * len(run) // max(run.n_bytes, 1))
-        cuts = [*range(0, len(run), rows_per_block), len(run)]
-        return [self._encode_block(run.slice(begin, end)) for begin, end in itertools.pairwise(cuts)]
+        cuts = cuts_by_bytes(run.row_bytes + HELPER_BYTES, len(run), self.block_bytes)
+        return [self._encode_block(run.slice(begin, end)) for begin, end in cuts]
 
     def _encode_block(self, run: Run) -> "EncodedBlock":
         stamps = (run.arrived, run.left_memory, run.met_disk)[: self._n_stamps]
         arrays = [pa.array(run.codes), *(pa.array(_spread(stamp, len(run))) for stamp in stamps)]
         content = pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=self._schema).serialize()
         first_code, last_code = int(run.codes[0]), int(run.codes[-1])
-        n_bytes = data_bytes(run.rows) + HELPER_BYTES * len(run)
+        n_bytes = total_bytes(run.row_bytes + HELPER_BYTES, len(run))
         return EncodedBlock(content, n_bytes, len(run), first_code, last_code, xxhash.xxh3_64_intdigest(content))
 
 
@@ -238,10 +241,11 @@ class RunWriter:
     def _write_indexes(self) -> None:
         """After the end of the stream, where readers of Arrow do not look."""
         for spilled in self._runs:
-            if len(spilled.blocks) > KEPT_IN_STATE:
-                content = encode(spilled.blocks)
-                spilled.index.place = Place(self._sink.tell(), len(content), xxhash.xxh3_64_intdigest(content))
+            if len(blocks := spilled.blocks) > KEPT_IN_STATE:
+                content = blocks.encode()
+                place = Place(self._sink.tell(), len(content), xxhash.xxh3_64_intdigest(content))
                 self._sink.write(content)
+                self._files.leave_in_file(spilled.index, self._file, place)
 
     def _discard(self) -> None:
         path = self._files.path(self._file)
@@ -270,14 +274,25 @@ def _spread(stamp: Stamp, n_rows: int) -> np.ndarray[Any, np.dtype[np.int32]]:
     return np.broadcast_to(np.asarray(stamp, np.int32), n_rows) if isinstance(stamp, int) else stamp
 
 
-def slab_bounds(runs: list[SpilledRun], slab_bytes: int) -> list[int]:
+def _read_together(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+    together: list[Block] = []
+    for block in blocks:
+        if together and block.offset + block.n_bytes - together[0].offset > READ_BYTES:
+            yield together
+            together = []
+        together.append(block)
+    if together:
+        yield together
+
+
+def slab_bounds(runs: Sequence[Blocks], slab_bytes: int) -> list[int]:
     """Codes that cut these runs into slabs of about `slab_bytes`, from 0 to 2**64.
 
     A code that fills whole blocks by itself gets a slab of its own: only such a slab can be larger than asked.
     """
-    blocks = sorted((b.first_code, b.last_code, b.n_bytes) for run in runs for b in run.blocks)
+    columns = ((run.first_codes.tolist(), run.last_codes.tolist(), run.n_bytes.tolist()) for run in runs)
     bounds, filled = [0], 0
-    for first_code, last_code, n_bytes in blocks:
+    for first_code, last_code, n_bytes in sorted(block for some in columns for block in zip(*some, strict=True)):
         if first_code == last_code:
             bounds += [first_code, first_code + 1]
             filled = 0
@@ -288,5 +303,5 @@ def slab_bounds(runs: list[SpilledRun], slab_bytes: int) -> list[int]:
     return sorted({*bounds, 2**64})
 
 
-def slabs(runs: list[SpilledRun], slab_bytes: int) -> Iterator[tuple[int, int]]:
+def slabs(runs: Sequence[Blocks], slab_bytes: int) -> Iterator[tuple[int, int]]:
     return itertools.pairwise(slab_bounds(runs, slab_bytes))

@@ -4,7 +4,7 @@ A run of n rows is in tier log(n); as soon as FANOUT runs share a tier they beco
 So a probe sees O(log n) runs and each row is moved O(log n) times (the log-structured merge tree's argument).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from sooner.runs.run import Run, merge, tier_of
@@ -39,14 +39,10 @@ class ResidentRuns:
                 self._drop(part)
             self._put(merged)
 
-    def as_one(self) -> Run | None:
-        """All rows as one run; nothing is removed."""
-        return merge(self._runs) if self._runs else None
-
-    def replace(self, run: Run | None) -> None:
-        """Hold this run instead of what was held."""
+    def replace(self, runs: Iterable[Run]) -> None:
+        """Hold these runs instead of what was held."""
         self._runs, self.n_bytes, self.n_rows = [], 0, 0
-        if run is not None:
+        for run in runs:
             self._put(run)
 
     def _put(self, run: Run) -> None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sooner.kernels.matching import DIRECTORY_BYTES, Codes, Directory, Positions, build_directory
+from sooner.kernels.sizes import RowBytes, row_bytes
 
 Ticks = npt.NDArray[np.int32]
 Stamp = Ticks | int
@@ -37,6 +38,16 @@ class Run:
     def n_bytes(self) -> int:
         """What the run takes in memory; helpers count from the start, so that having them adds nothing."""
         return int(self.rows.nbytes) + HELPER_BYTES * len(self.codes)
+
+    @cached_property
+    def row_bytes(self) -> RowBytes:
+        """What each row weighs."""
+        return row_bytes(self.rows)
+
+    @property
+    def newest(self) -> int:
+        """When the last of its rows came."""
+        return self.arrived if isinstance(self.arrived, int) else int(self.arrived.max())
 
     @cached_property
     def directory(self) -> Directory | None:
@@ -70,6 +81,14 @@ class Run:
         )
 
 
+def arrived_after(run: Run, tick: int) -> Run:
+    """The rows that came after this tick."""
+    if isinstance(run.arrived, int):
+        return run if run.arrived > tick else run.slice(0, 0)
+    later = run.arrived > tick
+    return run if later.all() else run.take(np.flatnonzero(later))
+
+
 def pick(stamp: Stamp, positions: Positions) -> Stamp:
     return stamp if isinstance(stamp, int) else stamp[positions]
 
@@ -85,15 +104,17 @@ def tier_of(rows: int, fanout: int) -> int:
 
 
 def merge(runs: Sequence[Run]) -> Run:
-    """One sorted run with the rows of all."""
+    """One sorted run with the rows of all. Beside it, never more than one column is there twice."""
     if len(runs) == 1:
         return runs[0]
     codes = np.concatenate([run.codes for run in runs])
     # Timsort merges two presorted pieces in one pass, but needs a pass for each doubling; quicksort is vectorised.
     order = np.argsort(codes, kind="stable" if len(runs) <= MERGED_BY_TIMSORT else "quicksort")
+    places = pa.array(order)
+    columns = [pa.concat_arrays(parts).take(places) for parts in zip(*(run.rows.columns for run in runs), strict=True)]
     return Run(
         codes[order],
-        pa.concat_batches([run.rows for run in runs]).take(pa.array(order)),
+        pa.RecordBatch.from_arrays(columns, schema=runs[0].rows.schema),
         _merge_stamps([run.arrived for run in runs], runs, order),
         _merge_stamps([run.left_memory for run in runs], runs, order),
         _merge_stamps([run.met_disk for run in runs], runs, order),

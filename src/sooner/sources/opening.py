@@ -13,8 +13,9 @@ from typing import Any, TypeGuard
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
-from sooner.sources.files import AnyPath, arrow_file, csv, dataset_source, is_dataset, parquet
+from sooner.sources.files import arrow_file, csv, dataset_source, is_dataset, parquet
 from sooner.sources.in_memory import StreamSource, TableSource
+from sooner.sources.parquet_batches import AnyPath
 from sooner.sources.plain_columns import with_plain_columns
 from sooner.sources.source import Source
 

@@ -8,12 +8,16 @@ Not covered: run-end encodings inside other types, which PyArrow cannot cast.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
 from sooner.kernels.keys import decoded
+from sooner.kernels.sizes import cuts_by_bytes, row_bytes
 from sooner.sources.source import Source, close_source
+
+DECODED_BYTES: Final = 2 * 2**20  # at a time: a text that is in a dictionary once may be in every row
 
 
 class PlainColumns:
@@ -29,8 +33,10 @@ class PlainColumns:
         for batch in self._source.batches():
             # By the types that came, not by those announced: a change of type must stay visible.
             schema = _plain_schema(batch.schema)
-            columns = [_plain(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+            for begin, end in cuts_by_bytes(row_bytes(batch), batch.num_rows, DECODED_BYTES):
+                columns = [column.slice(begin, end - begin) for column in batch.columns]
+                plain = [_plain(column, field.type) for column, field in zip(columns, schema, strict=True)]
+                yield pa.RecordBatch.from_arrays(plain, schema=schema)
 
     def close(self) -> None:
         """Close the source."""
