@@ -1,5 +1,7 @@
 """Resident runs: few of them, and their bytes counted exactly."""
 
+import weakref
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -67,21 +69,28 @@ def test_runs_too_large_for_the_scratch_memory_are_not_merged() -> None:
     assert len(resident) == 2 * FANOUT
 
 
-def test_as_one_gives_all_rows_and_removes_none() -> None:
-    resident, parts = ResidentRuns(), [run_of([1, 4]), run_of([2, 3], arrived=2)]
-    assert resident.as_one() is None
-    for part in parts:
-        resident.add(part, lambda _: True, MUCH)
-    everything = resident.as_one()
-    assert everything is not None
-    assert sorted(content(everything)) == sorted(contents(parts)) == sorted(contents(resident))
-
-
-def test_replace_holds_the_new_run_instead_of_the_old_ones() -> None:
-    resident, rest = ResidentRuns(), run_of([7])
-    resident.add(run_of([1, 2]), lambda _: True, MUCH)
-    resident.replace(rest)
-    assert [content(run) for run in resident] == [content(rest)]
-    assert (resident.n_rows, resident.n_bytes) == (1, rest.n_bytes)
-    resident.replace(None)
+def test_reduce_holds_what_is_kept_of_each_run() -> None:
+    resident, first, second = ResidentRuns(), run_of([1, 2, 3]), run_of([7])
+    for run in (first, second):
+        resident.add(run, lambda _: True, MUCH)
+    resident.reduce(lambda run: run.between(2, 7))
+    kept = first.slice(1, 3)
+    assert [content(run) for run in resident] == [content(kept)]
+    assert (resident.n_rows, resident.n_bytes) == (2, kept.n_bytes)
+    resident.clear()
     assert (len(resident), resident.n_rows, resident.n_bytes) == (0, 0, 0)
+
+
+def test_reduce_lets_go_of_each_run_before_it_looks_at_the_next() -> None:
+    resident = ResidentRuns()
+    for code in (1, 2):
+        resident.add(run_of([code]), lambda _: True, MUCH)
+    seen: list[weakref.ref[Run]] = []
+
+    def kept_of(run: Run) -> Run:
+        assert all(earlier() is None for earlier in seen)
+        seen.append(weakref.ref(run))
+        return run.slice(0, 0)
+
+    resident.reduce(kept_of)
+    assert len(seen) == 2

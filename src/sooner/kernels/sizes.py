@@ -11,7 +11,6 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 Weights: TypeAlias = npt.NDArray[np.int64]
 RowBytes: TypeAlias = Weights | int  # one number where all rows weigh the same
@@ -71,7 +70,7 @@ def _row_bytes(column: pa.Array) -> RowBytes:
     if isinstance(column, pa.ExtensionArray):
         return _row_bytes(column.storage)
     if isinstance(column, pa.DictionaryArray):
-        return picked(_row_bytes(column.dictionary), column.indices.fill_null(0).to_numpy(zero_copy_only=False))
+        return _of_entries(_row_bytes(column.dictionary), column.indices)
     if isinstance(column, pa.RunEndEncodedArray):
         rows = np.arange(column.offset, column.offset + len(column))
         return picked(_row_bytes(column.values), np.searchsorted(column.run_ends, rows, side="right"))
@@ -84,13 +83,35 @@ def _row_bytes(column: pa.Array) -> RowBytes:
     if pa.types.is_fixed_size_list(type_):
         return _sums_of_equal_lists(column)
     if type_ in _OF_ANY_LENGTH:
-        lengths: Weights = pc.binary_length(column).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-        return _OFFSET_BYTES + lengths
+        return _OFFSET_BYTES + _without_nulls(np.diff(_offsets(column)), column)
     if pa.types.is_string_view(type_) or pa.types.is_binary_view(type_):
-        return _OFFSET_BYTES + _lengths_of_views(column)
+        return _OFFSET_BYTES + _without_nulls(_lengths_of_views(column), column)
     if pa.types.is_union(type_):
         return _GUESSED_BYTES
     return max(int(type_.bit_width) // 8, 1)
+
+
+def _of_entries(weights: RowBytes, indices: pa.Array) -> RowBytes:
+    if isinstance(weights, int):
+        return weights
+    dtype = np.dtype(indices.type.to_pandas_dtype())
+    entries = np.frombuffer(indices.buffers()[1], dtype, count=len(indices), offset=indices.offset * dtype.itemsize)
+    return weights.take(entries, mode="clip")  # a null can have any index
+
+
+def _offsets(column: pa.Array) -> Weights:
+    is_large = column.type in (pa.large_string(), pa.large_binary())
+    dtype = np.dtype(np.int64 if is_large else np.int32)
+    offset_buffer = column.buffers()[1]
+    offsets = np.frombuffer(offset_buffer, dtype, count=len(column) + 1, offset=column.offset * dtype.itemsize)
+    return offsets.astype(np.int64)
+
+
+def _without_nulls(lengths: Weights, column: pa.Array) -> Weights:
+    """What lies under a null does not come along when rows are gathered."""
+    if column.null_count:
+        lengths[~column.is_valid().to_numpy(zero_copy_only=False)] = 0
+    return lengths
 
 
 def _sums_of_lists(column: pa.Array, parts: list[pa.Array]) -> Weights:
@@ -115,5 +136,4 @@ def _sums_of_equal_lists(column: pa.Array) -> RowBytes:
 def _lengths_of_views(column: pa.Array) -> Weights:
     """A view is 16 bytes, of which the first four are its length; Arrow cannot be asked."""
     words = np.frombuffer(column.buffers()[1], "<i4", count=4 * len(column), offset=16 * column.offset)
-    lengths: Weights = np.where(column.is_valid().to_numpy(zero_copy_only=False), words[::4], 0).astype(np.int64)
-    return lengths
+    return words[::4].astype(np.int64)

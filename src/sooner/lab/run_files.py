@@ -48,9 +48,7 @@ class SimulatedRunFiles(RunFiles):
 
 
 def _place(at: int, block: KeptBlock) -> Block:
-    # A block of one code would be read in a slab of its own, which takes a loop for each of the many small runs here.
-    last_code = max(block.last_code, block.first_code + 1)
-    return Block(at, block.run.n_bytes, block.n_rows, block.first_code, last_code, block.checksum)
+    return Block(at, block.run.n_bytes, block.n_rows, block.first_code, block.last_code, block.checksum)
 
 
 class SimulatedRunWriter(RunWriter):

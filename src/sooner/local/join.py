@@ -25,8 +25,11 @@ from sooner.sources.opening import open_source
 
 INBOX_SHARE: Final = 3  # of the memory, one part in so many is for rows that wait to be joined
 MEMORY_IN_BLOCKS: Final = 256  # blocks of spilled runs are small beside the memory: one of each run is read at once
-LEAST_BLOCK_BYTES: Final = 4 * 2**10
+LEAST_BLOCK_BYTES: Final = 32 * 2**10
 MOST_BLOCK_BYTES: Final = 2**20
+LEAST_PARTITION_BYTES: Final = 2 * 2**20
+LEAST_PARTITIONS: Final = 2
+MOST_PARTITIONS: Final = 16
 MOST_PIECE_BYTES: Final = 8 * 2**20  # larger pieces save nothing more
 
 
@@ -102,4 +105,4 @@ def join(
 
 def _partition_count(memory_bytes: int) -> int:
     """More partitions let a flush choose more finely, but small ones cost more to probe than they hold."""
-    return 16 if memory_bytes >= 64 * 2**20 else 8
+    return min(max(memory_bytes // LEAST_PARTITION_BYTES, LEAST_PARTITIONS), MOST_PARTITIONS)

@@ -4,8 +4,8 @@ Runs are sorted by code, so any set of runs can be joined slab by slab: a slab i
 the runs on disk together, fit the scratch memory. Only one code by itself may not fit; it is done piece against piece.
 Rows in memory are joined where they are.
 
-Scratch memory: of a slab the rows as they were read, and once more merged, and a column of them while it is merged; and of
-each run the rest of the block in which the slab ends.
+Scratch memory: the rows of a slab as they were read, the same rows merged, and a column of them while it is merged; and
+of each run the rest of the block in which the slab ends.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -33,7 +33,7 @@ class Departure:
 
     side: int
     partition: int
-    going: Sequence[Run]
+    going: list[Run]
     choice: Choice | None
 
 
@@ -52,6 +52,12 @@ def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, worker
     departures = [found for eviction in evictions if (found := _departure(state, eviction)) is not None]
     if not departures:
         return False
+    for departure, spilled in zip(departures, _written(state, departures, bench, workers), strict=True):
+        _settle(state, departure, spilled)
+    return True
+
+
+def _written(state: JoinState, departures: Sequence[Departure], bench: Workbench, workers: int) -> list[SpilledRun]:
     written: list[SpilledRun] = []
     slab_bytes = bench.slab_bytes // (workers + 1)  # each worker has one, and one is being written
     slabs = [slab for departure in departures for slab in _slabs(departure, slab_bytes)]
@@ -64,9 +70,7 @@ def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, worker
             writers[side].append(encoded)
             if slab.high == 2**64:
                 written.append(writers[side].end_run(state.partitions[side][p].new_number()))
-    for departure, spilled in zip(departures, written, strict=True):
-        _settle(state, departure, spilled)
-    return True
+    return written
 
 
 def _departure(state: JoinState, eviction: Evict) -> Departure | None:
@@ -130,26 +134,25 @@ def _encoded(state: JoinState, slab: Slab) -> list[EncodedBlock]:
 
 def _settle(state: JoinState, departure: Departure, spilled: SpilledRun) -> None:
     side, p = departure.side, departure.partition
-    partition, choice = state.partitions[side][p], departure.choice
+    partition = state.partitions[side][p]
+    unseen = _arrivals_after(departure.going, partition.met_disk)
+    departure.going.clear()  # they are safe by now, and would keep the buffers of those that stay
     before = partition.resident.n_bytes
-    partition.resident.replace([] if choice is None else _staying(partition.resident, choice))
+    partition.resident.reduce(lambda run: _staying(run, departure.choice))
     state.budget.release(before)
     state.budget.take(partition.resident.n_bytes)
     state.count_resident(side, p)
     state.set_spilled(side, p, [*partition.spilled, spilled])
-    unseen = _arrivals_after(departure.going, partition.met_disk)
     state.statistics.rows_spilled(side, p, state.tick, spilled.n_rows, unseen)
     state.report(Flushed(state.tick, side, p, spilled.n_rows, spilled.n_bytes))
 
 
-def _staying(resident: ResidentRuns, choice: Choice) -> Iterator[Run]:
+def _staying(run: Run, choice: Choice | None) -> Run:
     """In buffers of their own, or nothing would get free."""
-    for run in resident:
-        staying = np.flatnonzero(~choice(run))
-        if len(staying) == len(run):
-            yield run
-        elif len(staying):
-            yield run.take(staying)
+    if choice is None:
+        return run.slice(0, 0)
+    staying = np.flatnonzero(~choice(run))
+    return run if len(staying) == len(run) else run.take(staying)
 
 
 def _arrivals_after(runs: Sequence[Run], tick: int) -> Ticks:

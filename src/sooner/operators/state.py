@@ -106,7 +106,7 @@ class JoinState:
         """Nobody needs the rows of this side and partition any more."""
         partition, spilled = self.partitions[side][p], self.spilled(side, p)
         self.budget.release(partition.resident.n_bytes)
-        partition.resident.replace(())
+        partition.resident.clear()
         self.count_resident(side, p)
         self.set_spilled(side, p, [])
         self.statistics.met_disk(side, p)

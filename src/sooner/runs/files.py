@@ -288,18 +288,25 @@ def _read_together(blocks: Sequence[Block]) -> Iterator[list[Block]]:
 def slab_bounds(runs: Sequence[Blocks], slab_bytes: int) -> list[int]:
     """Codes that cut these runs into slabs of about `slab_bytes`, from 0 to 2**64.
 
-    A code that fills whole blocks by itself gets a slab of its own: only such a slab can be larger than asked.
+    A code that by itself fills more than a slab gets one of its own: only such a slab can be larger than asked.
     """
     columns = ((run.first_codes.tolist(), run.last_codes.tolist(), run.n_bytes.tolist()) for run in runs)
-    bounds, filled = [0], 0
-    for first_code, last_code, n_bytes in sorted(block for some in columns for block in zip(*some, strict=True)):
+    blocks = sorted(block for some in columns for block in zip(*some, strict=True))
+    of_one_code: Counter[int] = Counter()
+    for first_code, last_code, n_bytes in blocks:
         if first_code == last_code:
+            of_one_code[first_code] += n_bytes
+    hot = {code for code, n_bytes in of_one_code.items() if n_bytes > slab_bytes}
+    bounds, filled = [0], 0
+    for first_code, last_code, n_bytes in blocks:
+        if first_code == last_code and first_code in hot:
             bounds += [first_code, first_code + 1]
             filled = 0
         elif filled + n_bytes > slab_bytes:
             bounds.append(first_code)
-            filled = 0
-        filled += n_bytes
+            filled = n_bytes
+        else:
+            filled += n_bytes
     return sorted({*bounds, 2**64})
 
 

@@ -4,7 +4,7 @@ A run of n rows is in tier log(n); as soon as FANOUT runs share a tier they beco
 So a probe sees O(log n) runs and each row is moved O(log n) times (the log-structured merge tree's argument).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from sooner.runs.run import Run, merge, tier_of
@@ -39,11 +39,17 @@ class ResidentRuns:
                 self._drop(part)
             self._put(merged)
 
-    def replace(self, runs: Iterable[Run]) -> None:
-        """Hold these runs instead of what was held."""
+    def reduce(self, kept_of: Callable[[Run], Run]) -> None:
+        """Hold of each run only what is kept of it; each goes before the next is looked at."""
+        runs, self._runs = self._runs, []
+        self.n_bytes, self.n_rows = 0, 0
+        while runs:
+            kept = kept_of(runs.pop(0))
+            if len(kept):
+                self._put(kept)
+
+    def clear(self) -> None:
         self._runs, self.n_bytes, self.n_rows = [], 0, 0
-        for run in runs:
-            self._put(run)
 
     def _put(self, run: Run) -> None:
         self._runs.append(run)

@@ -16,7 +16,9 @@ from sooner.spark.row_kinds import Tick, place_of, tick_in
 from sooner.spark.shared_columns import compact
 from sooner.spark.staging import Staging
 
-LEAST_HELD_BYTES: Final = 32 * 2**20  # so much may always be held; beyond that, half of the partition's memory
+# Half of the partition's memory may be held, but at least and at most so much.
+LEAST_HELD_BYTES: Final = 32 * 2**20
+MOST_HELD_BYTES: Final = 256 * 2**20
 
 
 class Arrivals:
@@ -70,7 +72,7 @@ class Arrivals:
             self._held[side].append(rows)
             self._held_bytes += data_bytes(rows)
             self.n_rows[side] += rows.num_rows
-        if self._held_bytes > max(LEAST_HELD_BYTES, self._plan.partition_bytes // 2):
+        if self._held_bytes > min(max(self._plan.partition_bytes // 2, LEAST_HELD_BYTES), MOST_HELD_BYTES):
             self._stage()
 
     def _stage(self) -> None:

@@ -31,13 +31,15 @@ from sooner.spark.state_directory import QUERY, open_state, partition_directory,
 CODE_RANGES: Final = 4  # per Spark partition: how finely a flush can choose
 FRAMING_SHARE: Final = 16  # of the memory, one part in so many is for what files add to rows
 ARRIVING_SHARE: Final = 2  # rows that arrive together take at most one part of the memory in so many, or are cut
+MOST_ARRIVING_BYTES: Final = 256 * 2**20
 WORK_BYTES: Final = 64 * 2**20  # of disk work in a step
 LEAST_TASK_BYTES: Final = 64 * 2**10  # what any piece of disk work counts as
 ONE_BLOCK: Final = 2**62
 MEMORY_IN_BLOCKS: Final = 64  # blocks of spilled runs are small beside the memory
 LEAST_BLOCK_BYTES: Final = 16 * 2**10
 MOST_BLOCK_BYTES: Final = 2**20
-RESULT_ROWS: Final = 64 * 1024  # results go to Spark in batches of about so many rows
+RESULT_ROWS: Final = 64 * 1024  # results go to Spark in batches of about so many rows,
+RESULT_BYTES: Final = 8 * 2**20  # and of at most so many bytes, unless one row has more
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ class Step:
         """Take in what arrived, or use the silence; then whatever the ends of the sides allow."""
         join = self._join
         if any(self._arrivals.n_rows):
-            for piece in self._arrivals.pieces(join.budget.limit_bytes // ARRIVING_SHARE):
+            for piece in self._arrivals.pieces(min(join.budget.limit_bytes // ARRIVING_SHARE, MOST_ARRIVING_BYTES)):
                 left, right = self._without_late_rows(piece)
                 if left.num_rows or right.num_rows:
                     yield from join.arrive([left], [right], now=float(self._attempt.version))
@@ -164,11 +166,16 @@ class Step:
 def in_larger_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows: each batch on its way to Spark costs as much as thousands of rows."""
     held: list[pa.RecordBatch] = []
+    rows, n_bytes = 0, 0
     for batch in batches:
-        held.append(batch)
-        if sum(part.num_rows for part in held) >= RESULT_ROWS:
+        if held and n_bytes + batch.nbytes > RESULT_BYTES:
             yield pa.concat_batches(held)
-            held = []
+            held, rows, n_bytes = [], 0, 0
+        held.append(batch)
+        rows, n_bytes = rows + batch.num_rows, n_bytes + batch.nbytes
+        if rows >= RESULT_ROWS:
+            yield pa.concat_batches(held)
+            held, rows, n_bytes = [], 0, 0
     if held:
         yield pa.concat_batches(held)
 
