@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from sooner.algorithms import Algorithm, algorithms
 from sooner.errors import (
     BudgetTooSmall,
     InvalidJoin,
@@ -13,6 +12,7 @@ from sooner.errors import (
     StateCorrupted,
 )
 from sooner.lazily import lazily
+from sooner.named_algorithms import Algorithm, algorithms
 
 if TYPE_CHECKING:
     from sooner import sources

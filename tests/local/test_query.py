@@ -12,8 +12,8 @@ import pytest
 
 import sooner
 from queries import Gated, gated, join_rows, multiset, nested_loop, numbered, soon, wait_for, wait_until
-from sooner.algorithms import Algorithm
 from sooner.errors import SoonerError
+from sooner.named_algorithms import Algorithm
 from sooner.policies.flush.largest import Largest
 from sooner.policies.flush.random import Random
 from sooner.policies.react.memory_disk import LargestMemoryDisk

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sooner.algorithms import ALGORITHMS
 from sooner.lab.experiments import EXPERIMENTS, rpj
+from sooner.named_algorithms import ALGORITHMS
 from sooner.ui import demo
 from sooner.ui.command_line import main
 

@@ -6,7 +6,6 @@ from typing import Final
 
 import pyarrow.fs as pafs
 
-from sooner.algorithms import Algorithm, find_algorithm
 from sooner.budget import Budget
 from sooner.kernels.keys import plan_keys
 from sooner.local.arguments import require_path, require_silence, require_two_streams, usable_memory
@@ -14,6 +13,7 @@ from sooner.local.inbox import PIECES_HELD, Inbox
 from sooner.local.query import Query
 from sooner.local.reading import Reader
 from sooner.local.spill_directory import SpillDirectory
+from sooner.named_algorithms import Algorithm, find_algorithm
 from sooner.operators.arguments import Columns, key_names, require_join, require_suffixes, require_whole_number
 from sooner.operators.arrivals import coder
 from sooner.operators.output import plan_output

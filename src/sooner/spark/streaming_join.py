@@ -20,10 +20,10 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from sooner.algorithms import Algorithm, find_algorithm
 from sooner.budget import format_bytes, parse_bytes
 from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.kernels.keys import KeyPlan, plan_keys
+from sooner.named_algorithms import Algorithm, find_algorithm
 from sooner.operators.arguments import Columns, key_names, require_join, require_suffixes, require_whole_number
 from sooner.operators.output import OutputPlan, plan_output
 from sooner.policies.view import LEFT, RIGHT

@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from sooner.algorithms import ALGORITHMS
 from sooner.errors import SoonerError
 from sooner.lab.experiment import Report
 from sooner.lab.experiments import EXPERIMENTS
+from sooner.named_algorithms import ALGORITHMS
 from sooner.ui.results_page import results_page
 from sooner.ui.tpch import SCALE
 
