@@ -147,6 +147,26 @@ def test_a_source_that_fails_is_named_and_all_before_it_is_joined(algorithm: str
     assert found <= join_rows(sooner.join(LEFT, RIGHT, on="k"))
 
 
+@pytest.mark.parametrize(
+    ("raised", "reason"),
+    [
+        (SystemExit(3), "SystemExit: 3"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (GeneratorExit(), "GeneratorExit"),
+        (BaseException("enough"), "BaseException: enough"),
+    ],
+    ids=repr,
+)
+def test_a_source_that_raises_a_base_exception_is_named_and_does_not_hang_the_query(
+    raised: BaseException, reason: str
+) -> None:
+    def fail() -> None:
+        raise raised
+
+    query = sooner.join(RIGHT, gated(LEFT, fail, name="orders"), on="k")
+    results_until(SourceFailed, query, f"source 'orders' failed after 1,500 rows: {reason}")
+
+
 def test_a_source_that_changes_its_schema_is_named_with_the_column() -> None:
     changed = LEFT.slice(0, 10).set_column(1, "a", pa.array(["x"] * 10)).to_batches()
     source = Gated([*LEFT.to_batches(max_chunksize=1000), *changed], LEFT.schema, "orders")
