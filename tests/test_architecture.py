@@ -12,7 +12,9 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 BOTTOM = {"errors", "kernels"}
 MAY_ENTER: dict[str, set[str]] = {
     "errors": set(),
-    "lazily": set(),
+    "version": set(),
+    "extras": {"errors"},
+    "lazily": {"extras"},
     "kernels": {"errors"},
     "budget": {"errors"},
     "sources": BOTTOM,
@@ -26,6 +28,7 @@ INSIDE = set(MAY_ENTER)
 MAY_ENTER |= {"local": INSIDE, "spark": INSIDE, "lab": INSIDE}
 MAY_ENTER["sooner"] = {*INSIDE, "local"}  # the public surface
 MAY_ENTER["ui"] = set(MAY_ENTER)
+MAY_ENTER["__main__"] = {"ui"}  # the command
 
 
 def name_of(path: Path) -> str:

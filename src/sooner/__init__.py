@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from sooner.errors import (
     BudgetTooSmall,
     InvalidJoin,
+    MissingLibrary,
     SinkFailed,
     SoonerError,
     SourceFailed,
@@ -18,22 +19,31 @@ if TYPE_CHECKING:
     from sooner import sources
     from sooner.local.join import join
     from sooner.local.query import Query
+    from sooner.version import __version__
 
 __all__ = [
     "Algorithm",
     "BudgetTooSmall",
     "InvalidJoin",
+    "MissingLibrary",
     "Query",
     "SinkFailed",
     "SoonerError",
     "SourceFailed",
     "SpillFailed",
     "StateCorrupted",
+    "__version__",
     "algorithms",
     "join",
     "sources",
 ]
 
-__getattr__ = lazily(
-    __name__, {"join": "sooner.local.join", "Query": "sooner.local.query", "sources": "sooner.sources"}
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "Query": "sooner.local.query",
+        "__version__": "sooner.version",
+        "join": "sooner.local.join",
+        "sources": "sooner.sources",
+    },
 )

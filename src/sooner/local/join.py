@@ -8,13 +8,21 @@ import pyarrow.fs as pafs
 
 from sooner.budget import Budget
 from sooner.kernels.keys import plan_keys
-from sooner.local.arguments import require_path, require_silence, require_two_streams, usable_memory
+from sooner.local.arguments import require_silence, require_two_streams, usable_memory
 from sooner.local.inbox import PIECES_HELD, Inbox
 from sooner.local.query import Query
 from sooner.local.reading import Reader
 from sooner.local.spill_directory import SpillDirectory
-from sooner.named_algorithms import Algorithm, find_algorithm
-from sooner.operators.arguments import Columns, key_names, require_join, require_suffixes, require_whole_number
+from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
+from sooner.operators.arguments import (
+    Columns,
+    How,
+    key_names,
+    plain_path,
+    require_join,
+    require_suffixes,
+    require_whole_number,
+)
 from sooner.operators.arrivals import coder
 from sooner.operators.output import plan_output
 from sooner.operators.two_way import TwoWayJoin
@@ -37,9 +45,9 @@ def join(
     *,
     left_on: Columns | None = None,
     right_on: Columns | None = None,
-    how: str = "inner",
+    how: How = "inner",
     suffixes: tuple[str, str] = ("_left", "_right"),
-    algorithm: str | Algorithm = "rpj",
+    algorithm: AlgorithmName | Algorithm = "rpj",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
     workers: int | None = None,
@@ -64,17 +72,17 @@ def join(
     >>> sooner.join(orders, customers, on="customer").to_table().sort_by("amount").to_pydict()
     {'customer': [1, 2, 1], 'amount': [10, 20, 30], 'name': ['Ada', 'Alan', 'Ada']}
     """
+    require_join(how)
     left_names, right_names = key_names(on, left_on, right_on)
     chosen = find_algorithm(algorithm)
     memory_bytes = usable_memory(memory)
     partitions = _partition_count(memory_bytes) if partitions is None else partitions
     workers = len(os.sched_getaffinity(0)) if workers is None else workers
-    require_join(how)
     require_suffixes(suffixes)
     require_whole_number("partitions", partitions)
     require_whole_number("workers", workers)
     require_silence(silence_seconds)
-    require_path(spill_dir)
+    spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
     require_two_streams(left, right)
     sources = [checked(open_source(thing, name)) for thing, name in ((left, "left"), (right, "right"))]
     left_schema, right_schema = schemas = [source.schema for source in sources]
@@ -83,7 +91,7 @@ def join(
 
     piece_bytes = min(memory_bytes // INBOX_SHARE // PIECES_HELD, MOST_PIECE_BYTES)
     inbox = Inbox(piece_bytes)
-    spill_directory = SpillDirectory(spill_dir)
+    spill_directory = SpillDirectory(spill_parent)
     block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
     files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in schemas]
     operator = TwoWayJoin(

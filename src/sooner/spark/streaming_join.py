@@ -23,8 +23,16 @@ from pyspark.sql.types import StructField, StructType
 from sooner.budget import format_bytes, parse_bytes
 from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.kernels.keys import KeyPlan, plan_keys
-from sooner.named_algorithms import Algorithm, find_algorithm
-from sooner.operators.arguments import Columns, key_names, require_join, require_suffixes, require_whole_number
+from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
+from sooner.operators.arguments import (
+    Columns,
+    How,
+    key_names,
+    plain_path,
+    require_join,
+    require_suffixes,
+    require_whole_number,
+)
 from sooner.operators.output import OutputPlan, plan_output
 from sooner.policies.view import LEFT, RIGHT
 from sooner.spark.placing import place, require_binary_collation, with_whole_keys
@@ -46,9 +54,9 @@ def join(
     *,
     left_on: Columns | None = None,
     right_on: Columns | None = None,
-    how: str = "inner",
+    how: How = "inner",
     suffixes: tuple[str, str] = ("_left", "_right"),
-    algorithm: str | Algorithm = "rpj",
+    algorithm: AlgorithmName | Algorithm = "rpj",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
     state: str | Path,
@@ -66,9 +74,9 @@ def join(
 
     Results come as rows meet. Started with `sooner.spark.start`, the query completes the answer when its inputs end.
     """
+    require_join(how)
     left_names, right_names = key_names(on, left_on, right_on)
     chosen = find_algorithm(algorithm)
-    require_join(how)
     require_suffixes(suffixes)
     spark = _session_of(left, right)
     location = location_of(state)
@@ -93,7 +101,7 @@ def join(
         memory_bytes=memory_bytes,
         partitions=partitions,
         identity=identity,
-        shared_memory=None if shared_memory is None else Path(shared_memory),
+        shared_memory=None if shared_memory is None else plain_path("shared_memory", shared_memory),
     )
     schema = _result_schema(left.schema, right.schema, output)
     return _placed(left, right, plan, keys).mapInArrow(_step_of(plan), schema)
