@@ -50,6 +50,11 @@ def require_whole_number(name: str, value: object) -> None:
         raise InvalidJoin(f"{name}={value!r} must be a whole number from 1 to {MOST_PARTS:,}.")
 
 
+def require_count(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InvalidJoin(f"{name}={value!r} must be a whole number, 0 or more.")
+
+
 def plain_path(name: str, value: object) -> Path:
     """A path of this machine, absolute: `~` is the home of the user, and `..` leads where the system says.
 
