@@ -49,6 +49,28 @@ def test_a_query_can_be_read_by_duckdb() -> None:
     assert soon(count) == (N_RESULTS,)
 
 
+def test_two_relations_of_one_duckdb_connection_are_refused_with_a_cure_that_works_at_once() -> None:
+    """As in a notebook, which keeps the error, and with it what was open."""
+    with duckdb.connect() as database, database.cursor() as cursor:
+        left, right = (database.sql(f"select range as k, range as {name} from range(10000)") for name in "ab")
+        with pytest.raises(InvalidJoin, match=r"connection\.cursor\(\)") as kept:
+            sooner.join(left, right, on="k")
+        cured = sooner.join(left, cursor.sql("select range as k, range as b from range(10000)"), on="k")
+        assert soon(cured.to_table).num_rows == 10_000
+        assert kept.value is not None
+        with refused(InvalidJoin, "'nothing'"):
+            sooner.join(left, RIGHT, on="nothing")
+        assert database.sql("select 1").fetchall() == [(1,)]
+
+
+def test_a_source_of_the_users_own_can_be_joined_after_a_refusal() -> None:
+    source = gated(LEFT)
+    with refused(InvalidJoin, "'nothing'"):
+        sooner.join(source, RIGHT, on="nothing")
+    assert not source.closed.is_set()
+    assert soon(sooner.join(source, RIGHT, on="k").to_table).num_rows == N_RESULTS
+
+
 def test_a_query_can_be_read_by_polars() -> None:
     assert soon(lambda: polars.DataFrame(query())).shape == (N_RESULTS, 3)
 

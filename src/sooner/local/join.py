@@ -29,7 +29,7 @@ from sooner.operators.two_way import TwoWayJoin
 from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.runs.files import RunFiles
 from sooner.sources.checked import checked
-from sooner.sources.opening import open_source
+from sooner.sources.opening import opened
 
 INBOX_SHARE: Final = 3  # of the memory, one part in so many is for rows that wait to be joined
 MEMORY_IN_BLOCKS: Final = 256  # blocks of spilled runs are small beside the memory: one of each run is read at once
@@ -84,14 +84,14 @@ def join(
     require_silence(silence_seconds)
     spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
     require_two_streams(left, right)
-    sources = [checked(open_source(thing, name)) for thing, name in ((left, "left"), (right, "right"))]
-    left_schema, right_schema = schemas = [source.schema for source in sources]
-    keys = plan_keys(left_schema, right_schema, left_names, right_names)
-    output = plan_output(left_schema, right_schema, keys, suffixes)
+    with opened(left, right) as sources:
+        left_schema, right_schema = schemas = [source.schema for source in sources]
+        keys = plan_keys(left_schema, right_schema, left_names, right_names)
+        output = plan_output(left_schema, right_schema, keys, suffixes)
+        spill_directory = SpillDirectory(spill_parent)
 
     piece_bytes = min(memory_bytes // INBOX_SHARE // PIECES_HELD, MOST_PIECE_BYTES)
     inbox = Inbox(piece_bytes)
-    spill_directory = SpillDirectory(spill_parent)
     block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
     files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in schemas]
     operator = TwoWayJoin(
@@ -104,7 +104,7 @@ def join(
         result_of=output.batch,
         workers=workers,
     )
-    readers = [Reader(sources[side], side, inbox, piece_bytes) for side in SIDES]
+    readers = [Reader(checked(sources[side]), side, inbox, piece_bytes) for side in SIDES]
     return Query(operator, output.schema, inbox, (readers[0], readers[1]), spill_directory, silence_seconds)
 
 
