@@ -65,6 +65,24 @@ def test_a_stream_joined_with_itself(spark: SparkSession, folder: Path) -> None:
     assert rows_of(spark.read.parquet(str(folder / "output"))) == rows_of(expected)
 
 
+def test_columns_are_told_apart_by_case_as_the_session_says_and_the_handle_shows_how_far_it_is(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    left = TABLES["a"].append_column("K", TABLES["a"]["a"])
+    right = TABLES["b"].append_column("K", TABLES["b"]["k"]).append_column("A", TABLES["b"]["b"])
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        case = JoinCase(spark, tmp_path, left, right, batches=1)
+        query = case.run(state="~/nowhere/../state")
+        assert case.joined().columns == ["k", "a", "K_left", "b", "K_right", "A"]
+        assert case.written() == case.expected()
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+    assert query.progress is not None
+    assert repr(query) == f"<sooner.spark.Query ended, {query.progress.total}; state {tmp_path / 'state'}>"
+
+
 def test_a_query_over_all_that_is_available_passes_batches_without_a_row(spark: SparkSession, tmp_path: Path) -> None:
     """A filter before the join can leave nothing of many batches."""
     case = JoinCase(spark, tmp_path, TABLES["a"], TABLES["b"], batches=8)
