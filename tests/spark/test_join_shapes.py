@@ -57,11 +57,13 @@ def test_a_join_of_a_join_ends_by_itself(spark: SparkSession, folder: Path) -> N
         query.finish("top")  # type: ignore[arg-type]
 
 
-def test_a_stream_joined_with_itself(spark: SparkSession, folder: Path) -> None:
-    a = stream(spark, folder, "a")
+def test_a_stream_joined_with_itself_and_columns_of_intervals(spark: SparkSession, folder: Path) -> None:
+    """Of days to seconds: others are refused, see `test_spark_refusals`."""
+    aged = ("*", "make_dt_interval(a) as age")
+    a = stream(spark, folder, "a").selectExpr(*aged)
     run(ss.join(a, a, on="k", partitions=2, memory="128KB", algorithm="hmj", state=folder / "state"), folder)
-    a = batch(spark, folder, "a")
-    expected = a.join(a.withColumnRenamed("a", "again"), on="k")
+    a = batch(spark, folder, "a").selectExpr(*aged)
+    expected = a.join(a.withColumnsRenamed({"a": "again", "age": "age again"}), on="k")
     assert rows_of(spark.read.parquet(str(folder / "output"))) == rows_of(expected)
 
 
