@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from sooner.algorithms import ALGORITHMS
 from sooner.budget import UNLIMITED_BYTES, Budget
 from sooner.kernels.keys import plan_keys
+from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.arrivals import coder
 from sooner.operators.two_way import TwoWayJoin
 from sooner.policies.view import LEFT, RIGHT, SIDES

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
-from sooner.algorithms import ALGORITHMS
+from sooner.named_algorithms import ALGORITHMS
 from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.runs.versions import Versions
 from sooner.spark.arrivals import Arrivals

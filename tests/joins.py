@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from run_building import files_in
 from schedules import ROW_BYTES, SCHEMA, RowPairs, row_numbers
-from sooner.algorithms import ALGORITHMS, Algorithm
 from sooner.budget import Budget
 from sooner.kernels.keys import plan_keys
+from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.arrivals import coder
 from sooner.operators.two_way import TwoWayJoin
 from sooner.policies.view import LEFT, RIGHT, SIDES

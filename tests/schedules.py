@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from sooner.algorithms import Algorithm
 from sooner.budget import Budget
 from sooner.kernels.keys import KeyPlan, plan_keys
 from sooner.kernels.matching import Codes
+from sooner.named_algorithms import Algorithm
 from sooner.operators.arrivals import CodeRows, coder
 from sooner.operators.events import Event
 from sooner.operators.pairs import Pairs

@@ -3,7 +3,6 @@
 from functools import cache
 from typing import Final
 
-from sooner.algorithms import ALGORITHMS, Algorithm
 from sooner.lab.clairvoyant import Clairvoyant
 from sooner.lab.device import Device
 from sooner.lab.experiments.rpj import (
@@ -19,6 +18,7 @@ from sooner.lab.experiments.rpj import (
 from sooner.lab.history import History
 from sooner.lab.simulator import ROW_BYTES, Laboratory, simulate
 from sooner.lab.traces import Trace
+from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.policies.react.never import Never
 from sooner.policies.view import DeviceCosts
 

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from sooner.algorithms import Algorithm, algorithms
 from sooner.errors import (
     BudgetTooSmall,
     InvalidJoin,
+    MissingLibrary,
     SinkFailed,
     SoonerError,
     SourceFailed,
@@ -13,27 +13,37 @@ from sooner.errors import (
     StateCorrupted,
 )
 from sooner.lazily import lazily
+from sooner.named_algorithms import Algorithm, algorithms
 
 if TYPE_CHECKING:
     from sooner import sources
     from sooner.local.join import join
     from sooner.local.query import Query
+    from sooner.version import __version__
 
 __all__ = [
     "Algorithm",
     "BudgetTooSmall",
     "InvalidJoin",
+    "MissingLibrary",
     "Query",
     "SinkFailed",
     "SoonerError",
     "SourceFailed",
     "SpillFailed",
     "StateCorrupted",
+    "__version__",
     "algorithms",
     "join",
     "sources",
 ]
 
-__getattr__ = lazily(
-    __name__, {"join": "sooner.local.join", "Query": "sooner.local.query", "sources": "sooner.sources"}
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "Query": "sooner.local.query",
+        "__version__": "sooner.version",
+        "join": "sooner.local.join",
+        "sources": "sooner.sources",
+    },
 )

@@ -16,14 +16,16 @@ def parse_bytes(memory: int | str | None) -> int:
     if memory is None:
         return UNLIMITED_BYTES
     if isinstance(memory, int) and not isinstance(memory, bool):
-        n_bytes = memory
+        n_bytes: float = memory
     elif isinstance(memory, str) and (match := _SIZE.fullmatch(memory)):
-        n_bytes = int(float(match[1]) * _UNITS[match[2].lower()])
+        n_bytes = float(match[1]) * _UNITS[match[2].lower()]
     else:
         raise InvalidJoin(f"memory={memory!r} is not a size; give bytes as an int, or text such as '256MB' or '1g'.")
-    if n_bytes <= 0:
+    if n_bytes > UNLIMITED_BYTES:
+        raise InvalidJoin("memory= is more than any machine has; give for example '256MB', or None for no limit.")
+    if n_bytes < 1:
         raise InvalidJoin(f"memory={memory!r} must be more than nothing; give for example '256MB'.")
-    return n_bytes
+    return int(n_bytes)
 
 
 def format_bytes(n_bytes: float) -> str:

@@ -12,6 +12,10 @@ class InvalidJoin(SoonerError, ValueError):  # noqa: N818 - names say what is wr
     """The call cannot be right: its author must change an argument. Raised before data is read."""
 
 
+class MissingLibrary(SoonerError, ModuleNotFoundError):  # noqa: N818
+    """A library that only some things need is not installed."""
+
+
 class BudgetTooSmall(SoonerError):  # noqa: N818
     """The memory cannot hold what it must: raise `memory` or choose an algorithm that spills."""
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from small_worlds import small_history, small_trace
-from sooner.algorithms import ALGORITHMS
 from sooner.lab.clairvoyant import Clairvoyant
 from sooner.lab.experiments.rpj import PANELS, Panel
 from sooner.lab.traces import Silences, Trace, key_codes
+from sooner.named_algorithms import ALGORITHMS
 from views import view_of
 
 # The others of the table flush as one of these does.

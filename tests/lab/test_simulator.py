@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from small_worlds import memory_rows, run_small, small_history, small_laboratory, small_trace
-from sooner.algorithms import ALGORITHMS, Algorithm
 from sooner.lab.device import Device
 from sooner.lab.experiments.rpj import COMPETITORS, PANELS, PARTITIONS
 from sooner.lab.simulator import ROW_BYTES, Laboratory, simulate
 from sooner.lab.traces import Silences, Trace
+from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.policies.flush.never import Never as FlushNever
 from sooner.policies.react.never import Never
 from sooner.policies.view import DeviceCosts

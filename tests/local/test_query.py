@@ -1,19 +1,21 @@
 """A query as others see it: batches, an Arrow stream, a progress, something that can be stopped."""
 
-import importlib.util
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import duckdb
+import pandas
+import polars
 import pyarrow as pa
 import pytest
 
 import sooner
-from queries import Gated, gated, join_rows, multiset, nested_loop, numbered, soon, wait_for, wait_until
-from sooner.algorithms import Algorithm
-from sooner.errors import SoonerError
+from queries import Gated, gated, join_rows, multiset, nested_loop, numbered, refused, soon, wait_for, wait_until
+from sooner.errors import InvalidJoin, MissingLibrary, SoonerError
+from sooner.named_algorithms import Algorithm
 from sooner.policies.flush.largest import Largest
 from sooner.policies.flush.random import Random
 from sooner.policies.react.memory_disk import LargestMemoryDisk
@@ -47,15 +49,94 @@ def test_a_query_can_be_read_by_duckdb() -> None:
     assert soon(count) == (N_RESULTS,)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("polars") is None, reason="polars is not installed")
-def test_a_query_can_be_read_by_polars() -> None:
-    import polars
+def test_two_relations_of_one_duckdb_connection_are_refused_with_a_cure_that_works_at_once() -> None:
+    """As in a notebook, which keeps the error, and with it what was open."""
+    with duckdb.connect() as database, database.cursor() as cursor:
+        left, right = (database.sql(f"select range as k, range as {name} from range(10000)") for name in "ab")
+        with pytest.raises(InvalidJoin, match=r"connection\.cursor\(\)") as kept:
+            sooner.join(left, right, on="k")
+        cured = sooner.join(left, cursor.sql("select range as k, range as b from range(10000)"), on="k")
+        assert soon(cured.to_table).num_rows == 10_000
+        assert kept.value is not None
+        with refused(InvalidJoin, "'nothing'"):
+            sooner.join(left, RIGHT, on="nothing")
+        assert database.sql("select 1").fetchall() == [(1,)]
 
+
+def test_a_source_of_the_users_own_can_be_joined_after_a_refusal() -> None:
+    source = gated(LEFT)
+    with refused(InvalidJoin, "'nothing'"):
+        sooner.join(source, RIGHT, on="nothing")
+    assert not source.closed.is_set()
+    assert soon(sooner.join(source, RIGHT, on="k").to_table).num_rows == N_RESULTS
+
+
+def test_a_query_can_be_read_by_polars() -> None:
     assert soon(lambda: polars.DataFrame(query())).shape == (N_RESULTS, 3)
 
 
-def test_the_whole_answer_can_be_had_as_a_table() -> None:
-    assert soon(query().to_table).num_rows == N_RESULTS
+def test_the_whole_answer_can_be_had_as_a_table_or_as_a_frame_of_pandas_or_polars() -> None:
+    table = soon(query().to_table)
+    assert table.num_rows == N_RESULTS
+    in_pandas, in_polars = soon(query().to_pandas), soon(query().to_polars)
+    assert isinstance(in_pandas, pandas.DataFrame)
+    assert isinstance(in_polars, polars.DataFrame)
+    assert multiset(pa.table(in_pandas)) == multiset(in_polars.to_arrow()) == multiset(table)
+
+
+def test_an_answer_without_rows_has_its_columns_as_a_frame_too() -> None:
+    def nothing() -> sooner.Query:
+        return sooner.join(LEFT.slice(0, 0), RIGHT, on="k")
+
+    assert soon(nothing().to_polars).schema == {"k": polars.Int64, "a": polars.Int64, "b": polars.Int64}
+    assert list(soon(nothing().to_pandas).columns) == ["k", "a", "b"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_missing_library_is_named_with_its_cure_before_anything_is_read(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    running = query()
+    with refused(MissingLibrary, f"needs {library}", f"pip install {library}"):
+        getattr(running, f"to_{library}")()
+    assert soon(running.to_table).num_rows == N_RESULTS
+
+
+@pytest.mark.parametrize("rows", [0, 1, 100, N_RESULTS, N_RESULTS + 1])
+def test_head_gives_the_first_rows_and_ends_the_query(rows: int) -> None:
+    running = query(memory="64KB")
+    found = soon(lambda: running.head(rows))
+    assert found.schema == running.schema
+    assert found.num_rows == min(rows, N_RESULTS)
+    assert multiset(found) <= multiset(soon(query().to_table))
+    with pytest.raises(SoonerError, match="call join again"):
+        running.head(rows)
+
+
+def test_head_comes_as_soon_as_its_rows_are_there() -> None:
+    closed = threading.Event()
+    running = sooner.join(never_ending(closed), RIGHT, on="k")
+    assert soon(lambda: running.head(10)).num_rows == 10
+    assert closed.is_set()
+
+
+@pytest.mark.parametrize("rows", [-1, 2.5, True, "5", None])
+def test_a_head_that_makes_no_sense_is_refused_and_nothing_is_read(rows: object) -> None:
+    running = query()
+    with refused(InvalidJoin, f"n={rows!r}"):
+        running.head(rows)  # type: ignore[arg-type]
+    assert soon(running.to_table).num_rows == N_RESULTS
+
+
+def test_a_notebook_shows_progress_and_columns_without_reading() -> None:
+    running = sooner.join(LEFT, RIGHT.rename_columns(["k", "<b> & c"]), on="k")
+    shown = running._repr_html_()
+    assert "0 x 0 rows arrived" in shown
+    for name, type_ in (("k", "int64"), ("a", "int64"), ("&lt;b&gt; &amp; c", "int64")):
+        assert f"<td>{name}</td><td>{type_}</td>" in shown
+    join_rows(running)
+    assert "2,000 x 2,000 rows arrived" in running._repr_html_()
 
 
 @pytest.mark.parametrize("again", [iter, sooner.Query.to_table, sooner.Query.to_reader, pa.table])
@@ -102,6 +183,21 @@ def test_progress_may_be_asked_while_the_join_waits() -> None:
     gate.set()
     reader.join(20)
     assert running.progress.phase == "done"
+
+
+def test_one_query_read_by_two_threads_is_a_sentence_in_the_second() -> None:
+    reading, gate = threading.Event(), threading.Event()
+    source = Gated([reading.set, wait_for(gate), *LEFT.to_batches()], LEFT.schema)
+    batches = iter(sooner.join(source, RIGHT, on="k"))
+    found: list[pa.RecordBatch] = []
+    first = threading.Thread(target=lambda: found.extend(batches), daemon=True)
+    first.start()
+    soon(reading.wait)  # sources start within the first reading, which waits for them
+    with refused(SoonerError, "Another thread is reading this query"):
+        soon(lambda: next(batches))
+    gate.set()
+    first.join(20)
+    assert multiset(found) == multiset(soon(query().to_table))
 
 
 # Stopping

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -65,26 +66,39 @@ def test_keys_that_are_given_twice_or_not_at_all_are_refused(keys: dict[str, obj
 @pytest.mark.parametrize(
     ("option", "value", "mentions"),
     [
-        ("how", "left", ["how='left'", "inner"]),
+        ("how", "left", ["how='left'", "inner equi-joins only"]),
+        ("how", "outer", ["how='outer'", "inner equi-joins only"]),
+        ("how", np.array(["inner", "left"]), ["how=array", "inner equi-joins only"]),
         ("algorithm", "xjion", ["'xjion'", "did you mean", "'xjoin'"]),
         ("algorithm", "qqq", ["'qqq'", "rpj", "xjoin"]),
         ("algorithm", ["rpj"], ["['rpj']"]),
         ("memory", "a lot", ["memory='a lot'", "'256MB'"]),
+        ("memory", "1" + "0" * 400, ["more than any machine has", "None"]),
+        ("memory", 10**400, ["more than any machine has", "None"]),
         ("memory", -1, ["memory=-1"]),
         ("memory", "0", ["memory='0'"]),
         ("memory", 1.5, ["memory=1.5"]),
         ("partitions", 0, ["partitions=0"]),
         ("partitions", 2.5, ["partitions=2.5"]),
+        ("partitions", True, ["partitions=True", "whole number"]),
+        ("partitions", 10**9, ["partitions=1000000000", "65,536"]),
         ("workers", -1, ["workers=-1"]),
         ("workers", 2.5, ["workers=2.5"]),
+        ("workers", True, ["workers=True", "whole number"]),
         ("silence_seconds", -1, ["silence_seconds=-1"]),
         ("silence_seconds", float("nan"), ["silence_seconds=nan"]),
+        ("silence_seconds", float("inf"), ["silence_seconds=inf", "from 0 to"]),
+        ("silence_seconds", 1e300, ["silence_seconds=1e+300", "from 0 to"]),
+        ("silence_seconds", True, ["silence_seconds=True"]),
         ("silence_seconds", "soon", ["silence_seconds='soon'"]),
         ("suffixes", ("_a",), ["suffixes=('_a',)"]),
         ("suffixes", ("", ""), ["suffixes=('', '')", "'row'"]),
         ("on", 5, ["5"]),
         ("on", ["k", 5], ["5"]),
         ("spill_dir", 3, ["spill_dir=3"]),
+        ("spill_dir", b"bytes", ["spill_dir=b'bytes'"]),
+        ("spill_dir", "with\0nul", [r"spill_dir='with\x00nul'", "path of a directory"]),
+        ("spill_dir", "~nobody-of-this-name/spill", ["spill_dir='~nobody-of-this-name/spill'", "home"]),
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused_before_data_is_read(
@@ -97,6 +111,11 @@ def test_an_option_that_makes_no_sense_is_refused_before_data_is_read(
         source, other = numbered(1), numbered(1)  # type: ignore[assignment]
     with refused(InvalidJoin, *mentions):
         soon(sooner.join(source, other, **arguments).to_table)  # type: ignore[arg-type]
+
+
+def test_a_cross_join_is_told_that_there_are_only_inner_joins_and_not_that_it_lacks_keys() -> None:
+    with refused(InvalidJoin, "how='cross'", "inner equi-joins only"):
+        sooner.join(LEFT, RIGHT, how="cross")  # type: ignore[arg-type]
 
 
 def test_memory_that_cannot_hold_a_batch_is_refused() -> None:
@@ -145,6 +164,26 @@ def test_a_source_that_fails_is_named_and_all_before_it_is_joined(algorithm: str
     found = results_until(SourceFailed, query, "'orders'", "1,500 rows", "bad checksum in page 7")
     assert found
     assert found <= join_rows(sooner.join(LEFT, RIGHT, on="k"))
+
+
+@pytest.mark.parametrize(
+    ("raised", "reason"),
+    [
+        (SystemExit(3), "SystemExit: 3"),
+        (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (GeneratorExit(), "GeneratorExit"),
+        (BaseException("enough"), "BaseException: enough"),
+    ],
+    ids=repr,
+)
+def test_a_source_that_raises_a_base_exception_is_named_and_does_not_hang_the_query(
+    raised: BaseException, reason: str
+) -> None:
+    def fail() -> None:
+        raise raised
+
+    query = sooner.join(RIGHT, gated(LEFT, fail, name="orders"), on="k")
+    results_until(SourceFailed, query, f"source 'orders' failed after 1,500 rows: {reason}")
 
 
 def test_a_source_that_changes_its_schema_is_named_with_the_column() -> None:

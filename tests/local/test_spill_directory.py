@@ -16,7 +16,7 @@ from sooner.errors import InvalidJoin, SourceFailed
 LEFT, RIGHT = numbered(3000, name="a", seed=1), numbered(3000, name="b", seed=2)
 
 
-def spilling(spill_dir: Path, left: object = LEFT) -> sooner.Query:
+def spilling(spill_dir: str | Path, left: object = LEFT) -> sooner.Query:
     return sooner.join(left, RIGHT, on="k", memory="64KB", spill_dir=spill_dir)
 
 
@@ -35,6 +35,18 @@ def test_without_a_directory_rows_go_where_temporary_files_go(tmp_path: Path, mo
     assert len(list(tmp_path.iterdir())) == 1
     query.stop()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_home_and_parent_in_spill_dir_are_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "spill").mkdir()
+    (tmp_path / "elsewhere" / "below").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere" / "below")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for spill_dir, directory in (("~/spill/../spill", "spill"), ("~/link/..", "elsewhere")):
+        query = spilling(spill_dir)
+        assert len(list((tmp_path / directory).glob("sooner-*"))) == 1
+        assert join_rows(query)
+        assert list((tmp_path / directory).glob("sooner-*")) == []
 
 
 def test_nothing_is_left_after_the_end(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from joins import arrive, end, new_join, rows
 from schedules import Driver, dense_schedule, oracle, wide_schedule
-from sooner.algorithms import ALGORITHMS
+from sooner.named_algorithms import ALGORITHMS
 from sooner.operators import compacting
 
 SPILLING = sorted(set(ALGORITHMS) - {"symmetric_hash"})

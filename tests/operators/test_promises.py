@@ -11,9 +11,9 @@ import pytest
 
 from joins import arrive, end, flat, new_join, rows
 from schedules import SCHEMA
-from sooner.algorithms import ALGORITHMS
 from sooner.errors import BudgetTooSmall
 from sooner.kernels.keys import plan_keys
+from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.arrivals import coder
 from sooner.operators.events import Event, Flushed
 from sooner.policies.view import LEFT, RIGHT, SIDES

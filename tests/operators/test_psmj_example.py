@@ -10,7 +10,7 @@ import pytest
 
 from joins import arrive, end, flat, new_join, rows
 from schedules import RowPairs
-from sooner.algorithms import Algorithm
+from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Event, Flushed, Merged
 from sooner.operators.two_way import TwoWayJoin
 from sooner.policies.flush.all import All

@@ -11,8 +11,8 @@ import pytest
 
 from joins import arrive, flat, new_join, rows
 from schedules import PARTITIONS, SCHEMA, Batch, RowPairs, Schedule, batches_of, dense_schedule
-from sooner.algorithms import Algorithm
 from sooner.kernels.keys import plan_keys
+from sooner.named_algorithms import Algorithm
 from sooner.operators.arrivals import coder
 from sooner.operators.events import Arrived, Event, Flushed, Merged, Scanned
 from sooner.operators.statistics import RecentArrivals, Statistics

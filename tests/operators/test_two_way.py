@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from schedules import Driver, Schedule, colliding, dense_schedule, oracle, schedules, wide_schedule
-from sooner.algorithms import ALGORITHMS, Algorithm
+from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.events import Entered, Event, Flushed, Merged, Scanned
 from sooner.policies.flush.balanced import Balanced
 from sooner.policies.flush.random import Random

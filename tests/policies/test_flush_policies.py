@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sooner.algorithms import ALGORITHMS
+from sooner.named_algorithms import ALGORITHMS
 from sooner.policies.flush.all import All
 from sooner.policies.flush.balanced import Balanced
 from sooner.policies.flush.largest import Largest

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sooner.algorithms import ALGORITHMS
+from sooner.named_algorithms import ALGORITHMS
 from sooner.policies.react.best_rate import BestRate
 from sooner.policies.react.memory_disk import LargestMemoryDisk
 from sooner.policies.react.merge import Merge

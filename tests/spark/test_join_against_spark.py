@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import sooner.spark as ss
-from sooner.algorithms import ALGORITHMS
+from sooner.named_algorithms import ALGORITHMS
 from sooner.spark.shared_columns import quoted
 from spark_joins import JoinCase, Rows, ended, rows_of
 from spark_keys import KEYS

@@ -57,12 +57,32 @@ def test_a_join_of_a_join_ends_by_itself(spark: SparkSession, folder: Path) -> N
         query.finish("top")  # type: ignore[arg-type]
 
 
-def test_a_stream_joined_with_itself(spark: SparkSession, folder: Path) -> None:
-    a = stream(spark, folder, "a")
+def test_a_stream_joined_with_itself_and_columns_of_intervals(spark: SparkSession, folder: Path) -> None:
+    """Of days to seconds: others are refused, see `test_spark_refusals`."""
+    aged = ("*", "make_dt_interval(a) as age")
+    a = stream(spark, folder, "a").selectExpr(*aged)
     run(ss.join(a, a, on="k", partitions=2, memory="128KB", algorithm="hmj", state=folder / "state"), folder)
-    a = batch(spark, folder, "a")
-    expected = a.join(a.withColumnRenamed("a", "again"), on="k")
+    a = batch(spark, folder, "a").selectExpr(*aged)
+    expected = a.join(a.withColumnsRenamed({"a": "again", "age": "age again"}), on="k")
     assert rows_of(spark.read.parquet(str(folder / "output"))) == rows_of(expected)
+
+
+def test_columns_are_told_apart_by_case_as_the_session_says_and_the_handle_shows_how_far_it_is(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    left = TABLES["a"].append_column("K", TABLES["a"]["a"])
+    right = TABLES["b"].append_column("K", TABLES["b"]["k"]).append_column("A", TABLES["b"]["b"])
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        case = JoinCase(spark, tmp_path, left, right, batches=1)
+        query = case.run(state="~/nowhere/../state")
+        assert case.joined().columns == ["k", "a", "K_left", "b", "K_right", "A"]
+        assert case.written() == case.expected()
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+    assert query.progress is not None
+    assert repr(query) == f"<sooner.spark.Query ended, {query.progress.total}; state {tmp_path / 'state'}>"
 
 
 def test_a_query_over_all_that_is_available_passes_batches_without_a_row(spark: SparkSession, tmp_path: Path) -> None:

@@ -42,7 +42,8 @@ def nothing_started(spark: SparkSession, tmp_path: Path) -> Iterator[None]:
         ({"on": ["k", "k"]}, ["'k'", "twice"]),
         ({"on": None, "left_on": ["k"], "right_on": ["k", "text"]}, ["1 key columns", "2 on"]),
         ({"on": None, "left_on": "k", "right_on": "text"}, ["'k'", "int64", "string"]),
-        ({"how": "outer"}, ["how='outer'"]),
+        ({"how": "outer"}, ["how='outer'", "inner equi-joins only"]),
+        ({"how": "cross", "on": None}, ["how='cross'", "inner equi-joins only"]),
         ({"algorithm": "xjion"}, ["'xjion'", "'xjoin'"]),
         ({"suffixes": "_"}, ["suffixes='_'"]),
         ({"suffixes": ("", "")}, ["'text'", "suffixes"]),
@@ -51,9 +52,14 @@ def nothing_started(spark: SparkSession, tmp_path: Path) -> Iterator[None]:
         ({"partitions": 0}, ["partitions=0"]),
         ({"partitions": 1.5}, ["partitions=1.5"]),
         ({"partitions": "2"}, ["partitions='2'"]),
+        ({"partitions": True}, ["partitions=True", "whole number"]),
+        ({"memory": "1" + "0" * 400}, ["more than any machine has"]),
+        ({"shared_memory": "with\0nul"}, ["shared_memory=", "path of a directory"]),
         ({"state": None}, ["state=None"]),
         ({"state": ""}, ["state=''"]),
         ({"state": "nowhere://there"}, ["nowhere://there"]),
+        ({"state": "with\0nul"}, [r"state='with\x00nul'", "path of a directory"]),
+        ({"state": "~nobody-of-this-name/state"}, ["state='~nobody-of-this-name/state'", "home"]),
     ],
 )
 def test_an_argument_that_makes_no_sense_is_refused(
@@ -103,9 +109,26 @@ def test_a_state_with_a_newer_version_of_another_join_is_refused(rows: DataFrame
         ss.join(rows, rows, on="k", partitions=2, state=tmp_path)
 
 
+@pytest.mark.parametrize("interval", ["make_ym_interval(1, 2)", "make_interval(1)", "array(make_ym_interval(1, 2))"])
+def test_an_interval_that_arrow_does_not_know_is_refused_with_its_column(
+    rows: DataFrame, tmp_path: Path, interval: str
+) -> None:
+    intervals = rows.selectExpr("k", f"{interval} as age")
+    with refused(InvalidJoin, "column 'age' on the right is", "interval", "cast it"):
+        ss.join(rows, intervals, on="k", state=tmp_path / "state")
+
+
 def test_a_query_without_a_join_is_refused(rows: DataFrame) -> None:
     with refused(InvalidJoin, "no join"):
         ss.start(rows.writeStream.format("noop"))
+
+
+def test_a_dataframe_instead_of_a_writer_is_refused_with_what_to_give(rows: DataFrame, tmp_path: Path) -> None:
+    joined = ss.join(rows, rows, on="k", state=tmp_path / "state")
+    with refused(InvalidJoin, "start takes a writer", "DataFrame", "joined.writeStream"):
+        ss.start(joined)  # type: ignore[arg-type]
+    with refused(InvalidJoin, "start takes a writer", "NoneType"):
+        ss.start(None)  # type: ignore[arg-type]
 
 
 def test_two_joins_with_one_state_are_refused(rows: DataFrame, tmp_path: Path) -> None:

@@ -49,6 +49,21 @@ def used_state(folder: Path) -> Versions:
     return versions
 
 
+def test_home_and_parent_in_a_state_are_followed_and_other_links_keep_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere" / "below").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere" / "below")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    state = str(tmp_path / "state")
+    for given in ("~/state", Path("~/state"), "~/nowhere/../state", "../state", f"file:{state}", f"{state}/", state):
+        assert location_of(given) == state
+    assert location_of("~/link/../state") == str(tmp_path / "elsewhere" / "state")
+    assert location_of("~/link/state") == str(tmp_path / "link" / "state")
+    assert location_of(f"file://{state}/~/..") == f"file://{state}/~/.."  # a URI says what it says
+
+
 def test_the_state_goes_on_for_its_own_join(tmp_path: Path) -> None:
     assert start_from(used_state(tmp_path), 5, 6, IDENTITY, str(tmp_path), 0) == Parent(4, {"rows": 1, "tick": 5})
     assert stored_identity(str(tmp_path)) == IDENTITY

@@ -10,8 +10,8 @@ import pytest
 
 import sooner.spark.arrivals
 from join_steps import Arriving, Lane, Pairs, meaning, new_step, pairs_in, plan_of, run, same, versions_of
-from sooner.algorithms import ALGORITHMS
 from sooner.errors import StateCorrupted
+from sooner.named_algorithms import ALGORITHMS
 from sooner.spark.plan import JoinPlan
 from sooner.spark.step import Step
 from step_schedules import StepSchedule, step_schedule

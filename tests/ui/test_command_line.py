@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sooner.algorithms import ALGORITHMS
 from sooner.lab.experiments import EXPERIMENTS, rpj
+from sooner.named_algorithms import ALGORITHMS
 from sooner.ui import demo
 from sooner.ui.command_line import main
 
@@ -90,11 +90,70 @@ def test_a_file_that_could_not_be_written_is_refused_before_the_work(capsys: pyt
     assert "there is no directory '/no/such/directory'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("picture", ["x.foo", "x", "x.png.", "/no/such/directory/x.png", "."])
+def test_a_picture_that_could_not_be_drawn_is_refused_before_the_work(
+    picture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(["lab", "run", "rpj-8a", "--plot", picture])
+    assert stop.value.code == 2
+    answer = capsys.readouterr().err
+    assert answer.startswith("sooner lab run: argument --plot: ")
+    assert answer.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+REPORT = {"name": "mine", "machine": {"cores": 2}, "claims": [{"what": "w", "expected": "e", "ours": 1, "holds": True}]}
+
+
+def test_a_page_of_results_is_written_from_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report, page = tmp_path / "report.json", tmp_path / "page.md"
+    report.write_text(json.dumps(REPORT))
+    assert main(["results", str(report), "--to", str(page)]) == 0
+    assert "| w | e | 1 | holds |" in page.read_text()
+    assert capsys.readouterr().out == f"wrote {page}\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "mentions"),
+    [
+        (None, "cannot be read: No such file"),
+        ("", "is not JSON"),
+        ("{", "is not JSON"),
+        ("\x00\xff", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
+        ("[]", "not with a name, a machine and claims"),
+        ('"text"', "not with a name, a machine and claims"),
+        (json.dumps(REPORT | {"claims": 5}), "not with a name, a machine and claims"),
+        (json.dumps(REPORT | {"claims": ["w"]}), "not with a name, a machine and claims"),
+        (json.dumps(REPORT | {"claims": [{"what": "w"}]}), "not with a name, a machine and claims"),
+        (json.dumps(REPORT | {"machine": 5}), "not with a name, a machine and claims"),
+    ],
+    ids=["missing", "empty", "cut", "binary", "deep", "list", "text", "number", "words", "half a claim", "machine"],
+)
+def test_results_of_a_missing_or_odd_file_are_refused_in_one_line_and_nothing_is_written(
+    content: str | None, mentions: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd, page = tmp_path / "odd.json", tmp_path / "page.md"
+    if content is not None:
+        odd.write_bytes(content.encode("latin-1"))
+    assert main(["results", str(odd), "--to", str(page)]) == 1
+    answer = capsys.readouterr().err
+    assert answer.startswith(f"sooner: {odd} ")
+    assert mentions in answer
+    assert answer.count("\n") == 1
+    assert not page.exists()
+
+
 @pytest.mark.parametrize("arguments", [[], ["lab"], ["no-such-command"]])
-def test_a_command_that_is_not_understood_has_exit_code_2(arguments: list[str]) -> None:
+def test_a_command_that_is_not_understood_has_exit_code_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stop:
         main(arguments)
     assert stop.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.parametrize(("same", "exit_code"), [(True, 0), (False, 1)])
@@ -105,11 +164,26 @@ def test_a_demo_whose_answer_differs_has_exit_code_1(
     assert main(["demo"]) == exit_code
 
 
-@pytest.mark.parametrize("arguments", [["--speed", "0"], ["--scale", "nan"], ["--seed", "-1"], ["--speed", "fast"]])
-def test_a_demo_that_cannot_be_is_refused_before_anything_starts(arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "mentions"),
+    [
+        (["--speed", "0"], "'0' is not a finite number above 0"),
+        (["--speed", "abc"], "argument --speed: 'abc' is not a finite number above 0"),
+        (["--scale", "nan"], "'nan' is not a finite number above 0"),
+        (["--seed", "-1"], "'-1' is not a whole number from 0 on"),
+        (["--seed", "9" * 5000], "is not a whole number from 0 on"),
+        (["--picture", "x.foo"], "'x.foo' is no picture"),
+    ],
+)
+def test_a_demo_that_cannot_be_is_refused_before_anything_starts(
+    arguments: list[str], mentions: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["demo", *arguments])
     assert stop.value.code == 2
+    answer = capsys.readouterr().err
+    assert mentions in answer
+    assert answer.count("\n") == 1
 
 
 def test_a_demo_without_spark_says_what_to_install(
@@ -118,7 +192,8 @@ def test_a_demo_without_spark_says_what_to_install(
     monkeypatch.delitem(sys.modules, "sooner.ui.demo")
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     assert main(["demo"]) == 1
-    assert capsys.readouterr().err == "sooner: The demo needs pyspark; run: pip install 'sooner[demo]'\n"
+    answer = capsys.readouterr().err
+    assert answer == "sooner: The demo needs pyspark; run: pip install '.[demo]' (in the checkout of sooner)\n"
 
 
 def test_an_interrupted_command_says_so_in_one_line(

@@ -182,7 +182,7 @@ def _common_number(left: pa.DataType, right: pa.DataType, families: set[str | No
         if not signed:
             return pa.uint64()
         return pa.decimal128(20, 0) if pa.uint64() in (left, right) else pa.int64()
-    scale = max(_scale(left), _scale(right))
+    scale = max(_scale(left), _scale(right), 0)  # Arrow does not compare decimals of a negative scale
     precision = max(_whole_digits(left), _whole_digits(right)) + scale
     if precision > 76:
         return None

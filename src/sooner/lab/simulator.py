@@ -16,13 +16,13 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from sooner.algorithms import Algorithm
 from sooner.budget import Budget
 from sooner.kernels.keys import KeyPlan
 from sooner.lab.device import Device, Meter
 from sooner.lab.history import History, Moment
 from sooner.lab.run_files import SimulatedRunFiles
 from sooner.lab.traces import Trace, batch_of
+from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Event
 from sooner.operators.two_way import TwoWayJoin
 from sooner.policies.view import SIDES

@@ -1,6 +1,6 @@
 """What only the in-process join refuses before any row is read."""
 
-import os
+import threading
 from typing import Final
 
 import pyarrow as pa
@@ -23,13 +23,10 @@ def usable_memory(memory: int | str | None) -> int:
 
 
 def require_silence(seconds: object) -> None:
-    if not isinstance(seconds, int | float) or not seconds >= 0:
-        raise InvalidJoin(f"silence_seconds={seconds!r} must be a number of seconds, 0 or more.")
-
-
-def require_path(directory: object) -> None:
-    if directory is not None and not isinstance(directory, str | os.PathLike):
-        raise InvalidJoin(f"spill_dir={directory!r} must be the path of a directory.")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= threading.TIMEOUT_MAX:
+        raise InvalidJoin(
+            f"silence_seconds={seconds!r} must be a number of seconds, from 0 to {threading.TIMEOUT_MAX:.0f}."
+        )
 
 
 def require_two_streams(left: object, right: object) -> None:

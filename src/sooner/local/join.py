@@ -6,22 +6,30 @@ from typing import Final
 
 import pyarrow.fs as pafs
 
-from sooner.algorithms import Algorithm, find_algorithm
 from sooner.budget import Budget
 from sooner.kernels.keys import plan_keys
-from sooner.local.arguments import require_path, require_silence, require_two_streams, usable_memory
+from sooner.local.arguments import require_silence, require_two_streams, usable_memory
 from sooner.local.inbox import PIECES_HELD, Inbox
 from sooner.local.query import Query
 from sooner.local.reading import Reader
 from sooner.local.spill_directory import SpillDirectory
-from sooner.operators.arguments import Columns, key_names, require_join, require_suffixes, require_whole_number
+from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
+from sooner.operators.arguments import (
+    Columns,
+    How,
+    key_names,
+    plain_path,
+    require_join,
+    require_suffixes,
+    require_whole_number,
+)
 from sooner.operators.arrivals import coder
 from sooner.operators.output import plan_output
 from sooner.operators.two_way import TwoWayJoin
 from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.runs.files import RunFiles
 from sooner.sources.checked import checked
-from sooner.sources.opening import open_source
+from sooner.sources.opening import opened
 
 INBOX_SHARE: Final = 3  # of the memory, one part in so many is for rows that wait to be joined
 MEMORY_IN_BLOCKS: Final = 256  # blocks of spilled runs are small beside the memory: one of each run is read at once
@@ -40,9 +48,9 @@ def join(
     *,
     left_on: Columns | None = None,
     right_on: Columns | None = None,
-    how: str = "inner",
+    how: How = "inner",
     suffixes: tuple[str, str] = ("_left", "_right"),
-    algorithm: str | Algorithm = "rpj",
+    algorithm: AlgorithmName | Algorithm = "rpj",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
     workers: int | None = None,
@@ -67,26 +75,26 @@ def join(
     >>> sooner.join(orders, customers, on="customer").to_table().sort_by("amount").to_pydict()
     {'customer': [1, 2, 1], 'amount': [10, 20, 30], 'name': ['Ada', 'Alan', 'Ada']}
     """
+    require_join(how)
     left_names, right_names = key_names(on, left_on, right_on)
     chosen = find_algorithm(algorithm)
     memory_bytes = usable_memory(memory)
     partitions = _partition_count(memory_bytes) if partitions is None else partitions
     workers = len(os.sched_getaffinity(0)) if workers is None else workers
-    require_join(how)
     require_suffixes(suffixes)
     require_whole_number("partitions", partitions)
     require_whole_number("workers", workers)
     require_silence(silence_seconds)
-    require_path(spill_dir)
+    spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
     require_two_streams(left, right)
-    sources = [checked(open_source(thing, name)) for thing, name in ((left, "left"), (right, "right"))]
-    left_schema, right_schema = schemas = [source.schema for source in sources]
-    keys = plan_keys(left_schema, right_schema, left_names, right_names)
-    output = plan_output(left_schema, right_schema, keys, suffixes)
+    with opened(left, right) as sources:
+        left_schema, right_schema = schemas = [source.schema for source in sources]
+        keys = plan_keys(left_schema, right_schema, left_names, right_names)
+        output = plan_output(left_schema, right_schema, keys, suffixes)
+        spill_directory = SpillDirectory(spill_parent)
 
     piece_bytes = min(memory_bytes // INBOX_SHARE // PIECES_HELD, MOST_PIECE_BYTES)
     inbox = Inbox(piece_bytes)
-    spill_directory = SpillDirectory(spill_dir)
     block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
     files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in schemas]
     operator = TwoWayJoin(
@@ -99,7 +107,7 @@ def join(
         result_of=output.batch,
         workers=workers,
     )
-    readers = [Reader(sources[side], side, inbox, piece_bytes) for side in SIDES]
+    readers = [Reader(checked(sources[side]), side, inbox, piece_bytes) for side in SIDES]
     return Query(operator, output.schema, inbox, (readers[0], readers[1]), spill_directory, silence_seconds)
 
 

@@ -6,15 +6,24 @@ which sources fill the inbox and then wait.
 
 import time
 from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from sooner.errors import SoonerError
+from sooner.extras import require
 from sooner.local.inbox import Inbox, Stopped, Waiting
+from sooner.local.notebook_view import notebook_view
+from sooner.local.one_reader import OneReader
 from sooner.local.reading import Reader
 from sooner.local.spill_directory import SpillDirectory
+from sooner.operators.arguments import require_count
 from sooner.operators.progress import Progress, progress_of
 from sooner.operators.two_way import Interrupted, TwoWayJoin
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 
 class Query:
@@ -51,7 +60,7 @@ class Query:
         if self._asked:
             raise SoonerError("The results of this query were read before; call join again for another reading.")
         self._asked = True
-        return self._results
+        return OneReader(self._results)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
@@ -62,6 +71,35 @@ class Query:
     def to_table(self) -> pa.Table:
         """The whole answer, when it is complete."""
         return pa.Table.from_batches(iter(self), schema=self.schema)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The whole answer, when it is complete, as a DataFrame of pandas."""
+        require("pandas", "Query.to_pandas()")
+        return self.to_table().to_pandas()
+
+    def to_polars(self) -> "polars.DataFrame":
+        """The whole answer, when it is complete, as a DataFrame of Polars."""
+        require("polars", "Query.to_polars()")
+        import polars
+
+        # Not polars.DataFrame(self): what goes wrong on the way would come out as an error of Polars.
+        frame = polars.from_arrow(self.to_table())
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    def head(self, n: int = 5) -> pa.Table:
+        """The first n rows to come, as soon as they are there; then the query is stopped.
+
+        There are fewer if the whole answer has fewer. Which rows come first depends on what arrives first.
+        """
+        require_count("n", n)
+        batches: list[pa.RecordBatch] = []
+        with self:
+            results = iter(self)
+            while n > 0 and (batch := next(results, None)) is not None:
+                batches.append(batch.slice(0, n))
+                n -= batches[-1].num_rows
+        return pa.Table.from_batches(batches, schema=self.schema)
 
     def stop(self) -> None:
         """End the query now, from any thread. Results so far stay valid; threads end and spill files are removed."""
@@ -128,3 +166,6 @@ class Query:
 
     def __repr__(self) -> str:
         return f"<sooner.Query {self.progress}>"
+
+    def _repr_html_(self) -> str:
+        return notebook_view(self.progress, self.schema)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
+from sooner.errors import SourceFailed
 from sooner.local.inbox import Ended, Inbox, Stopped
 from sooner.runs.run import HELPER_BYTES
 from sooner.sources.source import Source, close_source
@@ -31,14 +32,21 @@ class Reader:
             self._read()
 
     def _read(self) -> None:
+        rows = 0
         try:
             for batch in self._source.batches():
                 for piece in cut(batch, self._piece_bytes):
                     self._inbox.put(self._side, piece)
+                rows += batch.num_rows
         except Stopped:
             raise
         except Exception as error:  # whatever it is, the user's thread is to raise it
             self._inbox.end(self._side, Ended(error))
+        except BaseException as error:  # an exit or an interrupt that a source raises ends the source and nothing else
+            reason = f"{type(error).__name__}: {error}".rstrip(": ")
+            failure = SourceFailed(f"source {self._source.name!r} failed after {rows:,} rows: {reason}")
+            failure.__cause__ = error
+            self._inbox.end(self._side, Ended(failure))
         else:
             self._inbox.end(self._side, Ended())
 

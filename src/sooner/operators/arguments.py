@@ -1,10 +1,15 @@
 """Refuse what cannot be right before any row is read, in a sentence that names the argument and what would do."""
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Literal
 
 from sooner.errors import InvalidJoin
 
 Columns = str | Sequence[str]
+How = Literal["inner"]
+MOST_PARTS: Final = 2**16  # of anything; far more than pays
 
 
 def key_names(on: Columns | None, left_on: Columns | None, right_on: Columns | None) -> tuple[list[str], list[str]]:
@@ -26,8 +31,11 @@ def _names(argument: str, columns: Columns) -> list[str]:
 
 
 def require_join(how: object) -> None:
-    if how != "inner":
-        raise InvalidJoin(f"how={how!r} is not supported; sooner gives inner joins, how='inner'.")
+    if not isinstance(how, str) or how != "inner":
+        raise InvalidJoin(
+            f"how={how!r} is not supported; sooner gives inner equi-joins only, how='inner': "
+            "no left, right, outer, semi, anti or cross joins."
+        )
 
 
 def require_suffixes(suffixes: object) -> None:
@@ -38,5 +46,24 @@ def require_suffixes(suffixes: object) -> None:
 
 
 def require_whole_number(name: str, value: object) -> None:
-    if not isinstance(value, int) or value < 1:
-        raise InvalidJoin(f"{name}={value!r} must be a whole number from 1 on.")
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_PARTS:
+        raise InvalidJoin(f"{name}={value!r} must be a whole number from 1 to {MOST_PARTS:,}.")
+
+
+def require_count(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise InvalidJoin(f"{name}={value!r} must be a whole number, 0 or more.")
+
+
+def plain_path(name: str, value: object) -> Path:
+    """A path of this machine, absolute: `~` is the home of the user, and `..` leads where the system says.
+
+    Other links keep their names, since they may lead elsewhere on other machines.
+    """
+    if not isinstance(value, str | os.PathLike) or not isinstance(text := os.fspath(value), str) or "\0" in text:
+        raise InvalidJoin(f"{name}={value!r} must be the path of a directory.")
+    try:
+        path = Path(text).expanduser().absolute()
+        return path.resolve() if ".." in path.parts else path
+    except (RuntimeError, OSError) as error:  # nobody of that name; links that go round in circles
+        raise InvalidJoin(f"{name}={value!r} cannot be followed ({error}); give the path of a directory.") from error

@@ -18,10 +18,10 @@ from typing import Any, Final, Generic, TypeVar
 
 import pyarrow as pa
 
-from sooner.algorithms import Algorithm
 from sooner.budget import Budget, format_bytes
 from sooner.errors import BudgetTooSmall
 from sooner.kernels.keys import KeyPlan
+from sooner.named_algorithms import Algorithm
 from sooner.operators.arrivals import CodeRows, sorted_runs
 from sooner.operators.compacting import compact
 from sooner.operators.covering import Workbench

@@ -43,3 +43,7 @@ class StreamSource:
             raise SourceFailed(f"source {self.name!r} is a stream: it can be read once, and it was read already")
         reader, self._unread = self._unread, None
         return cut(reader)
+
+    def close(self) -> None:
+        """Let go of a stream that nobody has begun to read: it may keep a connection busy."""
+        self._unread = None

@@ -2,11 +2,13 @@
 
 Opening reads the schema and no rows, except where a library runs its query as soon as a stream is asked for.
 
-Not covered: two relations of the same DuckDB connection. DuckDB streams one result per connection at a time;
-make one of them with a cursor of its own (`connection.cursor()`).
+Not covered: two relations of the same DuckDB connection, where DuckDB streams them (from 2.0 on). It streams one result
+per connection at a time; the second is refused with the cure, a cursor of its own.
 """
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -17,7 +19,7 @@ from sooner.sources.files import arrow_file, csv, dataset_source, is_dataset, pa
 from sooner.sources.in_memory import StreamSource, TableSource
 from sooner.sources.parquet_batches import AnyPath
 from sooner.sources.plain_columns import with_plain_columns
-from sooner.sources.source import Source
+from sooner.sources.source import Source, close_source
 
 _WELCOME = (
     "give an Arrow table, batch, reader or dataset, "
@@ -34,6 +36,26 @@ def open_source(thing: object, name: str) -> Source:
     ['k']
     """
     return with_plain_columns(_open(thing, name))
+
+
+@contextmanager
+def opened(left: object, right: object) -> Iterator[tuple[Source, Source]]:
+    """Both inputs of a join. If what follows is refused, they can be given again.
+
+    What was opened here is let go then; a source of the user's own stays as it is.
+    """
+    ours: list[Source] = []
+    try:
+        sources = []
+        for thing, name in ((left, "left"), (right, "right")):
+            sources.append(open_source(thing, name))
+            if not _is_source(thing):
+                ours.append(sources[-1])
+        yield sources[0], sources[1]
+    except BaseException:
+        for source in ours:
+            close_source(source)
+        raise
 
 
 def _open(thing: object, name: str) -> Source:
@@ -85,6 +107,11 @@ def _open_arrow(thing: Any, name: str) -> Source:
         if hasattr(thing, "__arrow_c_array__"):
             return TableSource(name, pa.Table.from_batches([pa.record_batch(thing)]))
     except Exception as error:  # whatever the other library raises: nothing has been read yet
+        if type(error).__name__ == "ResourceInUseException":  # of DuckDB
+            raise InvalidJoin(
+                f"{name} is {_a(thing)} whose connection is giving another result, and DuckDB gives one at a time; "
+                f"make {name} with a cursor of its own: cursor = connection.cursor(), then cursor.sql(...)."
+            ) from error
         raise InvalidJoin(f"{name} is {_a(thing)} that gives no stream of Arrow rows: {error}") from error
     raise InvalidJoin(f"{name} is {_a(thing)}; {_WELCOME}")
 

@@ -5,13 +5,12 @@
 >>> query = ss.start(joined.writeStream.option("checkpointLocation", "/data/log"), "/data/out")  # doctest: +SKIP
 """
 
-import importlib.util
 from typing import TYPE_CHECKING
 
+from sooner.extras import require
 from sooner.lazily import lazily
 
-if importlib.util.find_spec("pyspark") is None:
-    raise ModuleNotFoundError("sooner.spark needs PySpark; run: pip install 'sooner[spark]'")
+require("pyspark", "sooner.spark", "spark")
 
 if TYPE_CHECKING:
     from sooner.spark import sinks, sources
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JoinProgress", "Query", "join", "local_session", "sinks", "sources", "start"]
 
-__getattr__ = lazily(
+__getattr__, __dir__ = lazily(
     __name__,
     {
         "JoinProgress": "sooner.spark.progress",

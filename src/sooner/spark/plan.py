@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sooner.algorithms import Algorithm
+from sooner.named_algorithms import Algorithm
 from sooner.spark.shared_columns import SharedColumns
 
 

@@ -49,6 +49,11 @@ def start(writer: DataStreamWriter, path: str | None = None, *, listener: Listen
     The query stops by itself when both inputs of its joins have ended and the answer is complete. `listener` is called
     with the progress of the (last) join after each batch, from a thread of its own.
     """
+    if not isinstance(writer, DataStreamWriter):
+        raise InvalidJoin(
+            f"start takes a writer, and this is a {type(writer).__name__}; give it joined.writeStream, with a format "
+            "and a checkpointLocation."
+        )
     joins = _joins_in(writer)
     return Query(writer.start(path), joins, listener)
 
@@ -125,6 +130,12 @@ class Query:
         """What made the query fail, if it has."""
         error = self.spark_query.exception()
         return self._failure if error is None else as_sooner_error(error) or error
+
+    def __repr__(self) -> str:
+        """Without a question to Spark, which may be gone."""
+        running = "running" if self._watcher.is_alive() else "ended"
+        known = "no batch yet" if self.progress is None else str(self.progress.total)
+        return f"<sooner.spark.Query {running}, {known}; state {self._joins[-1].state}>"
 
     def __enter__(self) -> "Query":
         return self

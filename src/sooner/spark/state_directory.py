@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from sooner.errors import InvalidJoin, StateCorrupted
+from sooner.operators.arguments import plain_path
 from sooner.runs.versions import Versions
 from sooner.spark.locations import open_location
 
@@ -42,7 +43,7 @@ def location_of(state: str | Path) -> str:
     if not isinstance(state, str | Path) or not str(state):
         raise InvalidJoin(f"state={state!r} must be a directory, by path or URI.")
     text = str(state)
-    location = text if "://" in text else open_state(text)[1]
+    location = text if "://" in text else str(plain_path("state", text.removeprefix("file:")))
     open_state(location)
     return location
 

@@ -15,16 +15,25 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+from pyspark.errors import PySparkTypeError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from sooner.algorithms import Algorithm, find_algorithm
 from sooner.budget import format_bytes, parse_bytes
 from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.kernels.keys import KeyPlan, plan_keys
-from sooner.operators.arguments import Columns, key_names, require_join, require_suffixes, require_whole_number
+from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
+from sooner.operators.arguments import (
+    Columns,
+    How,
+    key_names,
+    plain_path,
+    require_join,
+    require_suffixes,
+    require_whole_number,
+)
 from sooner.operators.output import OutputPlan, plan_output
 from sooner.policies.view import LEFT, RIGHT
 from sooner.spark.placing import place, require_binary_collation, with_whole_keys
@@ -46,9 +55,9 @@ def join(
     *,
     left_on: Columns | None = None,
     right_on: Columns | None = None,
-    how: str = "inner",
+    how: How = "inner",
     suffixes: tuple[str, str] = ("_left", "_right"),
-    algorithm: str | Algorithm = "rpj",
+    algorithm: AlgorithmName | Algorithm = "rpj",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
     state: str | Path,
@@ -66,9 +75,9 @@ def join(
 
     Results come as rows meet. Started with `sooner.spark.start`, the query completes the answer when its inputs end.
     """
+    require_join(how)
     left_names, right_names = key_names(on, left_on, right_on)
     chosen = find_algorithm(algorithm)
-    require_join(how)
     require_suffixes(suffixes)
     spark = _session_of(left, right)
     location = location_of(state)
@@ -77,8 +86,7 @@ def join(
         partitions = int(stored["partitions"]) if stored else spark.sparkContext.defaultParallelism
     require_whole_number("partitions", partitions)
     memory_bytes = _usable_memory(memory, partitions)
-    time_zone = spark.conf.get("spark.sql.session.timeZone")
-    keys, output = _checked_columns(left.schema, right.schema, left_names, right_names, suffixes, time_zone)
+    keys, output = _checked_columns(spark, left.schema, right.schema, left_names, right_names, suffixes)
     identity = _identity(left, right, (left_names, right_names), partitions, chosen)
     if stored is not None:
         require_same_join(location, stored, identity)
@@ -93,7 +101,7 @@ def join(
         memory_bytes=memory_bytes,
         partitions=partitions,
         identity=identity,
-        shared_memory=None if shared_memory is None else Path(shared_memory),
+        shared_memory=None if shared_memory is None else plain_path("shared_memory", shared_memory),
     )
     schema = _result_schema(left.schema, right.schema, output)
     return _placed(left, right, plan, keys).mapInArrow(_step_of(plan), schema)
@@ -158,32 +166,47 @@ def _usable_memory(memory: int | str | None, partitions: int) -> int:
 
 
 def _checked_columns(
+    spark: SparkSession,
     left: StructType,
     right: StructType,
     left_on: list[str],
     right_on: list[str],
     suffixes: tuple[str, str],
-    time_zone: str | None,
 ) -> tuple[KeyPlan, OutputPlan]:
+    by_case = spark.conf.get("spark.sql.caseSensitive") == "true"
+    time_zone = spark.conf.get("spark.sql.session.timeZone")
     for name, schema, key in (("left", left, left_on), ("right", right, right_on)):
-        _require_distinct(name, schema.names)
+        _require_distinct(name, schema.names, by_case)
         require_binary_collation(name, schema, key)
-    schemas = to_arrow_schema(left, timezone=time_zone), to_arrow_schema(right, timezone=time_zone)
+    schemas = _arrow_schema("left", left, time_zone), _arrow_schema("right", right, time_zone)
     keys = plan_keys(schemas[LEFT], schemas[RIGHT], left_on, right_on)
     output = plan_output(schemas[LEFT], schemas[RIGHT], keys, suffixes)
-    _require_distinct("the result", output.schema.names)
+    _require_distinct("the result", output.schema.names, by_case)
     return keys, output
 
 
-def _require_distinct(name: str, columns: Sequence[str]) -> None:
-    """By name without case, as Spark and the files that it writes tell columns apart."""
+def _arrow_schema(side: str, schema: StructType, time_zone: str | None) -> pa.Schema:
+    for field in schema:
+        try:
+            to_arrow_schema(StructType([field]), timezone=time_zone)
+        except PySparkTypeError as error:
+            raise InvalidJoin(
+                f"column {field.name!r} on the {side} is {field.dataType.simpleString()}, which Spark does not give as "
+                "Arrow; cast it before the join, for example to string, or leave it out."
+            ) from error
+    return to_arrow_schema(schema, timezone=time_zone)
+
+
+def _require_distinct(name: str, columns: Sequence[str], by_case: bool) -> None:
+    """As the session tells columns apart: without case unless it is told otherwise."""
     seen: dict[str, str] = {}
     for column in columns:
-        if (other := seen.get(column.lower())) is not None:
+        known_as = column if by_case else column.lower()
+        if (other := seen.get(known_as)) is not None:
             raise InvalidJoin(
                 f"{name} has the columns {other!r} and {column!r}, which Spark takes for one; rename one."
             )
-        seen[column.lower()] = column
+        seen[known_as] = column
 
 
 def _result_schema(left: StructType, right: StructType, output: OutputPlan) -> StructType:

@@ -1,5 +1,7 @@
 """The command `sooner`. Each subcommand is a line in a table: its name, what it does, its arguments, its action.
 
+Only the demo and pictures need more than a plain install; they load what they need, or say how to get it.
+
 Exit codes: 0 done, 1 something failed (one line on standard error), 2 the command was not understood,
 130 the user interrupted.
 """
@@ -8,26 +10,28 @@ import argparse
 import difflib
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
-
-from sooner.algorithms import ALGORITHMS
 from sooner.errors import SoonerError
+from sooner.extras import missing
 from sooner.lab.experiment import Report
 from sooner.lab.experiments import EXPERIMENTS
-from sooner.ui.results_page import results_page
+from sooner.named_algorithms import ALGORITHMS
+from sooner.ui.new_files import new_file, new_picture
+from sooner.ui.results_page import read_report, results_page
+from sooner.ui.tables import print_table
 from sooner.ui.tpch import SCALE
+from sooner.version import __version__
 
 FAILED: Final = 1
 NOT_UNDERSTOOD: Final = 2
 INTERRUPTED: Final = 130  # as shells have it
+MOST_DIGITS: Final = 18  # of a number that fits in 64 bits
 
 
 @dataclass(frozen=True)
@@ -35,14 +39,25 @@ class Command:
     name: str
     summary: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace, Console], int] | None  # None if it has subcommands of its own
+    run: Callable[[argparse.Namespace], int] | None  # None if it has subcommands of its own
+
+
+class Parser(argparse.ArgumentParser):
+    """Says in one line what it does not understand."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(NOT_UNDERSTOOD, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
     try:
-        exit_code: int = options.run(options, Console())
-    except SoonerError as error:
+        options = _parser().parse_args(arguments)
+        exit_code: int = options.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever reads this has seen enough, as in `sooner lab list | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except (SoonerError, OSError) as error:
         print(f"sooner: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
@@ -51,8 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return exit_code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="sooner", description="Joins that answer while the data is still arriving.")
+def _parser() -> Parser:
+    parser = Parser(prog="sooner", description="Joins that answer while the data is still arriving.")
+    parser.add_argument("--version", action="version", version=f"sooner {__version__}")
     _add_commands(parser, COMMANDS)
     return parser
 
@@ -71,32 +87,26 @@ def _no_arguments(parser: argparse.ArgumentParser) -> None:  # noqa: ARG001 - th
 
 
 def _positive(text: str) -> float:
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
     if not (math.isfinite(number) and number > 0):
-        raise argparse.ArgumentTypeError(f"{text} is not a finite number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number above 0")
     return number
 
 
 def _whole_number(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is below 0")
-    return number
-
-
-def _new_file(name: str) -> Path:
-    """Where to write in the end: refused now, and not after a minute of work, if that cannot be."""
-    file = Path(name)
-    if not file.parent.is_dir():
-        raise argparse.ArgumentTypeError(f"there is no directory {str(file.parent)!r}")
-    return file
+    if not (text.isdecimal() and len(text) <= MOST_DIGITS):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
+    return int(text)
 
 
 # sooner algorithms
 
 
-def _list_algorithms(options: argparse.Namespace, console: Console) -> int:  # noqa: ARG001 - the contract
-    _print_rows(console, ("algorithm", "what it does"), [(a.name, a.summary) for a in ALGORITHMS.values()])
+def _list_algorithms(options: argparse.Namespace) -> int:  # noqa: ARG001 - the contract
+    print_table(("algorithm", "what it does"), [(a.name, a.summary) for a in ALGORITHMS.values()])
     return 0
 
 
@@ -107,17 +117,19 @@ def _add_demo_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=_whole_number, default=0, help="of the arrivals (default: 0)")
     parser.add_argument("--speed", type=_positive, default=1.0, help="how much faster the rows arrive (default: 1)")
     parser.add_argument("--scale", type=_positive, default=SCALE, help=f"TPC-H's scale factor (default: {SCALE})")
-    parser.add_argument("--picture", type=_new_file, metavar="FILE.png", help="draw the results over time")
+    parser.add_argument("--picture", type=new_picture, metavar="FILE.png", help="draw the results over time")
 
 
-def _demo(options: argparse.Namespace, console: Console) -> int:
+def _demo(options: argparse.Namespace) -> int:
     try:
+        from rich.console import Console
+
         from sooner.ui.demo import run_demo  # here, because it loads Spark
     except ModuleNotFoundError as error:
-        package, _, _ = (error.name or "Spark").partition(".")
-        raise SoonerError(f"The demo needs {package}; run: pip install 'sooner[demo]'") from None
+        package, _, _ = (error.name or "pyspark").partition(".")
+        raise missing(package, "The demo", "demo") from None
 
-    return 0 if run_demo(console, options.seed, options.speed, options.scale, options.picture) else FAILED
+    return 0 if run_demo(Console(), options.seed, options.speed, options.scale, options.picture) else FAILED
 
 
 # sooner results
@@ -125,12 +137,12 @@ def _demo(options: argparse.Namespace, console: Console) -> int:
 
 def _add_results_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE.json", help="of `sooner lab run` or a benchmark")
-    parser.add_argument("--to", type=_new_file, required=True, metavar="FILE.md", help="the page to write")
+    parser.add_argument("--to", type=new_file, required=True, metavar="FILE.md", help="the page to write")
 
 
-def _write_results(options: argparse.Namespace, console: Console) -> int:
-    options.to.write_text(results_page([json.loads(file.read_text()) for file in options.files]))
-    console.print(f"wrote {options.to}")
+def _write_results(options: argparse.Namespace) -> int:
+    options.to.write_text(results_page([read_report(file) for file in options.files]))
+    print(f"wrote {options.to}")
     return 0
 
 
@@ -141,29 +153,29 @@ def _add_lab_arguments(parser: argparse.ArgumentParser) -> None:
     _add_commands(parser, LAB_COMMANDS)
 
 
-def _list_experiments(options: argparse.Namespace, console: Console) -> int:  # noqa: ARG001 - the contract
+def _list_experiments(options: argparse.Namespace) -> int:  # noqa: ARG001 - the contract
     rows = [(e.name, e.title, f"1/{e.default_scale}") for e in EXPERIMENTS.values()]
-    _print_rows(console, ("experiment", "what it shows", "scale"), rows)
+    print_table(("experiment", "what it shows", "scale"), rows)
     return 0
 
 
 def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="one of `sooner lab list`")
-    parser.add_argument("--seed", type=int, default=0, help="of all that is random (default: 0)")
-    parser.add_argument("--scale", type=int, help="divide the paper's size by this; 1 is the paper's size")
-    parser.add_argument("--json", type=_new_file, metavar="FILE", help="write claims and series")
-    parser.add_argument("--plot", type=_new_file, metavar="FILE.png", help="draw the curves")
+    parser.add_argument("--seed", type=_whole_number, default=0, help="of all that is random (default: 0)")
+    parser.add_argument("--scale", type=_whole_number, help="divide the paper's size by this; 1 is the paper's size")
+    parser.add_argument("--json", type=new_file, metavar="FILE", help="write claims and series")
+    parser.add_argument("--plot", type=new_picture, metavar="FILE.png", help="draw the curves")
 
 
-def _run_experiment(options: argparse.Namespace, console: Console) -> int:
+def _run_experiment(options: argparse.Namespace) -> int:
     experiment = EXPERIMENTS.get(options.name)
     if experiment is None:
         print(f"sooner: {_unknown(options.name)}", file=sys.stderr)
         return NOT_UNDERSTOOD
     scale = experiment.default_scale if options.scale is None else options.scale
     report = experiment.run(scale, options.seed)
-    console.print(f"[bold]{experiment.name}[/bold]: {experiment.title}\n[dim]{escape(report.machine)}[/dim]\n")
-    _print_claims(console, report)
+    print(f"{experiment.name}: {experiment.title}\n{report.machine}\n")
+    _print_claims(report)
     if options.json is not None:
         options.json.write_text(json.dumps(report.to_plain(), indent=1) + "\n")
     if options.plot is not None:
@@ -179,18 +191,9 @@ def _unknown(name: str) -> str:
     return f"there is no experiment {name!r}; {hint}"
 
 
-def _print_claims(console: Console, report: Report) -> None:
+def _print_claims(report: Report) -> None:
     rows = [(c.what, c.expected, c.ours, "holds" if c.holds else "DOES NOT HOLD") for c in report.claims]
-    _print_rows(console, ("claim", "paper", "ours", ""), rows)
-
-
-def _print_rows(console: Console, titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    table = Table(box=None, padding=(0, 3, 0, 0), header_style="dim")
-    for title in titles:
-        table.add_column(title, overflow="fold")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    console.print(table)
+    print_table(("claim", "paper", "ours", ""), rows)
 
 
 LAB_COMMANDS: Final = (

@@ -1,7 +1,11 @@
 """The results page: what experiments and benchmarks claim and found, as Markdown, from their JSON files."""
 
+import json
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
+
+from sooner.errors import SoonerError
 
 _HEAD = """# Results
 
@@ -9,6 +13,33 @@ Generated from the JSON files that experiments and benchmarks write:
 `sooner results FILE.json ... --to docs/results.md`.
 A claim that does not hold stays here, with what was found.
 """
+_CURE: Final = "give a file of `sooner lab run --json` or of a benchmark"
+_CLAIM: Final = {"what", "expected", "ours", "holds"}
+
+
+class NotAReport(SoonerError):  # noqa: N818
+    """A file is not what an experiment or a benchmark writes."""
+
+
+def read_report(file: Path) -> dict[str, Any]:
+    """What an experiment or a benchmark wrote, or a refusal in one sentence."""
+    try:
+        document = json.loads(file.read_text())
+    except OSError as error:
+        raise NotAReport(f"{file} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise NotAReport(f"{file} is not JSON ({error}); {_CURE}") from error
+    if not _is_report(document):
+        raise NotAReport(f"{file} is JSON, but not with a name, a machine and claims; {_CURE}")
+    report: dict[str, Any] = document
+    return report
+
+
+def _is_report(document: object) -> bool:
+    match document:
+        case {"name": str(), "machine": str() | dict(), "claims": list() as claims}:
+            return all(isinstance(claim, dict) and claim.keys() >= _CLAIM for claim in claims)
+    return False
 
 
 def results_page(documents: Sequence[dict[str, Any]]) -> str:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sooner.errors import SoonerError
+from sooner.extras import missing
 
 SCALE: Final = 0.03  # 180,000 lines: enough to watch for half a minute
 GENERATOR: Final = "tpchgen-cli"
@@ -68,7 +69,7 @@ def _generator() -> str:
     """The command beside the Python that runs this, whether its environment is active or not; else any on the path."""
     found = shutil.which(GENERATOR, path=str(Path(sys.executable).parent)) or shutil.which(GENERATOR)
     if found is None:
-        raise GeneratorFailed(f"The demo needs {GENERATOR}; run: pip install 'sooner[demo]'")
+        raise missing(GENERATOR, "The demo", "demo")
     return found
 
 

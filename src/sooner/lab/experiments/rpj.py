@@ -26,7 +26,6 @@ from typing import Final, Literal
 
 import numpy as np
 
-from sooner.algorithms import ALGORITHMS, Algorithm
 from sooner.errors import InvalidJoin
 from sooner.lab.claims import share_of_bound
 from sooner.lab.clairvoyant import Clairvoyant
@@ -34,6 +33,7 @@ from sooner.lab.device import Device, FlushedTo
 from sooner.lab.experiment import Claim, Histories
 from sooner.lab.simulator import ROW_BYTES, Laboratory, simulate
 from sooner.lab.traces import Arrivals, Trace
+from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.policies.flush.largest import Largest
 from sooner.policies.flush.rate_optimal import RateOptimal
 from sooner.policies.react.best_rate import BestRate

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["WriteBatch", "to_delta", "to_postgres"]
 
-__getattr__ = lazily(
+__getattr__, __dir__ = lazily(
     __name__,
     {
         "WriteBatch": "sooner.spark.sinks.batches",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["parquet", "postgres", "register", "replay"]
 
-__getattr__ = lazily(
+__getattr__, __dir__ = lazily(
     __name__,
     {
         "parquet": "sooner.spark.sources.parquet_source",

@@ -2,7 +2,7 @@
 
 import difflib
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from sooner.errors import InvalidJoin
 from sooner.policies.flush.all import All
@@ -17,6 +17,21 @@ from sooner.policies.react.memory_disk import LargestMemoryDisk
 from sooner.policies.react.merge import Merge
 from sooner.policies.react.never import Never as ReactNever
 from sooner.policies.view import FlushPolicy, ReactPolicy
+
+# For editors, which complete what is spelled out; a test holds it to the table.
+AlgorithmName = Literal[
+    "symmetric_hash",
+    "xjoin",
+    "hmj",
+    "hmj_all",
+    "hmj_smallest",
+    "hmj_largest",
+    "pmj",
+    "rpj",
+    "rpj_md",
+    "rpj_dd",
+    "random",
+]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,29 @@
+"""The results of a query as one thread reads them; a second thread in the middle of a reading is told so."""
+
+import threading
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from sooner.errors import SoonerError
+
+
+class OneReader:
+    """An iterator that is in one pair of hands at a time. Threads may take turns."""
+
+    def __init__(self, results: Iterator[pa.RecordBatch]) -> None:
+        self._results = results
+        self._in_hands = threading.Lock()
+
+    def __iter__(self) -> "OneReader":
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        if not self._in_hands.acquire(blocking=False):
+            raise SoonerError(
+                "Another thread is reading this query; read it in one thread, which may hand its batches to others."
+            )
+        try:
+            return next(self._results)
+        finally:
+            self._in_hands.release()

@@ -1,0 +1,56 @@
+"""The README's words about the in-process join are run as they stand there."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas
+import polars
+import pyarrow as pa
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as arrow_parquet
+import pytest
+
+import sooner
+
+IN_PROCESS = (Path(__file__).parents[1] / "README.md").read_text().split("## In process\n")[1].split("\n## ")[0]
+FIRST, OUTPUT, OTHERS = re.findall(r"^```(?:python)?\n(.*?)^```$", IN_PROCESS, re.DOTALL | re.MULTILINE)
+ORDERS = pa.table({"cust": [3, 1, 2, 1], "cents": [500, 120, 990, 75]})
+CUSTOMERS = pa.table({"id": [1, 2, 3], "name": ["Ada", "Grace", "Edsger"]})
+
+
+def test_the_first_query_prints_what_the_readme_says() -> None:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(FIRST, {})
+    assert printed.getvalue() == OUTPUT
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("pa.table(query)", pa.Table),
+        ("polars.DataFrame(query)", polars.DataFrame),
+        ('duckdb.sql("select ... from query")', duckdb.DuckDBPyRelation),
+        ("query.to_pandas()", pandas.DataFrame),
+        ("query.to_polars()", polars.DataFrame),
+        ("query.head(10)", pa.Table),
+    ],
+)
+def test_what_reads_a_query_gives_a_table_of_its_columns(words: str, kind: type[Any]) -> None:
+    assert f"`{words}`" in IN_PROCESS
+    query = sooner.join(ORDERS, CUSTOMERS, left_on="cust", right_on="id")
+    found = eval(words.replace("select ...", "select *"), {**globals(), "query": query})
+    assert isinstance(found, kind)
+    assert found.shape == (4, 4)
+
+
+def test_the_other_queries_can_be_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    arrow_parquet.write_table(ORDERS, "orders.parquet")
+    arrow_csv.write_csv(CUSTOMERS, "customers.csv")
+    table = pa.table({"k": [1], "k1": [1], "k2": [2], "value": [3]})
+    exec(OTHERS, {"sooner": sooner, "a": table, "b": table})
