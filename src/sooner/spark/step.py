@@ -22,6 +22,7 @@ from sooner.operators.two_way import TwoWayJoin
 from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.runs.copies import NodeCopies, copies_directory
 from sooner.runs.files import RunFiles
+from sooner.runs.private_files import make_directory
 from sooner.runs.versions import Header, Versions, version_prefix
 from sooner.runs.written_down import MappedRuns
 from sooner.spark.arrivals import Arrivals
@@ -80,7 +81,7 @@ class Step:
         tick = arrivals.tick.number if arrivals.tick is not None else None
         self._parent = start_from(self._versions, attempt.version, tick, self._identity, plan.state, place)
         if self._parent is None:
-            filesystem.create_dir(directory, recursive=True)
+            make_directory(filesystem, directory)
         before: dict[str, Any] = {} if self._parent is None else self._parent.data
         self._late_rows: list[int] = before.get("late_rows", [0, 0])
         self._tick: int = before.get("tick", 0) if tick is None else tick
