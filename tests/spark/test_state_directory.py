@@ -149,7 +149,7 @@ def test_a_state_is_private_whatever_the_umask(tmp_path: Path) -> None:
         lane.step(Arriving(left.slice(begin, 500), right.slice(begin, 500)))
     for side in (0, 1, 1):
         finish_side(lane.plan.state, side)
-    for kind in ("state",):
+    for kind in ("state", "shared-memory"):
         found = [tmp_path / kind, *(tmp_path / kind).rglob("*")]
         assert {stat.S_IMODE(path.stat().st_mode) for path in found if path.is_dir()} == {0o700}
         assert {stat.S_IMODE(path.stat().st_mode) for path in found if path.is_file()} == {0o600}

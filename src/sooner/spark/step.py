@@ -20,7 +20,7 @@ from sooner.operators.pieces import Sides
 from sooner.operators.progress import progress_of
 from sooner.operators.two_way import TwoWayJoin
 from sooner.policies.view import LEFT, RIGHT, SIDES
-from sooner.runs.copies import NodeCopies, copies_directory
+from sooner.runs.copies import open_copies
 from sooner.runs.files import RunFiles
 from sooner.runs.private_files import make_directory
 from sooner.runs.versions import Header, Versions, version_prefix
@@ -88,7 +88,7 @@ class Step:
 
         share_bytes = plan.partition_bytes
         prefix = version_prefix(attempt.version)
-        self._copies = NodeCopies(copies_directory(plan.state, place, plan.shared_memory), share_bytes)
+        self._copies = open_copies(plan.state, place, share_bytes, plan.shared_memory)
         schemas = arrivals.schemas
         block_bytes = min(max(share_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
         spilled = [
