@@ -3,6 +3,7 @@
 Only local filesystems have such modes. On all others this is what pyarrow does, and the store's own rules hold.
 """
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Final
@@ -18,10 +19,9 @@ def create(filesystem: pafs.FileSystem, path: str) -> pa.NativeFile:
     """An empty file, open to be written. A link in its place is refused, and not followed."""
     if isinstance(filesystem, pafs.LocalFileSystem):
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, OWNER_ONLY_FILE)
-        try:
+        with contextlib.suppress(OSError):  # for one that was there already; not all mounts know modes
             os.fchmod(file, OWNER_ONLY_FILE)
-        finally:
-            os.close(file)
+        os.close(file)
     return filesystem.open_output_stream(path)
 
 
