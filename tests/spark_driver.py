@@ -3,6 +3,7 @@
 It goes on from the checkpoint in the folder, if there is one. Its last words are what it has seen.
 """
 
+import contextlib
 import json
 import os
 import sys
@@ -15,13 +16,16 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 import sooner.spark as ss
+from sooner.runs.copies import PAGE_BYTES
+from sooner.runs.copies_directory import OWNERS
 from spark_joins import QUICK_START, JoinCase, skewed
 
+MEMORY_BYTES = 128 * 1024
 LEFT, RIGHT = skewed(4000, 2000, 1, "a"), skewed(3500, 2000, 2, "b")
 
 
 def case_in(spark: SparkSession, folder: Path, batches: int) -> JoinCase:
-    arguments = {"partitions": 2, "memory": "128KB", "shared_memory": folder / "shared-memory"}
+    arguments = {"partitions": 2, "memory": MEMORY_BYTES, "shared_memory": folder / "shared-memory"}
     return JoinCase(spark, folder, LEFT, RIGHT, batches, arguments=arguments)
 
 
@@ -39,20 +43,31 @@ def noting_workers(folder: str) -> Any:
     return then
 
 
+def bytes_in(folder: Path) -> int:
+    """What files take, in whole pages; one that goes in the meantime counts nothing."""
+    n_bytes = 0
+    for path in folder.rglob("*.copy*"):
+        with contextlib.suppress(FileNotFoundError):
+            n_bytes += -(-path.stat().st_size // PAGE_BYTES) * PAGE_BYTES
+    return n_bytes
+
+
 def main(folder: Path, master: str, batches: int) -> None:
     spark = ss.local_session(master, spark__driver__memory="1g", spark__driver__extraJavaOptions=QUICK_START)
     print(json.dumps({"java": SparkContext._gateway.proc.pid}), flush=True)  # type: ignore[union-attr] # noqa: T201
     case = case_in(spark, folder, batches)
-    copies: set[str] = set()
+    owners: set[str] = set()
+    copies_bytes: list[int] = []
     listen = case.listen
 
     def look(progress: ss.JoinProgress) -> None:
-        copies.update(path.name for path in (folder / "shared-memory").glob("sooner-*"))
+        owners.update(path.name for path in (folder / "shared-memory").glob(f"*/*/{OWNERS}/*"))
+        copies_bytes.append(bytes_in(folder / "shared-memory"))
         listen(progress)
 
     case.listen = look  # type: ignore[method-assign]
     case.run(then=noting_workers(str(folder)))
-    print(json.dumps({"copies": sorted(copies)}), flush=True)  # noqa: T201
+    print(json.dumps({"owners": sorted(owners), "copies_bytes": copies_bytes}), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

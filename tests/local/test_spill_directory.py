@@ -1,15 +1,22 @@
 """Spill directories: private, and gone however a query ends."""
 
 import gc
+import signal
 import stat
+import subprocess
+import sys
 import tempfile
 import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 import sooner
+import spilling_program
 from queries import gated, join_rows, numbered, refused, soon, wait_for
 from sooner.errors import InvalidJoin, SourceFailed
 
@@ -25,7 +32,9 @@ def test_rows_are_spilled_to_a_directory_that_only_the_user_can_read(tmp_path: P
     soon(lambda: next(batch for batch in query if query.progress.spilled_rows))
     [directory] = tmp_path.iterdir()
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
-    assert list(directory.iterdir())
+    files = list(directory.glob("*.arrows"))
+    assert files
+    assert {stat.S_IMODE(file.stat().st_mode) for file in directory.iterdir()} == {0o600}
     query.stop()
 
 
@@ -103,3 +112,101 @@ def test_a_directory_that_cannot_take_files_is_refused_before_data_is_read(where
         path.write_text("")
     with refused(InvalidJoin, "spill_dir", str(path)):
         sooner.join(LEFT, RIGHT, on="k", spill_dir=path)
+
+
+# Processes that end before their queries do
+
+
+@contextmanager
+def spilling_process(spill_dir: Path, what: str = "", ignoring: int | None = None) -> Iterator["subprocess.Popen[str]"]:
+    """A program whose query has rows on disk, and waits."""
+    ignore = None if ignoring is None else partial(signal.signal, ignoring, signal.SIG_IGN)  # as `nohup` does
+    process = subprocess.Popen(
+        [sys.executable, spilling_program.__file__, str(spill_dir), what],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=ignore,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "spilled\n"
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def directories_in(spill_dir: Path) -> set[str]:
+    return {path.name for path in spill_dir.iterdir()}
+
+
+def test_sigkill_leaves_a_directory_that_the_next_query_there_removes(tmp_path: Path) -> None:
+    with spilling_process(tmp_path) as killed, spilling_process(tmp_path) as alive:
+        assert len(directories_in(tmp_path)) == 2
+        killed.kill()
+        killed.wait()
+        assert len(directories_in(tmp_path)) == 2
+        query = spilling(tmp_path)
+        assert len(directories_in(tmp_path)) == 2
+        query.stop()
+        assert len(directories_in(tmp_path)) == 1
+        said, _ = alive.communicate("go on\n")
+        assert said.splitlines() == ["read on to the end: True", "left: []"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_sigterm_and_sighup_remove_the_directory_at_once_and_end_the_process_as_ever(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    with spilling_process(tmp_path) as process:
+        process.send_signal(number)
+        assert process.wait(10) == -number
+        assert directories_in(tmp_path) == set()
+
+
+def test_a_handler_of_the_program_is_left_alone(tmp_path: Path) -> None:
+    with spilling_process(tmp_path, "handles signals") as process:
+        process.send_signal(signal.SIGTERM)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "noted\n"
+        assert len(directories_in(tmp_path)) == 1
+        said, _ = process.communicate("go on\n")
+        assert said.splitlines() == ["read on to the end: True", "left: []"]
+        assert process.returncode == 0
+
+
+def test_sighup_is_ignored_under_nohup(tmp_path: Path) -> None:
+    with spilling_process(tmp_path, ignoring=signal.SIGHUP) as process:
+        process.send_signal(signal.SIGHUP)
+        said, _ = process.communicate("go on\n")
+        assert said.splitlines() == ["read on to the end: True", "left: []"]
+        assert process.returncode == 0
+
+
+def test_a_query_in_another_thread_leaves_the_signals_to_the_program(tmp_path: Path) -> None:
+    """Only the main thread may handle them; the next query tidies up."""
+    with spilling_process(tmp_path, "joins in a thread") as process:
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == -signal.SIGTERM
+    spilling(tmp_path).stop()
+    assert directories_in(tmp_path) == set()
+
+
+def test_signals_are_as_they_were_when_no_query_needs_them(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGHUP)
+    queries = [spilling(tmp_path) for _ in range(2)]
+    for query in queries:
+        assert signal.getsignal(signal.SIGTERM) != before[0]
+        query.stop()
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGHUP)) == before
+
+
+def test_forked_children_leave_the_files_of_their_parent_alone(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, spilling_program.__file__, str(tmp_path), "forks"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    left, right = (Counter(table["k"].to_pylist()) for table in (spilling_program.LEFT, spilling_program.RIGHT))
+    n_rows = sum(count * right[key] for key, count in left.items())
+    assert done.stdout.splitlines() == [f"{spilling_program.CHILDREN} children, {n_rows} rows", "left: []"]

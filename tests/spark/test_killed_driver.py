@@ -78,12 +78,16 @@ def test_a_driver_that_is_killed_again_and_again_for_long(spark: SparkSession, t
     require_right_answer_after_kills(spark, tmp_path, kills=3, seed=seed)
 
 
-def test_two_executors_share_the_work_and_the_state(spark: SparkSession, tmp_path: Path) -> None:
+def test_two_executors_share_the_work_the_state_and_one_limit_of_shared_memory(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     driver, _ = start_driver(tmp_path, "local-cluster[2,1,1024]", batches=2)
     said, _ = driver.communicate(timeout=SOON_SECONDS)
     assert driver.returncode == 0, (tmp_path / "errors").read_text()[-2000:]
     daemons = {path.name for path in (tmp_path / "daemons").iterdir()}
     assert len(daemons) == 2
-    assert {name.split("-")[2] for name in json.loads(said)["copies"]} == daemons
+    seen = json.loads(said)
+    assert {name.split("-")[1] for name in seen["owners"]} == daemons
+    assert 0 < max(seen["copies_bytes"]) <= spark_driver.MEMORY_BYTES
     case = spark_driver.case_in(spark, tmp_path, batches=2)
     assert case.written() == case.expected()

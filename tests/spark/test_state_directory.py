@@ -1,5 +1,8 @@
 """A state belongs to one join of one query; whatever else comes with it is refused in a sentence."""
 
+import os
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +11,7 @@ import pytest
 
 from join_steps import QUERY, Arriving, Lane, nothing, pairs_in, plan_of, run, same, summary_of
 from queries import numbered, refused
-from sooner.errors import InvalidJoin, StateCorrupted
+from sooner.errors import InvalidJoin, SpillFailed, StateCorrupted
 from sooner.runs.versions import Header, Versions
 from sooner.spark.state_directory import (
     Parent,
@@ -19,6 +22,7 @@ from sooner.spark.state_directory import (
     stored_identity,
 )
 from sooner.spark.step import Attempt, run_step
+from sooner.spark.ticks import finish_side
 
 IDENTITY: dict[str, Any] = {
     "partitions": 2,
@@ -140,3 +144,51 @@ def test_a_batch_without_a_tick_counts_if_it_has_rows(tmp_path: Path) -> None:
     assert len(pairs_in(lane.results)) == sum(left["k"].to_pylist().count(key) for key in right["k"].to_pylist())
     with refused(StateCorrupted, "limit"):
         list(run_step(plan, Attempt(5, QUERY), nothing(plan).batches(plan, tick=4)))
+
+
+# Only for its owner
+
+
+@pytest.fixture
+def everybody_may_everything() -> Iterator[None]:
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("everybody_may_everything")
+def test_a_state_is_private_whatever_the_umask(tmp_path: Path) -> None:
+    left, right = numbered(2000, 500, 1, "a"), numbered(2000, 500, 2, "b")
+    lane = Lane(plan_of(left.schema, right.schema, tmp_path, algorithm="hmj"))
+    for begin in range(0, 2000, 500):
+        lane.step(Arriving(left.slice(begin, 500), right.slice(begin, 500)))
+    for side in (0, 1, 1):
+        finish_side(lane.plan.state, side)
+    for kind in ("state", "shared-memory"):
+        found = [tmp_path / kind, *(tmp_path / kind).rglob("*")]
+        assert {stat.S_IMODE(path.stat().st_mode) for path in found if path.is_dir()} == {0o700}
+        assert {stat.S_IMODE(path.stat().st_mode) for path in found if path.is_file()} == {0o600}
+    names = {path.name for path in (tmp_path / "state").rglob("*")}
+    assert {"left-has-ended", "right-has-ended", "partition-00000", "000000000003.json"} < names
+    assert any(name.endswith(".arrows") for name in names)
+
+
+@pytest.mark.usefixtures("everybody_may_everything")
+def test_a_state_directory_of_the_user_keeps_its_mode(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir(0o750)
+    left, right = numbered(50, 10, 1, "a"), numbered(50, 10, 2, "b")
+    run(plan_of(left.schema, right.schema, tmp_path), 0, Arriving(left, right))
+    assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o750
+    assert stat.S_IMODE((tmp_path / "state" / "partition-00000").stat().st_mode) == 0o700
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_a_driver_that_runs_as_another_user_is_told_so(tmp_path: Path) -> None:
+    versions = used_state(tmp_path)
+    os.seteuid(12345)
+    try:
+        for look in (versions.published, lambda: versions.header(4), lambda: versions.load(4)):
+            with refused(SpillFailed, str(tmp_path), "run driver and executors as one user"):
+                look()
+    finally:
+        os.seteuid(0)

@@ -124,6 +124,7 @@ class Query:
         self.stop()
 
     def _run(self) -> Generator[pa.RecordBatch, None, None]:
+        self._spill_directory.require_own_process()
         try:
             for reader in self._readers:
                 reader.start()
@@ -163,6 +164,7 @@ class Query:
             if self._stopped:
                 raise Stopped
             yield batch
+            self._spill_directory.require_own_process()
 
     def __repr__(self) -> str:
         return f"<sooner.Query {self.progress}>"

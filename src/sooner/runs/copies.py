@@ -1,80 +1,99 @@
 """Copies of immutable bytes in this node's shared memory: a cache, whose loss costs time and nothing else.
 
 Python workers come and go, and partitions hop between them, so what one step wants to find again in memory lies in
-files on `/dev/shm` (or, where there is none, in the directory for temporary files). They are written with `write`, not
-through a map: a store to a mapped page that a full memory cannot give kills the process.
+files on `/dev/shm` (or, where there is none, in the directory for temporary files). All executors of a user on a node
+share them, and so one limit. They are written with `write`, not through a map: a store to a mapped page that a full
+memory cannot give kills the process.
 
-The directory belongs to the process that outlives the workers (Spark's Python daemon on the executor). Copies whose
-process is gone, or that nobody has used for a while, are removed by whoever comes next.
+Where they lie, and when they go, is in `copies_directory`. Whoever gets a copy has to check it, as it would a file.
 """
 
 import contextlib
-import hashlib
+import fcntl
+import mmap
 import os
-import re
-import shutil
-import tempfile
-import time
-from collections.abc import Iterable, Sequence
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 
-SHARED_MEMORY: Final = Path("/dev/shm")
+from sooner.runs.copies_directory import COPY, NOWHERE, open_partition
+from sooner.runs.private_files import OWNER_ONLY_FILE
+
 PAGE_BYTES: Final = 4096
-FORGOTTEN_SECONDS: Final = 600  # after which copies that no step used count as forgotten
-_DIRECTORY: Final = re.compile(r"sooner-\d+-(\d+)-(\d+)")
+Parts = Sequence[pa.Buffer | memoryview | bytes]
 
 
 class NodeCopies:
-    """Copies for one partition of one state; never more than `limit_bytes` of them."""
+    """Copies for one partition of one state; never more than `limit_bytes` of them, whoever puts them there."""
 
-    def __init__(self, directory: Path, limit_bytes: int) -> None:
-        self._directory = directory
+    def __init__(self, directory: int, limit_bytes: int) -> None:
+        self._directory = directory  # a descriptor: no link can lead elsewhere
         self._limit_bytes = limit_bytes
-        self._used_bytes: int | None = None  # not counted yet
+        if directory != NOWHERE:
+            weakref.finalize(self, os.close, directory)
 
     def get(self, name: str) -> pa.Buffer | None:
         """The copy, mapped; None if there is none."""
         try:
-            with pa.memory_map(str(self._directory / name)) as file:
-                return file.read_buffer()
-        except (OSError, pa.ArrowInvalid):
+            file = os.open(_file(name), os.O_RDONLY | os.O_NOFOLLOW, dir_fd=self._directory)
+        except OSError:
             return None
-
-    def put(self, name: str, parts: Sequence[pa.Buffer | memoryview | bytes]) -> None:
-        """Make a copy, if there is room for it."""
-        n_bytes = _whole_pages(sum(memoryview(part).nbytes for part in parts))
-        if self.used_bytes + n_bytes > self._limit_bytes:
-            return
-        unfinished = self._directory / f".{name}.{os.getpid()}"
         try:
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with unfinished.open("wb") as file:
-                for part in parts:
-                    file.write(part)
-            unfinished.rename(self._directory / name)
-            self._used_bytes = self.used_bytes + n_bytes
-        except OSError:  # no room, or no permission: the next step reads the state's own file
-            with contextlib.suppress(OSError):
-                unfinished.unlink(missing_ok=True)
+            return pa.py_buffer(mmap.mmap(file, 0, mmap.MAP_SHARED, mmap.PROT_READ))
+        except (OSError, ValueError):  # ValueError: it is empty
+            return None
+        finally:
+            os.close(file)
+
+    def put(self, copies: Iterable[tuple[str, Parts]]) -> None:
+        """Make copies, as far as there is room. If not all can be made, the next step reads the state's own files."""
+        with contextlib.suppress(OSError), self._alone():
+            used_bytes = self.used_bytes
+            for name, parts in copies:
+                n_bytes = _whole_pages(sum(memoryview(part).nbytes for part in parts))
+                if used_bytes + n_bytes <= self._limit_bytes:
+                    self._write(name, parts)
+                    used_bytes += n_bytes
+
+    def forget(self, name: str) -> None:
+        """Free one that is not what it should be."""
+        self._unlink(_file(name))
 
     def keep_only(self, names: Iterable[str]) -> None:
         """Free what nobody will look for."""
-        wanted = set(names)
-        self._used_bytes = None
+        wanted = {*map(_file, names)}
         for file in self._files():
-            if file.name not in wanted:
-                with contextlib.suppress(OSError):
-                    Path(file.path).unlink()
+            if file.name not in wanted and COPY.fullmatch(file.name):
+                self._unlink(file.name)
 
     @property
     def used_bytes(self) -> int:
-        """What the copies take, in whole pages."""
-        if self._used_bytes is None:
-            self._used_bytes = sum(_whole_pages(_size(file)) for file in self._files())
-        return self._used_bytes
+        """What the copies take by now, in whole pages."""
+        return sum(_whole_pages(_size(file)) for file in self._files())
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Two that count and then write would write too much. Who is not the first to put copies here makes none."""
+        fcntl.flock(self._directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._directory, fcntl.LOCK_UN)
+
+    def _write(self, name: str, parts: Parts) -> None:
+        unfinished = f"{_file(name)}.unfinished"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+        try:
+            with os.fdopen(os.open(unfinished, flags, OWNER_ONLY_FILE, dir_fd=self._directory), "wb") as file:
+                for part in parts:
+                    file.write(part)
+            os.rename(unfinished, _file(name), src_dir_fd=self._directory, dst_dir_fd=self._directory)
+        except OSError:
+            self._unlink(unfinished)
+            raise
 
     def _files(self) -> list["os.DirEntry[str]"]:
         try:
@@ -83,59 +102,23 @@ class NodeCopies:
         except OSError:
             return []
 
-
-def copies_directory(state: str, partition: int, root: Path | None = None) -> Path:
-    """Where the copies of a partition lie on this node."""
-    root = _usable_root() if root is None else root
-    owner = os.getppid()
-    directory = root / f"sooner-{os.getuid()}-{owner}-{_started(owner)}" / _name_of(state)
-    with contextlib.suppress(OSError):
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.utime(directory)
-    _remove_forgotten(root)
-    return directory / str(partition)
-
-
-def remove_copies(state: str, root: Path | None = None) -> None:
-    """Free all copies of a state on this node, whoever made them."""
-    root = _usable_root() if root is None else root
-    for directory in root.glob(f"sooner-{os.getuid()}-*/{_name_of(state)}"):
-        shutil.rmtree(directory, ignore_errors=True)
+    def _unlink(self, file: str) -> None:
         with contextlib.suppress(OSError):
-            directory.parent.rmdir()  # unless other states have copies there
+            os.unlink(file, dir_fd=self._directory)
 
 
-def _name_of(state: str) -> str:
-    return hashlib.blake2b(state.encode(), digest_size=8).hexdigest()
+def open_copies(state: str, partition: int, limit_bytes: int, root: Path | None = None) -> NodeCopies:
+    """The copies of a partition on this node; without a directory of our own to keep them in, always none."""
+    return NodeCopies(open_partition(state, partition, root), limit_bytes)
 
 
-def _usable_root() -> Path:
-    return SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK | os.X_OK) else Path(tempfile.gettempdir())
-
-
-def _remove_forgotten(root: Path) -> None:
-    for owners in root.glob(f"sooner-{os.getuid()}-*"):
-        match = _DIRECTORY.fullmatch(owners.name)
-        if match is not None and _started(int(match[1])) != match[2]:
-            shutil.rmtree(owners, ignore_errors=True)
-            continue
-        for copies in owners.glob("*"):
-            with contextlib.suppress(OSError):
-                if copies.stat().st_mtime < time.time() - FORGOTTEN_SECONDS:
-                    shutil.rmtree(copies, ignore_errors=True)
-
-
-def _started(process: int) -> str:
-    """When a process started, in clock ticks: with its number, this names it for good. Empty if it is gone."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19]
-    except OSError:
-        return ""
+def _file(name: str) -> str:
+    return f"{name}.copy"
 
 
 def _size(file: "os.DirEntry[str]") -> int:
     try:
-        return file.stat().st_size
+        return file.stat(follow_symlinks=False).st_size
     except OSError:  # another attempt has freed it
         return 0
 

@@ -6,6 +6,7 @@ and not to the file: a file that was swapped, cut or damaged cannot vouch for it
 """
 
 import itertools
+import os
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ import xxhash
 from sooner.errors import SpillFailed, StateCorrupted
 from sooner.kernels.sizes import cuts_by_bytes, total_bytes
 from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Blocks, Place
+from sooner.runs.private_files import create
 from sooner.runs.run import HELPER_BYTES, Run, Stamp
 
 # By position, since users' columns may have any name.
@@ -192,10 +194,11 @@ class RunWriter:
         self._blocks: list[Block] = []
         self._n_bytes = 0
         self._runs: list[SpilledRun] = []
+        self._process = os.getpid()
 
     def __enter__(self) -> "RunWriter":
         with _DiskErrors(self._files._directory):
-            self._sink = self._files._filesystem.open_output_stream(self._files.path(self._file))
+            self._sink = create(self._files._filesystem, self._files.path(self._file))
         try:
             with _DiskErrors(self._files._directory):
                 self._sink.write(self._files._schema.serialize())
@@ -248,6 +251,8 @@ class RunWriter:
                 self._files.leave_in_file(spilled.index, self._file, place)
 
     def _discard(self) -> None:
+        if os.getpid() != self._process:
+            return  # a forked child lets go of its copy; its parent goes on writing
         path = self._files.path(self._file)
         if self._files._filesystem.get_file_info(path).type != pafs.FileType.NotFound:
             self._files._filesystem.delete_file(path)

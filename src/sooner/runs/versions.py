@@ -19,6 +19,7 @@ import pyarrow.fs as pafs
 import xxhash
 
 from sooner.errors import SpillFailed, StateCorrupted
+from sooner.runs.private_files import create
 
 FORMAT: Final = 1
 _VERSION_DIGITS: Final = 12
@@ -61,7 +62,7 @@ class Versions:
         except FileNotFoundError as error:
             raise MissingVersion(f"Version {version} of the state is not in {self._directory}.") from error
         except OSError as error:
-            raise SpillFailed(f"The state cannot be read from {path}: {error}.") from error
+            raise self._unreadable(path, error) from error
         header, checksum = _parse(first, path)
         second = second.rstrip(b"\n")
         if xxhash.xxh3_64_intdigest(second) != checksum or header.version != version:
@@ -78,6 +79,8 @@ class Versions:
                     first += more
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise self._unreadable(path, error) from error
         return _parse(first.partition(b"\n")[0], path)[0]
 
     def publish(self, header: Header, state: dict[str, Any]) -> None:
@@ -94,7 +97,7 @@ class Versions:
         }
         unfinished = f"{self._directory}/{version_prefix(header.version)}{uuid.uuid4().hex}.unfinished"
         try:
-            with self._filesystem.open_output_stream(unfinished) as file:
+            with create(self._filesystem, unfinished) as file:
                 file.write(b"\n".join((_sealed(json.dumps(first, separators=(",", ":")).encode()), second, b"")))
             self._filesystem.move(unfinished, self._path(header.version))
         except OSError as error:
@@ -133,13 +136,20 @@ class Versions:
         except FileNotFoundError:
             return set()
         except OSError as error:
-            raise SpillFailed(f"The state cannot be read from {self._path(version)}: {error}.") from error
+            raise self._unreadable(self._path(version), error) from error
 
     def _files(self) -> list[pafs.FileInfo]:
-        found: list[pafs.FileInfo] = self._filesystem.get_file_info(
-            pafs.FileSelector(self._directory, allow_not_found=True)
-        )
+        selector = pafs.FileSelector(self._directory, allow_not_found=True)
+        try:
+            found: list[pafs.FileInfo] = self._filesystem.get_file_info(selector)
+        except OSError as error:
+            raise self._unreadable(self._directory, error) from error
         return found
+
+    @staticmethod
+    def _unreadable(path: str, error: OSError) -> SpillFailed:
+        cure = " Only the user who made a state can read it: run driver and executors as one user."
+        return SpillFailed(f"The state cannot be read from {path}: {error}.{cure * isinstance(error, PermissionError)}")
 
     def _path(self, version: int) -> str:
         return f"{self._directory}/{version:0{_VERSION_DIGITS}}.json"

@@ -7,15 +7,19 @@ copy in shared memory of this node is what the next step maps, whichever process
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 import pyarrow as pa
+import xxhash
 
 from sooner.kernels.matching import with_starts
-from sooner.runs.copies import NodeCopies
+from sooner.runs.block_index import Block
+from sooner.runs.copies import NodeCopies, Parts
 from sooner.runs.files import EncodedBlock, RunFiles, SpilledRun
 from sooner.runs.run import NEVER, STILL_HERE, Run, merge
+
+SEAL_BYTES: Final = 8  # behind each copy
 
 
 class WrittenDown(Protocol):
@@ -68,16 +72,27 @@ class MappedRuns:
     def load(self, saved: dict[str, Any]) -> Run:
         """The run, mapped; a copy that is gone is made again from the file."""
         written = self._files.from_plain(saved)
-        [block] = written.blocks
-        content = self._copies.get(_name(written))
-        if content is not None and content.size >= block.n_bytes:
-            run = self._files.decode(content[: block.n_bytes])
-            with_directory(run, content[block.n_bytes :])
-        else:
+        run = self._from_copy(written)
+        if run is None:
             [content] = self._files.contents(written, written.blocks)
             run = self._files.decode(content)
             self._to_copy.append((run, written, content))
         self._written[id(run)] = (run, written)
+        return run
+
+    def _from_copy(self, written: SpilledRun) -> Run | None:
+        """None if there is no copy, or if it is not what was put there."""
+        [block] = written.blocks
+        copy = self._copies.get(_name(written))
+        if copy is None:
+            return None
+        content, starts = copy[: block.n_bytes], copy[block.n_bytes : max(copy.size - SEAL_BYTES, 0)]
+        sealed = copy.size >= block.n_bytes + SEAL_BYTES and copy[-SEAL_BYTES:] == _seal(starts, block)
+        if not sealed or xxhash.xxh3_64_intdigest(content) != block.checksum:
+            self._copies.forget(_name(written))
+            return None
+        run = self._files.decode(content)
+        with_directory(run, starts)
         return run
 
     @property
@@ -87,11 +102,23 @@ class MappedRuns:
 
     def copy(self) -> None:
         """Put what was saved, or had no copy, into shared memory."""
-        for run, place, content in self._to_copy:
-            if id(run) in self._written:
-                starts = b"" if run.directory is None else run.directory.starts.tobytes()
-                self._copies.put(_name(place), (content, starts))
+        self._copies.put(
+            (_name(place), _copied(run, place, content))
+            for run, place, content in self._to_copy
+            if id(run) in self._written
+        )
         self._to_copy = []
+
+
+def _copied(run: Run, place: SpilledRun, content: pa.Buffer | memoryview) -> Parts:
+    """A run as its copy has it: the block, the directory of its codes, and the seal of that."""
+    starts = pa.py_buffer(b"" if run.directory is None else run.directory.starts)
+    return content, starts, _seal(starts, place.blocks[0])
+
+
+def _seal(starts: pa.Buffer, block: Block) -> bytes:
+    """The state vouches for the block. What lies behind it is only a cache's own, and says whose directory it is."""
+    return xxhash.xxh3_64_digest(starts, seed=block.checksum)
 
 
 def with_directory(run: Run, starts: pa.Buffer) -> None:

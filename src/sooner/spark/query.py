@@ -20,7 +20,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sooner.errors import InvalidJoin
 from sooner.policies.view import SIDES
-from sooner.runs.copies import remove_copies
+from sooner.runs.copies_directory import remove_copies
 from sooner.spark.failures import as_sooner_error
 from sooner.spark.progress import JoinProgress, read_progress
 from sooner.spark.state_directory import location_of

@@ -6,7 +6,6 @@ order in which they came.
 """
 
 import itertools
-import tempfile
 from collections.abc import Iterator
 from typing import Final
 
@@ -20,6 +19,7 @@ from sooner.operators.covering import OnDisk
 from sooner.operators.pieces import Sides
 from sooner.policies.view import SIDES
 from sooner.runs.files import RunFiles
+from sooner.runs.private_directory import PrivateDirectory
 from sooner.runs.run import HELPER_BYTES, NEVER, Run
 from sooner.spark.shared_columns import compact
 
@@ -32,9 +32,9 @@ class Staging:
     def __init__(self, schemas: tuple[pa.Schema, pa.Schema], coders: tuple[CodeRows, CodeRows]) -> None:
         self._coders = coders
         self._schemas = schemas
-        self._folder = tempfile.TemporaryDirectory(prefix="sooner-staging-")
+        self._folder = PrivateDirectory("staging")
         self._files = [
-            RunFiles(pafs.LocalFileSystem(), self._folder.name, schema, rows="resident") for schema in schemas
+            RunFiles(pafs.LocalFileSystem(), str(self._folder.path), schema, rows="resident") for schema in schemas
         ]
         self._runs: tuple[list[OnDisk], list[OnDisk]] = ([], [])
         self._rows_in_cell = np.zeros((len(SIDES), 1 << GRID_BITS), np.int64)
@@ -82,4 +82,4 @@ class Staging:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._folder.cleanup()
+        self._folder.remove()

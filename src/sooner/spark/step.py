@@ -20,8 +20,9 @@ from sooner.operators.pieces import Sides
 from sooner.operators.progress import progress_of
 from sooner.operators.two_way import TwoWayJoin
 from sooner.policies.view import LEFT, RIGHT, SIDES
-from sooner.runs.copies import NodeCopies, copies_directory
+from sooner.runs.copies import open_copies
 from sooner.runs.files import RunFiles
+from sooner.runs.private_files import make_directory
 from sooner.runs.versions import Header, Versions, version_prefix
 from sooner.runs.written_down import MappedRuns
 from sooner.spark.arrivals import Arrivals
@@ -82,14 +83,14 @@ class Step:
         tick = arrivals.tick.number if arrivals.tick is not None else None
         self._parent = start_from(self._versions, attempt.version, tick, self._identity, plan.state, place)
         if self._parent is None:
-            filesystem.create_dir(directory, recursive=True)
+            make_directory(filesystem, directory)
         before: dict[str, Any] = {} if self._parent is None else self._parent.data
         self._late_rows: list[int] = before.get("late_rows", [0, 0])
         self._tick: int = before.get("tick", 0) if tick is None else tick
 
         share_bytes = plan.partition_bytes
         prefix = version_prefix(attempt.version)
-        self._copies = NodeCopies(copies_directory(plan.state, place, plan.shared_memory), share_bytes)
+        self._copies = open_copies(plan.state, place, share_bytes, plan.shared_memory)
         schemas = arrivals.schemas
         block_bytes = min(max(share_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
         spilled = [

@@ -14,6 +14,7 @@ from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
 from sooner.operators.progress import Progress
 from sooner.policies.view import LEFT, RIGHT
+from sooner.runs.private_files import create, make_directory
 from sooner.spark.progress import read_progress
 from sooner.spark.state_directory import open_state
 
@@ -79,8 +80,8 @@ class TickReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
 def finish_side(state: str, side: int) -> None:
     """Leave word that this side of the join has no more rows."""
     filesystem, path = open_state(state)
-    filesystem.create_dir(path, recursive=True)
-    with filesystem.open_output_stream(_word(path, side)):
+    make_directory(filesystem, path)
+    with create(filesystem, _word(path, side)):
         pass
 
 

@@ -19,7 +19,7 @@ from rich.console import Console
 
 import sooner.spark as ss
 from sooner.budget import format_bytes
-from sooner.runs.copies import SHARED_MEMORY
+from sooner.runs.copies_directory import SHARED_MEMORY
 from sooner.sources.arrivals import ArrivalPattern, Fixed, ParetoBursts, Pauses, arrival_times
 from sooner.spark.session import end_local_session
 from sooner.spark.sources import replay
