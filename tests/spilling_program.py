@@ -38,7 +38,7 @@ def count_rows_while_children_come_and_go(spill_dir: str) -> None:
     """While the sources are silent: runs are merged, and joined on the way, with files open."""
     enough = threading.Event()
     sides = [gated(table, wait_for(enough)) for table in (LEFT, RIGHT)]
-    query = sooner.join(*sides, on="k", algorithm="hmj", memory="64KB", spill_dir=spill_dir, workers=1)
+    query = sooner.join(*sides, on="k", algorithm="hmj", memory="64KB", partitions=8, spill_dir=spill_dir, workers=1)
     batches, n_rows, n_children = iter(query), 0, 0
     for batch in batches:
         n_rows += batch.num_rows

@@ -263,9 +263,15 @@ def test_slabs_are_cut_where_the_next_block_would_not_fit() -> None:
     assert list(slabs([run.blocks], 100)) == [(0, 20), (20, 40), (40, 2**64)]
 
 
-def test_a_code_that_fills_blocks_by_itself_gets_a_slab_of_its_own() -> None:
-    hot = spilled_of((1, 7, 40), (7, 7, 40), (7, 7, 40), (7, 9, 40))
+def test_a_code_that_fills_more_than_a_slab_gets_one_of_its_own() -> None:
+    hot = spilled_of((1, 7, 40), (7, 7, 40), (7, 7, 40), (7, 7, 40), (7, 9, 40))
     assert (7, 8) in list(slabs([hot.blocks], 100))
     highest = 2**64 - 1
-    hottest = spilled_of((highest, highest, 40), (highest, highest, 40))
+    hottest = spilled_of((highest, highest, 60), (highest, highest, 60))
     assert (highest, 2**64) in list(slabs([hottest.blocks], 100))
+
+
+def test_wide_rows_with_a_block_each_share_slabs() -> None:
+    """Not every code that has a block by itself is hot: a slab for each would read all runs for every row."""
+    wide = spilled_of(*((10 * n, 10 * n, 40) for n in range(100)))
+    assert len(list(slabs([wide.blocks], 400))) == 10

@@ -85,13 +85,13 @@ class BlockIndex:
 
     def __init__(self, blocks: Blocks) -> None:
         self._blocks: Blocks | None = blocks
-        self._place: Place | None = None
+        self.place: Place | None = None  # in the run's file, if it is there
         self._path = ""
         self._read: Callable[[], bytes] = bytes
 
     def stored(self, path: str, place: Place, read: Callable[[], bytes]) -> "BlockIndex":
         """It is in a file from now on, and `read` gets it when it is needed."""
-        self._blocks, self._place = None, place
+        self._blocks, self.place = None, place
         self._path, self._read = path, read
         return self
 
@@ -101,11 +101,11 @@ class BlockIndex:
         return self._blocks if self._blocks is not None else Blocks.decode(self._content())
 
     def _content(self) -> bytes:
-        assert self._place is not None, "an index is known or has a place"
+        assert self.place is not None, "an index is known or has a place"
         content = self._read()
-        if len(content) != self._place.n_bytes or xxhash.xxh3_64_intdigest(content) != self._place.checksum:
+        if len(content) != self.place.n_bytes or xxhash.xxh3_64_intdigest(content) != self.place.checksum:
             raise StateCorrupted(
-                f"The run file {self._path} is damaged: its index at byte {self._place.offset} is not what was written "
+                f"The run file {self._path} is damaged: its index at byte {self.place.offset} is not what was written "
                 "there. No row of it was used."
             )
         return content
@@ -116,6 +116,6 @@ class BlockIndex:
     __hash__ = None  # type: ignore[assignment]
 
     def to_plain(self) -> dict[str, Any]:
-        if self._place is not None:
-            return {"index": list(self._place)}
+        if self.place is not None:
+            return {"index": list(self.place)}
         return {"blocks": [list(block) for block in self.blocks]}
