@@ -5,6 +5,7 @@ not depend on that are made by these sizes. Encoded rows weigh what they would w
 become.
 """
 
+import functools
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
@@ -41,6 +42,10 @@ def picked(weights: RowBytes, positions: npt.NDArray[np.integer]) -> RowBytes:
     return weights if isinstance(weights, int) else weights[positions]
 
 
+def part_of(weights: RowBytes, begin: int, end: int) -> RowBytes:
+    return weights if isinstance(weights, int) else weights[begin:end]
+
+
 def cuts_by_bytes(weights: RowBytes, n_rows: int, at_most_bytes: int) -> Iterator[tuple[int, int]]:
     """Where to cut rows so that no piece weighs more than this, but for a row that does by itself: (begin, end)."""
     if isinstance(weights, int):
@@ -65,8 +70,10 @@ def _sum_of(columns: list[pa.Array]) -> RowBytes:
 
 def _row_bytes(column: pa.Array) -> RowBytes:
     type_ = column.type
-    if pa.types.is_null(type_) or not len(column):
+    if not len(column):
         return 0
+    if (width := _fixed_width(type_)) is not None:
+        return width
     if isinstance(column, pa.ExtensionArray):
         return _row_bytes(column.storage)
     if isinstance(column, pa.DictionaryArray):
@@ -86,9 +93,20 @@ def _row_bytes(column: pa.Array) -> RowBytes:
         return _OFFSET_BYTES + _without_nulls(np.diff(_offsets(column)), column)
     if pa.types.is_string_view(type_) or pa.types.is_binary_view(type_):
         return _OFFSET_BYTES + _without_nulls(_lengths_of_views(column), column)
-    if pa.types.is_union(type_):
-        return _GUESSED_BYTES
-    return max(int(type_.bit_width) // 8, 1)
+    return _GUESSED_BYTES
+
+
+@functools.cache
+def _fixed_width(type_: pa.DataType) -> int | None:
+    """Asked for again and again: a join has few types and many runs."""
+    if pa.types.is_null(type_):
+        return 0
+    if pa.types.is_nested(type_) or isinstance(type_, pa.BaseExtensionType) or pa.types.is_dictionary(type_):
+        return None
+    try:
+        return max(int(type_.bit_width) // 8, 1)
+    except ValueError:  # it has none
+        return None
 
 
 def _of_entries(weights: RowBytes, indices: pa.Array) -> RowBytes:

@@ -25,7 +25,7 @@ from sooner.operators.arguments import (
 )
 from sooner.operators.arrivals import coder
 from sooner.operators.output import plan_output
-from sooner.operators.two_way import TwoWayJoin
+from sooner.operators.two_way import FLUSH_FRACTION, TwoWayJoin
 from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.runs.files import RunFiles
 from sooner.sources.checked import checked
@@ -33,8 +33,9 @@ from sooner.sources.opening import opened
 
 INBOX_SHARE: Final = 3  # of the memory, one part in so many is for rows that wait to be joined
 MEMORY_IN_BLOCKS: Final = 256  # blocks of spilled runs are small beside the memory: one of each run is read at once
-LEAST_BLOCK_BYTES: Final = 32 * 2**10
+LEAST_BLOCK_BYTES: Final = 64 * 2**10
 MOST_BLOCK_BYTES: Final = 2**20
+LEAST_FLUSH_BYTES: Final = 512 * 2**10  # a file for each few rows would cost more than what is in it
 LEAST_PARTITION_BYTES: Final = 2 * 2**20
 LEAST_PARTITIONS: Final = 2
 MOST_PARTITIONS: Final = 16
@@ -94,6 +95,7 @@ def join(
         spill_directory = SpillDirectory(spill_parent)
 
     piece_bytes = min(memory_bytes // INBOX_SHARE // PIECES_HELD, MOST_PIECE_BYTES)
+    rows_bytes = memory_bytes - piece_bytes * PIECES_HELD
     inbox = Inbox(piece_bytes)
     block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
     files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in schemas]
@@ -102,13 +104,19 @@ def join(
         (coder(keys, LEFT), coder(keys, RIGHT)),
         (files[0], files[1]),
         chosen,
-        Budget(memory_bytes - piece_bytes * PIECES_HELD),
+        Budget(rows_bytes),
         partitions,
         result_of=output.batch,
+        flush_fraction=_flush_fraction(rows_bytes),
         workers=workers,
     )
     readers = [Reader(checked(sources[side]), side, inbox, piece_bytes) for side in SIDES]
     return Query(operator, output.schema, inbox, (readers[0], readers[1]), spill_directory, silence_seconds)
+
+
+def _flush_fraction(rows_bytes: int) -> float:
+    """How much leaves a full memory: a tenth, or as much as is worth a file, or half of a memory that is so small."""
+    return max(FLUSH_FRACTION, min(LEAST_FLUSH_BYTES / rows_bytes, 1 / 2))
 
 
 def _partition_count(memory_bytes: int) -> int:

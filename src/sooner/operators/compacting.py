@@ -14,7 +14,7 @@ from sooner.policies.view import SIDES
 from sooner.runs.files import RunWriter, SpilledRun
 from sooner.runs.run import tier_of
 
-CROWD: Final = 8  # runs that are alike
+CROWD: Final = 16  # runs that are alike
 
 
 def compact(state: JoinState, bench: Workbench) -> None:

@@ -32,6 +32,11 @@ class Workbench:
     def slab_bytes(self) -> int:
         return self.scratch_bytes // COPIES
 
+    @property
+    def merge_bytes(self) -> int:
+        """How much in memory can become one run: it is there once more, and a column of it twice."""
+        return self.scratch_bytes // 2
+
     def divided(self, parts: int) -> "Workbench":
         return Workbench(self.scratch_bytes // parts, self.breathe)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from sooner.runs.files import EncodedBlock, SpilledRun
 from sooner.runs.ledger import Mask
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge
+
+BYTES_WORTH_THREADS: Final = 4 * 2**20  # fewer are written faster than handed over
 
 Choice = Callable[[Run], Mask]  # which rows of a run go
 
@@ -61,6 +64,8 @@ def _written(state: JoinState, departures: Sequence[Departure], bench: Workbench
     written: list[SpilledRun] = []
     slab_bytes = bench.slab_bytes // (workers + 1)  # each worker has one, and one is being written
     slabs = [slab for departure in departures for slab in _slabs(departure, slab_bytes)]
+    if sum(run.n_bytes for departure in departures for run in departure.going) < BYTES_WORTH_THREADS:
+        workers = 1
     with ExitStack() as open_files:
         sides = sorted({departure.side for departure in departures})
         writers = {side: open_files.enter_context(state.files[side].writer()) for side in sides}

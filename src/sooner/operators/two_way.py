@@ -192,14 +192,9 @@ class TwoWayJoin(Generic[R]):
         batch = pa.concat_batches(batches) if len(batches) > 1 else batches[0]
         return sorted_runs(batch, self._coders[side], self._state.n_partitions)
 
-    @property
-    def _merge_bytes(self) -> int:
-        """How large runs in memory may get by merging."""
-        return self._bench.divided(self._workers).slab_bytes
-
     def _admit(self, p: int, runs: Sequence[Run | None]) -> Iterator[R]:
         """New rows of one partition meet the other side's rows in memory, and are in memory themselves from then on."""
-        state = self._state
+        state, merge_bytes = self._state, self._bench.divided(self._workers).merge_bytes
         for side, arrived in enumerate(runs):
             if arrived is None:
                 continue
@@ -211,7 +206,7 @@ class TwoWayJoin(Generic[R]):
                 for pairs in pairs_of(left, right, *self._filters):
                     matches += len(pairs)
                     yield self._result(pairs)
-            state.partitions[side][p].resident.add(run, state.budget.try_reserve, self._merge_bytes)
+            state.partitions[side][p].resident.add(run, state.budget.try_reserve, merge_bytes)
             state.count_resident(side, p)
             self.statistics.rows_compared(p, len(run) * others.n_rows, matches)
             self.statistics.rows_arrived(side, p, len(run))

@@ -19,7 +19,7 @@ import pyarrow.fs as pafs
 import xxhash
 
 from sooner.errors import SpillFailed, StateCorrupted
-from sooner.kernels.sizes import cuts_by_bytes, total_bytes
+from sooner.kernels.sizes import cuts_by_bytes, part_of, total_bytes
 from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Blocks, Place
 from sooner.runs.private_files import create
 from sooner.runs.run import HELPER_BYTES, Run, Stamp
@@ -163,15 +163,17 @@ class RunFiles:
 
     def encode(self, run: Run) -> list["EncodedBlock"]:
         """A run as blocks, ready to be written: the part of writing that any thread can do."""
-        cuts = cuts_by_bytes(run.row_bytes + HELPER_BYTES, len(run), self.block_bytes)
-        return [self._encode_block(run.slice(begin, end)) for begin, end in cuts]
+        weights = run.row_bytes + HELPER_BYTES
+        return [
+            self._encode_block(run.slice(begin, end), total_bytes(part_of(weights, begin, end), end - begin))
+            for begin, end in cuts_by_bytes(weights, len(run), self.block_bytes)
+        ]
 
-    def _encode_block(self, run: Run) -> "EncodedBlock":
+    def _encode_block(self, run: Run, n_bytes: int) -> "EncodedBlock":
         stamps = (run.arrived, run.left_memory, run.met_disk)[: self._n_stamps]
         arrays = [pa.array(run.codes), *(pa.array(_spread(stamp, len(run))) for stamp in stamps)]
         content = pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=self._schema).serialize()
         first_code, last_code = int(run.codes[0]), int(run.codes[-1])
-        n_bytes = total_bytes(run.row_bytes + HELPER_BYTES, len(run))
         return EncodedBlock(content, n_bytes, len(run), first_code, last_code, xxhash.xxh3_64_intdigest(content))
 
 
