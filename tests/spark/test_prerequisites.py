@@ -163,6 +163,11 @@ def test_a_source_of_that_name_that_is_not_ours_is_replaced(spark: SparkSession)
 # The session that is there
 
 
+def test_workers_of_a_local_session_do_not_compile_pyspark_anew(spark: SparkSession) -> None:
+    [place] = spark.sparkContext.parallelize([0], 1).map(lambda _: __import__("pyspark").__file__).collect()
+    assert place == pyspark.__file__
+
+
 def test_a_local_session_is_the_one_that_is_there(spark: SparkSession) -> None:
     master = spark.sparkContext.master
     assert ss.local_session().sparkContext is spark.sparkContext
