@@ -21,6 +21,7 @@ from sooner.spark import prerequisites, sources
 from sooner.spark.prerequisites import UnfitSession, require_fit_workers
 from sooner.spark.sources.loading import register_source
 from sooner.spark.ticks import Ticks
+from spark_joins import QUICK_START
 
 HERE = ["PYSPARK_PYTHON", "spark.pyspark.python", sys.executable, "before the session starts"]
 
@@ -40,9 +41,10 @@ def python_of(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Any:
     return let
 
 
-def script(path: Path, before: Path) -> Path:
-    """A Python that finds modules in `before` before all others."""
-    path.write_text(f'#!/bin/sh\nPYTHONPATH="{before}:$PYTHONPATH" exec "{sys.executable}" "$@"\n')
+def script(path: Path, *before: Path, python: str | Path = sys.executable) -> Path:
+    """A Python that finds modules in these places before all others."""
+    places = ":".join(map(str, before))
+    path.write_text(f'#!/bin/sh\nPYTHONPATH="{places}:$PYTHONPATH" exec "{python}" "$@"\n')
     path.chmod(0o755)
     return path
 
@@ -50,9 +52,10 @@ def script(path: Path, before: Path) -> Path:
 def test_a_python_of_the_workers_that_lacks_something_is_refused_with_the_cure(
     spark: SparkSession, rows: DataFrame, python_of: Any, tmp_path: Path
 ) -> None:
-    """As in a virtual environment that is not activated: Spark then starts whatever `python3` is on the path."""
+    """As where a virtual environment is not activated: Spark takes the `python3` on the path, and gives it PySpark."""
     venv.create(tmp_path / "bare")
-    python_of(tmp_path / "bare" / "bin" / "python")
+    pyspark_as_zips = (Path(pyspark.__file__).parent / "python" / "lib").glob("*.zip")
+    python_of(script(tmp_path / "python3", *pyspark_as_zips, python=tmp_path / "bare" / "bin" / "python"))
     with refused(
         UnfitSession, "Spark's workers run", "bare", "lacks something that joins need (No module named", *HERE
     ):
@@ -65,7 +68,7 @@ def test_a_python_of_the_workers_that_lacks_something_is_refused_with_the_cure(
 def test_workers_with_another_version_of_python_are_refused(
     spark: SparkSession, rows: DataFrame, python_of: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    python_of(script(tmp_path / "python", before=tmp_path))
+    python_of(script(tmp_path / "python", tmp_path))
     monkeypatch.setattr(spark.sparkContext, "pythonVer", "3.10")  # what PySpark tells the workers of this program
     there = f"it is Python {sys.version_info[0]}.{sys.version_info[1]}"
     with refused(UnfitSession, str(tmp_path / "python"), there, "this program runs 3.10", *HERE):
@@ -75,11 +78,9 @@ def test_workers_with_another_version_of_python_are_refused(
 def test_workers_with_another_sooner_are_refused(rows: DataFrame, python_of: Any, tmp_path: Path) -> None:
     ours = Path(sooner.__file__).parent
     shutil.copytree(ours, tmp_path / "sooner", ignore=shutil.ignore_patterns("__pycache__"))
-    python_of(script(tmp_path / "same", before=tmp_path))
-    ss.join(rows, rows, on="k", state=tmp_path / "state")
     with (tmp_path / "sooner" / "budget.py").open("a") as file:
         file.write("\n# of another version\n")
-    python_of(script(tmp_path / "other", before=tmp_path))
+    python_of(script(tmp_path / "python", tmp_path))
     with refused(UnfitSession, f"whose sooner, in {tmp_path / 'sooner'}, is another", str(ours), *HERE):
         ss.join(rows, rows, on="k", state=tmp_path / "state")
 
@@ -188,7 +189,7 @@ def test_a_submitted_program_keeps_the_master_that_it_was_submitted_with(tmp_pat
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     environment = {**os.environ, "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     ended = subprocess.run(
-        [submit, "--master", "local[1]", "--conf", "spark.ui.enabled=false", program],
+        [submit, "--master", "local[1]", "--driver-java-options", QUICK_START, program],
         env=environment,
         capture_output=True,
         text=True,

@@ -21,9 +21,8 @@ from sooner.errors import SoonerError
 
 _FIT: Final[set[tuple[str, str]]] = set()  # applications and their Pythons that were asked, and had all
 _OTHER_PYTHON: Final = re.compile(r"worker [^.]*?(\d+\.\d+) than that in driver[^.]*? (\d+\.\d+)")
-_NO_START: Final = re.compile(
-    r"(?:^\s*\w+Error: |IOException: (?=Cannot run)|SparkException: (?=EOF))(.+)$", re.MULTILINE
-)
+_NO_START: Final = re.compile(r"(?:^\s*\w+Error: |IOException: (?=Cannot run))(.+)$", re.MULTILINE)
+_NO_WORD: Final = "EOFException occurred while reading the port number"
 Found = tuple[str, str, str, str]  # a Python, where its sooner is, a digest of that, and what is missing
 
 
@@ -104,7 +103,7 @@ def _asked(context: SparkContext, look: Callable[[Iterable[int]], Iterator[Found
     except (PySparkException, Py4JError) as error:
         if (cause := _cause_of_no_start(str(error))) is None:
             raise
-        raise UnfitSession(f"Spark's workers cannot run {context.pythonExec}: {cause}. {_cure(context)}") from None
+        raise UnfitSession(f"Spark's workers cannot run {context.pythonExec}: {cause} {_cure(context)}") from None
     return found
 
 
@@ -120,9 +119,11 @@ def _trouble(there: Found, here: Found) -> str | None:
 def _cause_of_no_start(pages: str) -> str | None:
     """The one line of Java's pages that says why a Python did not start, if that is what they say."""
     if (versions := _OTHER_PYTHON.search(pages)) is not None:
-        return f"it is Python {versions[1]}, and this program runs {versions[2]}"
+        return f"it is Python {versions[1]}, and this program runs {versions[2]}."
+    if _NO_WORD in pages:
+        return "it ended before it could begin; does it have PySpark?"
     found = _NO_START.search(pages)
-    return None if found is None else found[1].rstrip(".")
+    return None if found is None else f"{found[1].rstrip('.')}."
 
 
 def _cure(context: SparkContext) -> str:
