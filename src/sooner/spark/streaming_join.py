@@ -38,8 +38,10 @@ from sooner.operators.output import OutputPlan, plan_output
 from sooner.policies.view import LEFT, RIGHT
 from sooner.spark.placing import place, require_binary_collation, with_whole_keys
 from sooner.spark.plan import JoinPlan
+from sooner.spark.prerequisites import require_classic
 from sooner.spark.row_kinds import place_column
 from sooner.spark.shared_columns import KIND, share_columns
+from sooner.spark.sources.loading import register_source
 from sooner.spark.state_directory import location_of, require_same_join, stored_identity
 from sooner.spark.step import Attempt, run_step
 from sooner.spark.streaming_sources import streams_of
@@ -131,6 +133,7 @@ def _session_of(left: DataFrame, right: DataFrame) -> SparkSession:
             raise InvalidJoin(
                 f"{name} is a {type(side).__name__}; sooner.spark joins DataFrames (sooner.join the rest)."
             )
+        require_classic(name, side)
         if not side.isStreaming:
             raise InvalidJoin(
                 f"{name} is not a streaming DataFrame; read it with spark.readStream or sooner.spark.sources, or use "
@@ -218,7 +221,7 @@ def _result_schema(left: StructType, right: StructType, output: OutputPlan) -> S
 
 def _ticks(left: DataFrame, right: DataFrame, plan: JoinPlan) -> DataFrame:
     spark = left.sparkSession
-    spark.dataSource.register(Ticks)
+    register_source(spark, Ticks)
     return (
         spark.readStream.format(FORMAT)
         .option("state", plan.state)

@@ -32,12 +32,13 @@ __getattr__, __dir__ = lazily(
 
 def register(spark: "SparkSession") -> None:
     """Make the formats `sooner.parquet`, `sooner.replay` and, if psycopg is here, `sooner.postgres` known to Spark."""
+    from sooner.spark.sources.loading import register_source
     from sooner.spark.sources.parquet_source import ParquetDataSource
     from sooner.spark.sources.replay_source import ReplayDataSource
 
-    spark.dataSource.register(ParquetDataSource)
-    spark.dataSource.register(ReplayDataSource)
+    register_source(spark, ParquetDataSource)
+    register_source(spark, ReplayDataSource)
     if importlib.util.find_spec("psycopg") is not None:
         from sooner.spark.sources.postgres_source import PostgresDataSource
 
-        spark.dataSource.register(PostgresDataSource)
+        register_source(spark, PostgresDataSource)

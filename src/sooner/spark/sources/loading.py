@@ -1,7 +1,17 @@
 """From a data source to a streaming DataFrame."""
 
+import contextlib
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark import SparkFiles
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource
+from pyspark.sql.udf import _wrap_function
+
+from sooner.spark.prerequisites import require_classic, require_fit_workers
+
+_FILES_OF_STREAMS: Final = "streaming_job"  # where Spark has streaming sources look for what --py-files brought
 
 
 def load_stream(spark: SparkSession, source: type[DataSource], options: dict[str, str]) -> DataFrame:
@@ -10,10 +20,36 @@ def load_stream(spark: SparkSession, source: type[DataSource], options: dict[str
     The schema is asked for here as well, since what a worker of Spark refuses is shown as a page of Java.
     """
     source(options).schema()
-    spark.dataSource.register(source)
+    register_source(spark, source)
     return spark.readStream.format(source.name()).options(**options).load()
+
+
+def register_source(spark: SparkSession, source: type[DataSource]) -> None:
+    """Make a source known to a session in which it can run. If it is known already, Spark would warn of the second."""
+    require_classic("spark", spark)
+    require_fit_workers(spark)
+    _show_files_to_streams()
+    if not _is_registered(spark, source):
+        spark.dataSource.register(source)
 
 
 def tasks_of(spark: SparkSession, partitions: int | None) -> int:
     """The number of tasks that read a batch: what the user says, else one for each core."""
+    require_classic("spark", spark)
     return spark.sparkContext.defaultParallelism if partitions is None else partitions
+
+
+def _is_registered(spark: SparkSession, source: type[DataSource]) -> bool:
+    """Whether this very class has its name there. Another one of that name is replaced, and Spark may say so."""
+    java: Any = spark._jsparkSession
+    known = java.sessionState().dataSourceManager()
+    if not known.dataSourceExists(source.name()):
+        return False
+    ours = _wrap_function(spark.sparkContext, source)  # as PySpark registers it
+    return bool(known.lookupDataSource(source.name()).dataSourceCls().command().equals(ours.command()))
+
+
+def _show_files_to_streams() -> None:
+    """Spark gives the processes of streaming sources a directory of their own for files, which it never fills."""
+    with contextlib.suppress(FileExistsError):
+        Path(SparkFiles.getRootDirectory(), _FILES_OF_STREAMS).symlink_to(".")
