@@ -4,21 +4,21 @@ Runs are sorted by code, so any set of runs can be joined slab by slab: a slab i
 the runs on disk together, fit the scratch memory. Only one code by itself may not fit; it is done piece against piece.
 Rows in memory are joined where they are.
 
-Scratch memory: the rows of a slab as they were read, the same rows merged, and a column of them while it is merged; and
-of each run the rest of the block in which the slab ends.
+Scratch memory: the rows of a slab, those of one side twice while they are merged; and of each run the block in which the
+slab ends.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-import numpy as np
-
 from sooner.operators.pairs import Pairs
+from sooner.runs.block_index import Block
 from sooner.runs.files import RunFiles, RunWriter, SpilledRun, slabs
 from sooner.runs.run import NEVER, Run, arrived_after, merge
 
-COPIES: Final = 3  # of the rows of a slab, at most
+COPIES: Final = 2  # of the rows of a slab, at most
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Workbench:
 
     @property
     def merge_bytes(self) -> int:
-        """How much in memory can become one run: it is there once more, and a column of it twice."""
-        return self.scratch_bytes // 2
+        """How much in memory can become one run: it is there once more, and a column of it yet again."""
+        return self.scratch_bytes * 3 // 4
 
     def divided(self, parts: int) -> "Workbench":
         return Workbench(self.scratch_bytes // parts, self.breathe)
@@ -65,21 +65,21 @@ class OnDisk:
         self.spilled = spilled
         self.blocks = spilled.blocks
         self._files = files
-        self._rest: tuple[int, int, Run] | None = None  # the offset of a block, a code, and its rows from there on
+        self._held: tuple[Block, Run] | None = None
 
     def load(self, low: int, high: int) -> Iterator[Run]:
         wanted = self.blocks.between(low, high)
-        if self._rest is not None and wanted and self._rest[0] == wanted[0].offset and self._rest[1] <= low:
-            yield self._rest[2].between(low, high)
+        if self._held is not None and wanted and self._held[0] == wanted[0]:
+            yield self._held[1].between(low, high)
             wanted = wanted[1:]
-        for block, run in zip(wanted, self._files.read(self.spilled, wanted), strict=True):
-            if block.last_code >= high:  # a copy, or it would keep all that was read with it
-                self._rest = block.offset, high, _copy(run.between(high, 2**64))
+        if not wanted:
+            return
+        # The last is read by itself: to hold it must not keep all that was read with it.
+        for run in self._files.read(self.spilled, wanted[:-1]):
             yield run.between(low, high)
-
-
-def _copy(run: Run) -> Run:
-    return run.take(np.arange(len(run)))
+        [last] = self._files.read(self.spilled, wanted[-1:])
+        self._held = wanted[-1], last
+        yield last.between(low, high)
 
 
 PartBlock = tuple[Sequence[Part], Sequence[Part]]
@@ -105,36 +105,41 @@ def cover(
     outputs: Sequence[MergedOutput] = (),
 ) -> Iterator[Pairs]:
     """The pairs that `join` finds in each block of left parts x right parts."""
-    groups = [*(group for block in blocks for group in block), *(output.parts for output in outputs)]
-    on_disk = list(dict.fromkeys(part for group in groups for part in group if isinstance(part, OnDisk)))
+    groups = {tuple(group) for block in blocks for group in block} | {tuple(output.parts) for output in outputs}
+    in_groups = Counter(part for group in groups for part in group if isinstance(part, OnDisk))
+    on_disk = sorted(in_groups, key=lambda part: part.spilled.number)
     for low, high in slabs([part.blocks for part in on_disk], bench.slab_bytes):
         bench.breathe()
         if high - low == 1:
             yield from _cover_one_code(blocks, join, low, bench, outputs)
         else:
-            yield from _cover_slab(blocks, join, _Slab(on_disk, low, high), outputs)
+            yield from _cover_slab(blocks, join, _Slab(in_groups, low, high), outputs)
 
 
 class _Slab:
-    """The rows in a range of codes: those on disk are loaded."""
+    """The rows in a range of codes: those on disk are loaded, and merged when they are asked for."""
 
-    def __init__(self, parts: Iterable[Part], low: int, high: int) -> None:
-        self._loaded = {part: [run for run in part.load(low, high) if len(run)] for part in parts}
+    def __init__(self, in_groups: Mapping[OnDisk, int], low: int, high: int) -> None:
+        self._in_groups = in_groups
         self._bounds = low, high
+        self._loaded = {part: [run for run in part.load(low, high) if len(run)] for part in in_groups}
         self._merged: dict[tuple[Part, ...], Run | None] = {}
 
     def on_disk(self, parts: Sequence[Part]) -> Run | None:
-        """Those of these parts that are on disk, as one run. The last two that were asked for are kept."""
+        """Those of these parts that are on disk, as one run."""
         group = tuple(parts)
-        if group not in self._merged:
-            if len(self._merged) == 2:
-                self._merged.pop(next(iter(self._merged)))
-            runs = [run for part in parts for run in self._loaded.get(part, ())]
-            self._merged[group] = merge(runs) if runs else None
-        return self._merged[group]
+        if group in self._merged:
+            return self._merged[group]
+        members = [part for part in group if isinstance(part, OnDisk)]
+        runs = [run for part in members for run in self._loaded[part]]
+        merged = merge(runs) if runs else None
+        if all(self._in_groups[part] == 1 for part in members):  # nobody else needs them
+            self._merged[group] = merged
+            self._loaded.update((part, []) for part in members)
+        return merged
 
     def in_memory(self, parts: Sequence[Part]) -> Iterator[Run]:
-        return (run for part in parts if part not in self._loaded for run in part.load(*self._bounds))
+        return (run for part in parts if isinstance(part, InMemory) for run in part.load(*self._bounds))
 
 
 def _cover_slab(

@@ -12,6 +12,7 @@ from sooner.operators.state import JoinState
 from sooner.policies.view import LEFT, RIGHT, SIDES, DiskDisk, MemoryDisk, opposite
 from sooner.runs.files import SpilledRun
 from sooner.runs.ledger import Block
+from sooner.runs.run import merge
 
 
 def scan_disk(state: JoinState, task: MemoryDisk, join: JoinRuns, bench: Workbench) -> Iterator[Pairs]:
@@ -24,7 +25,7 @@ def scan_disk(state: JoinState, task: MemoryDisk, join: JoinRuns, bench: Workben
     side, p = task.side, task.partition
     spilled = state.spilled(opposite(side), p)
     disk = list(_disk_parts(state, opposite(side), p).values())
-    yield from cover(_memory_blocks(state, side, p, disk), join, bench)
+    yield from cover(_memory_blocks(state, side, p, disk, bench), join, bench)
     state.partitions[side][p].met_disk = state.tick
     state.statistics.met_disk(side, p)
     state.report(Scanned(state.tick, side, p, len(spilled), sum(run.n_bytes for run in spilled)))
@@ -65,7 +66,7 @@ def cover_rest(state: JoinState, p: int, join: JoinRuns, bench: Workbench) -> It
     open_cells = state.cells[p].open_blocks(list(parts[LEFT]), list(parts[RIGHT]))
     blocks = [_part_block(parts, block) for block in open_cells]
     for side in SIDES:
-        blocks += _memory_blocks(state, side, p, list(parts[opposite(side)].values()))
+        blocks += _memory_blocks(state, side, p, list(parts[opposite(side)].values()), bench)
     return cover(blocks, join, bench)
 
 
@@ -79,12 +80,17 @@ def forget_partition(state: JoinState, p: int) -> None:
         state.forget(side, p)
 
 
-def _memory_blocks(state: JoinState, side: int, p: int, disk: Sequence[OnDisk]) -> list[PartBlock]:
+def _memory_blocks(
+    state: JoinState, side: int, p: int, disk: Sequence[OnDisk], bench: Workbench
+) -> list[PartBlock]:
     """What is in memory of one side and has not met the disk of the other since it came."""
     partition = state.partitions[side][p]
-    memory = [InMemory(run, partition.met_disk) for run in partition.resident if run.newest > partition.met_disk]
-    if not memory or not disk:
+    runs = [run for run in partition.resident if run.newest > partition.met_disk]
+    if not runs or not disk:
         return []
+    if sum(run.n_bytes for run in runs) <= bench.merge_bytes:  # then every slab looks at one run
+        runs = [merge(runs)]
+    memory = [InMemory(run, partition.met_disk) for run in runs]
     return [(memory, disk) if side == LEFT else (disk, memory)]
 
 

@@ -17,7 +17,7 @@ from sooner.kernels.matching import Codes
 from sooner.kernels.sizes import cuts_by_bytes
 from sooner.operators.covering import Workbench
 from sooner.operators.events import Flushed
-from sooner.operators.parallel import in_order
+from sooner.operators.parallel import in_order, map_together
 from sooner.operators.state import JoinState
 from sooner.policies.view import Evict
 from sooner.runs.files import EncodedBlock, SpilledRun
@@ -55,8 +55,11 @@ def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, worker
     departures = [found for eviction in evictions if (found := _departure(state, eviction)) is not None]
     if not departures:
         return False
-    for departure, spilled in zip(departures, _written(state, departures, bench, workers), strict=True):
-        _settle(state, departure, spilled)
+    workers = workers if sum(run.n_bytes for d in departures for run in d.going) >= BYTES_WORTH_THREADS else 1
+    written = _written(state, departures, bench, workers)
+    unseen = map_together(lambda departure: _leave(state, departure, bench.divided(workers)), departures, workers)
+    for departure, spilled, arrivals in zip(departures, written, unseen, strict=True):
+        _settle(state, departure, spilled, arrivals)
     return True
 
 
@@ -64,8 +67,6 @@ def _written(state: JoinState, departures: Sequence[Departure], bench: Workbench
     written: list[SpilledRun] = []
     slab_bytes = bench.slab_bytes // (workers + 1)  # each worker has one, and one is being written
     slabs = [slab for departure in departures for slab in _slabs(departure, slab_bytes)]
-    if sum(run.n_bytes for departure in departures for run in departure.going) < BYTES_WORTH_THREADS:
-        workers = 1
     with ExitStack() as open_files:
         sides = sorted({departure.side for departure in departures})
         writers = {side: open_files.enter_context(state.files[side].writer()) for side in sides}
@@ -121,10 +122,14 @@ def _bounds(runs: Sequence[Run], slab_bytes: int) -> list[int]:
     if sum(run.n_bytes for run in runs) <= slab_bytes:
         return [0, 2**64]
     codes = np.concatenate([run.codes for run in runs])
-    weights = np.concatenate([np.broadcast_to(run.row_bytes + HELPER_BYTES, len(run)) for run in runs])
-    order = np.argsort(codes)
-    begins = [begin for begin, _ in cuts_by_bytes(weights[order], len(codes), slab_bytes)]
-    firsts: Codes = codes[order[begins]]
+    weights = runs[0].row_bytes
+    if isinstance(weights, int):
+        codes.sort()
+    else:
+        order = np.argsort(codes)
+        codes, weights = codes[order], np.concatenate([run.row_bytes for run in runs])[order]
+    cuts = cuts_by_bytes(weights + HELPER_BYTES, len(codes), slab_bytes)
+    firsts: Codes = codes[[begin for begin, _ in cuts]]
     alone = firsts[:-1][firsts[:-1] == firsts[1:]]  # one slab after another begins with it
     return sorted({0, 2**64, *firsts[1:].tolist(), *alone.tolist(), *(code + 1 for code in alone.tolist())})
 
@@ -137,27 +142,37 @@ def _encoded(state: JoinState, slab: Slab) -> list[EncodedBlock]:
     return files.encode(merge(parts)) if parts else []
 
 
-def _settle(state: JoinState, departure: Departure, spilled: SpilledRun) -> None:
-    side, p = departure.side, departure.partition
-    partition = state.partitions[side][p]
+def _leave(state: JoinState, departure: Departure, bench: Workbench) -> Ticks:
+    """Rows that are safe leave memory. Gives when those of them came that no memory-disk task has seen."""
+    partition = state.partitions[departure.side][departure.partition]
     unseen = _arrivals_after(departure.going, partition.met_disk)
-    departure.going.clear()  # they are safe by now, and would keep the buffers of those that stay
+    departure.going.clear()  # they would keep the buffers of those that stay
     before = partition.resident.n_bytes
-    partition.resident.reduce(lambda run: _staying(run, departure.choice))
+    _reduce(partition.resident, departure.choice, bench)
     state.budget.release(before)
     state.budget.take(partition.resident.n_bytes)
+    return unseen
+
+
+def _settle(state: JoinState, departure: Departure, spilled: SpilledRun, unseen: Ticks) -> None:
+    side, p = departure.side, departure.partition
     state.count_resident(side, p)
-    state.set_spilled(side, p, [*partition.spilled, spilled])
+    state.set_spilled(side, p, [*state.spilled(side, p), spilled])
     state.statistics.rows_spilled(side, p, state.tick, spilled.n_rows, unseen)
     state.report(Flushed(state.tick, side, p, spilled.n_rows, spilled.n_bytes))
 
 
-def _staying(run: Run, choice: Choice | None) -> Run:
-    """In buffers of their own, or nothing would get free."""
+def _reduce(resident: ResidentRuns, choice: Choice | None, bench: Workbench) -> None:
+    """What stays gets buffers of its own, or nothing would get free: as one run if there is room to make it."""
     if choice is None:
-        return run.slice(0, 0)
-    staying = np.flatnonzero(~choice(run))
-    return run if len(staying) == len(run) else run.take(staying)
+        resident.clear()
+        return
+    staying = [part for run in resident if len(part := _only(run, ~choice(run)))]
+    if len(staying) > 1 and sum(part.n_bytes for part in staying) <= bench.merge_bytes:
+        resident.replace(merge(staying))
+        return
+    del staying
+    resident.reduce(lambda run: run.take(np.flatnonzero(~choice(run))))
 
 
 def _arrivals_after(runs: Sequence[Run], tick: int) -> Ticks:

@@ -7,7 +7,7 @@ the next call. Between calls the state is whole, and `snapshot` writes it down a
 random source in here. With several workers the order of results may vary, and nothing else.
 
 Scratch memory beyond the budget: `scratch_bytes`, a quarter of the memory, for all workers together, in which runs are
-merged, flushed and read slab by slab; the rest of a block of each run that is read; and for each worker PAIRS_AT_ONCE
+merged, flushed and read slab by slab; a block of each run that is read; and for each worker PAIRS_AT_ONCE
 pairs whose rows weigh PAIRS_BYTES. Whatever is free of the memory is used for larger slabs at the end.
 """
 

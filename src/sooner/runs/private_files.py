@@ -17,12 +17,16 @@ OWNER_ONLY_DIRECTORY: Final = 0o700
 
 def create(filesystem: pafs.FileSystem, path: str) -> pa.NativeFile:
     """An empty file, open to be written. A link in its place is refused, and not followed."""
-    if isinstance(filesystem, pafs.LocalFileSystem):
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, OWNER_ONLY_FILE)
-        with contextlib.suppress(OSError):  # for one that was there already; not all mounts know modes
-            os.fchmod(file, OWNER_ONLY_FILE)
-        os.close(file)
-    return filesystem.open_output_stream(path)
+    if not isinstance(filesystem, pafs.LocalFileSystem):
+        return filesystem.open_output_stream(path)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, OWNER_ONLY_FILE)
+    with contextlib.suppress(OSError):  # for one that was there already; not all mounts know modes
+        os.fchmod(file, OWNER_ONLY_FILE)
+    if os.fstat(file).st_size:
+        os.ftruncate(file, 0)
+    os.close(file)
+    # To append, since to truncate, even what is empty, makes ext4 write the file to the disk as soon as it is closed.
+    return filesystem.open_append_stream(path)
 
 
 def make_directory(filesystem: pafs.FileSystem, path: str) -> None:

@@ -48,6 +48,11 @@ class ResidentRuns:
             if len(kept):
                 self._put(kept)
 
+    def replace(self, run: Run) -> None:
+        """Hold this run instead of what was held."""
+        self.clear()
+        self._put(run)
+
     def clear(self) -> None:
         self._runs, self.n_bytes, self.n_rows = [], 0, 0
 
