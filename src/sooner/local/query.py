@@ -16,6 +16,7 @@ from sooner.local.inbox import Inbox, Stopped, Waiting
 from sooner.local.notebook_view import notebook_view
 from sooner.local.one_reader import OneReader
 from sooner.local.reading import Reader
+from sooner.local.returned_memory import ReturnedMemory
 from sooner.local.spill_directory import SpillDirectory
 from sooner.operators.arguments import require_count
 from sooner.operators.progress import Progress, progress_of
@@ -47,6 +48,7 @@ class Query:
         self._readers = readers
         self._spill_directory = spill_directory
         self._silence_seconds = silence_seconds
+        self._returned_memory = ReturnedMemory(join.budget.limit_bytes)
         self._results = self._run()
         self._asked = False
         self._stopped = False
@@ -153,6 +155,7 @@ class Query:
 
     def _join_arrivals(self, waiting: tuple[Waiting, Waiting], now: float) -> Iterator[pa.RecordBatch]:
         yield from self._join.arrive(waiting[0].batches, waiting[1].batches, now)
+        self._returned_memory.passed(sum(batch.nbytes for taken in waiting for batch in taken.batches))
         for side, taken in enumerate(waiting):
             if taken.end is not None and taken.end.error is not None:
                 raise taken.end.error
@@ -163,8 +166,10 @@ class Query:
         for batch in results:
             if self._stopped:
                 raise Stopped
+            n_bytes = batch.nbytes
             yield batch
             self._spill_directory.require_own_process()
+            self._returned_memory.passed(n_bytes)
 
     def __repr__(self) -> str:
         return f"<sooner.Query {self.progress}>"

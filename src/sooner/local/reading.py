@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from sooner.errors import SourceFailed
-from sooner.local.inbox import Ended, Inbox, Stopped
+from sooner.local.inbox import PIECES_HELD, Ended, Inbox, Stopped
+from sooner.local.returned_memory import ReturnedMemory
 from sooner.runs.run import HELPER_BYTES
 from sooner.sources.source import Source, close_source
 
@@ -18,6 +19,7 @@ class Reader:
         self._side = side
         self._inbox = inbox
         self._piece_bytes = piece_bytes
+        self._returned_memory = ReturnedMemory(PIECES_HELD * piece_bytes)
         self._thread = threading.Thread(target=self._run, name=f"sooner-read-{source.name}", daemon=True)
 
     def start(self) -> None:
@@ -37,6 +39,7 @@ class Reader:
             for batch in self._source.batches():
                 for piece in cut(batch, self._piece_bytes):
                     self._inbox.put(self._side, piece)
+                    self._returned_memory.passed(piece.nbytes)
                 rows += batch.num_rows
         except Stopped:
             raise

@@ -80,9 +80,7 @@ def forget_partition(state: JoinState, p: int) -> None:
         state.forget(side, p)
 
 
-def _memory_blocks(
-    state: JoinState, side: int, p: int, disk: Sequence[OnDisk], bench: Workbench
-) -> list[PartBlock]:
+def _memory_blocks(state: JoinState, side: int, p: int, disk: Sequence[OnDisk], bench: Workbench) -> list[PartBlock]:
     """What is in memory of one side and has not met the disk of the other since it came."""
     partition = state.partitions[side][p]
     runs = [run for run in partition.resident if run.newest > partition.met_disk]

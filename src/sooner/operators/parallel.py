@@ -15,7 +15,7 @@ from typing import Final, Generic, TypeVar
 A = TypeVar("A")
 T = TypeVar("T")
 
-AHEAD: Final = 4  # results that each thread may have ready before anyone asked
+AHEAD: Final = 1  # result that each thread may have ready before anyone asked: results can be large
 
 
 def together(works: Sequence[Iterator[T]], workers: int) -> Iterator[T]:
