@@ -1,15 +1,17 @@
-"""The work on spilled rows: memory with disk, disk with disk, and whatever is left at the end."""
+"""The work on spilled rows: memory with disk, disk with disk, and whatever is left, at the end or before."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+
+import numpy as np
 
 from sooner.operators.covering import InMemory, JoinRuns, MergedOutput, OnDisk, PartBlock, cover
 from sooner.operators.events import Merged, Scanned
 from sooner.operators.flushing import arrived_after
 from sooner.operators.merging import MergePlan, open_share, plan_merge
 from sooner.operators.pairs import Pairs
-from sooner.operators.state import JoinState
+from sooner.operators.state import JoinState, Partition
 from sooner.policies.view import LEFT, RIGHT, SIDES, DiskDisk, MemoryDisk, opposite
 from sooner.runs.files import SpilledRun
 from sooner.runs.ledger import Block
@@ -68,6 +70,28 @@ def cover_rest(state: JoinState, p: int, join: JoinRuns, scratch_bytes: int) -> 
     return cover(blocks, join, scratch_bytes)
 
 
+def is_open(state: JoinState, p: int) -> bool:
+    """Whether rows of this partition may match that have not met: by stamps and cells, which are no estimates."""
+    left, right = ([run.number for run in state.spilled(side, p)] for side in SIDES)
+    if state.cells[p].open_blocks(left, right):
+        return True
+    return any(state.spilled(opposite(side), p) and _has_unseen(state.partitions[side][p]) for side in SIDES)
+
+
+def settle(state: JoinState, p: int, join: JoinRuns, scratch_bytes: int) -> Iterator[Pairs]:
+    """All that has not met in one partition, although more may arrive."""
+    state.tick += 1
+    yield from cover_rest(state, p, join, scratch_bytes)
+    left, right = (state.spilled(side, p) for side in SIDES)
+    state.cells[p].cover([run.number for run in left], [run.number for run in right])
+    for side in SIDES:
+        state.partitions[side][p].met_disk = state.tick
+        state.statistics.met_disk(side, p)
+    state.statistics.merged_on_disk(p, state.tick, share=1)
+    read_bytes = sum(run.n_bytes for run in (*left, *right))
+    state.report(Merged(state.tick, p, len(left) + len(right), read_bytes, written_bytes=0))
+
+
 def forget_partition(state: JoinState, p: int) -> None:
     """Everything in this partition has met: its memory and its files are free."""
     read_runs = [run for side in SIDES for run in state.spilled(side, p)]
@@ -90,6 +114,11 @@ def _memory_blocks(state: JoinState, side: int, p: int) -> list[PartBlock]:
         return []
     memory = [InMemory(unseen)]
     return [(memory, disk) if side == LEFT else (disk, memory)]
+
+
+def _has_unseen(partition: Partition) -> bool:
+    """Whether rows in memory came after the last memory-disk task."""
+    return any(np.max(run.arrived) > partition.met_disk for run in partition.resident)
 
 
 def _disk_parts(state: JoinState, side: int, p: int) -> dict[int, OnDisk]:
