@@ -110,6 +110,6 @@ def test_every_batch_gives_a_version_even_one_without_a_row_and_a_tick(tmp_path:
     lane = Lane(plan)
     lane.step(Arriving(left, right))
     lane.step(nothing(plan))
-    assert summary_of(plan, 1)["rows_came"] is False
+    assert summary_of(plan, 1)["was_busy"] is False
     with refused(StateCorrupted, "no version 2", "limit"):
         run(plan, 3, Arriving(left, right))

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 import sooner.spark.step
+import sooner.spark.ticks
 from join_steps import QUERY, Arriving, Lane, nothing, pairs_in, plan_of, same, summary_of
 from queries import numbered
 from sooner.algorithms import ALGORITHMS
@@ -125,23 +126,24 @@ def test_a_run_begins_with_a_tick_so_that_whoever_watches_it_hears_of_it(tmp_pat
     assert again.until_rest() == 1
 
 
-def test_looking_is_rare_while_the_ticker_rests(tmp_path: Path) -> None:
+def test_looking_is_rare_while_the_ticker_rests_but_word_is_seen_within_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan = small_plan(tmp_path)
     query = rounds(plan)
+    monkeypatch.setattr(sooner.spark.ticks, "LOOK_SECONDS", 60)
     query.until_rest()
-    state = Path(plan.state)
-    state.rename(state.with_name("elsewhere"))  # whoever looked now would find nothing
-    began = time.monotonic()
-    assert not query.round()
-    state.with_name("elsewhere").rename(state)
-    assert time.monotonic() - began < LOOK_SECONDS, "too slow to tell"
     for side in (LEFT, RIGHT):
         finish_side(plan.state, side, QUERY)
+    for _ in range(100):
+        assert not query.round(), "it has looked"
+    monkeypatch.undo()
+    began = time.monotonic()
     while not query.round():
         time.sleep(0.01)
     assert time.monotonic() - began < 1
     assert summary_of(plan, query.lane.version - 1)["progress"]["phase"] == "done"
-    assert query.until_rest() == 0
+    assert query.until_rest() == 1, "the last tick tells that it is done"
 
 
 # Words

@@ -32,18 +32,18 @@ class Standing:
 
     query: str
     progress: JoinProgress
-    rows_came: bool
+    was_busy: bool  # with rows or on disk: how far it is, is news
     has_work: bool  # that the algorithm would do in silence, or of the clean-up
     is_settled: bool  # all that has arrived has met
 
 
-def summary_of(join: TwoWayJoin[Any], late_rows: list[int], rows_came: bool) -> dict[str, Any]:
+def summary_of(join: TwoWayJoin[Any], late_rows: list[int], was_busy: bool) -> dict[str, Any]:
     """What a partition says of its new version."""
     is_open = join.phase in ("arriving", "reactive")
     return {
         "progress": progress_of(join).to_plain(),
         "late_rows": late_rows,
-        "rows_came": rows_came,
+        "was_busy": was_busy,
         "has_work": join.choose_task() is not None if is_open else join.phase != "done",
         "is_settled": join.is_settled,
     }
@@ -66,7 +66,7 @@ def read_standing(state: str, partitions: int, batch: int) -> Standing | None:
     return Standing(
         query=headers[0].identity[QUERY],
         progress=JoinProgress(batch, together(parts), parts, (left, right)),
-        rows_came=any(one["rows_came"] for one in said),
+        was_busy=any(one["was_busy"] for one in said),
         has_work=any(one["has_work"] for one in said),
         is_settled=all(one["is_settled"] for one in said),
     )

@@ -104,10 +104,11 @@ class Step:
             Budget(share_bytes - share_bytes // FRAMING_SHARE),
             CODE_RANGES,
             result_of=plan_output(*schemas, arrivals.keys, plan.suffixes).batch,
-            listener=self._count_work,
+            listener=self._note,
             written_down=self._mapped,
         )
         self._work_bytes = 0
+        self._was_busy = False
         if self._parent is not None:
             self._join.restore(self._parent["join"])
 
@@ -134,7 +135,7 @@ class Step:
         """Put the new version in place, then let go of what only older ones needed."""
         self._join.compact()
         state = {"join": self._join.snapshot(), "late_rows": self._late_rows}
-        summary = summary_of(self._join, self._late_rows, self._rows_came)
+        summary = summary_of(self._join, self._late_rows, self._was_busy)
         self._versions.publish(Header(self._attempt.version, self._identity, summary), state)
         if self._parent is not None:
             version = self._attempt.version
@@ -166,7 +167,8 @@ class Step:
             self._work_bytes += LEAST_TASK_BYTES
             yield from self._join.perform(task)
 
-    def _count_work(self, event: Event) -> None:
+    def _note(self, event: Event) -> None:
+        self._was_busy = True
         if isinstance(event, Scanned | Merged):
             self._work_bytes += event.n_bytes
 

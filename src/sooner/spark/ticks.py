@@ -1,16 +1,16 @@
 """The ticker: a source that has news when a join has something to do although no row comes.
 
 Spark runs a batch only when a source has news. The ticker looks at what the partitions said in their last version, and
-gives a tick when there is work on disk, when there is word that a side has ended, and after each batch that brought
-rows. When nothing is left to do it rests, and so does the query. What a tick says goes through the ticker's offsets,
-and so through Spark's own log: a batch that runs again is told the same as before.
+gives a tick when there is work on disk, when there is word that a side has ended, and after each batch that changed
+something. When nothing is left to do it rests, and so does the query. What a tick says goes through the ticker's
+offsets, and so through Spark's own log: a batch that runs again is told the same as before.
 
 When Spark is to stop by itself, all that is there must be joined first: such ticks ask the steps to settle it. With
 `availableNow` that may take several batches. With `once` there is one only, which Spark shows by lifting the limit that
 the ticker asks for.
 
 A tick is a row, and so Spark counts it as one that came in. It also carries how far the join is, for Spark's progress:
-as of the batch before, since the ticker cannot see what will come.
+as of the batch before, since the ticker cannot see what will come. That is why a tick follows the last change too.
 """
 
 import time
@@ -146,9 +146,9 @@ class TickReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         if standing is None:
             return ticks == 0
         if self._settling == "in portions":
-            return standing.rows_came or not standing.is_settled
+            return standing.was_busy or not standing.is_settled
         # A run begins with a tick: whoever watches the query hears how far it is, and that it is done if it is.
-        return standing.rows_came or standing.has_work or not self._has_ticked
+        return standing.was_busy or standing.has_work or not self._has_ticked
 
     def _offset(self, tick: int, ended: int) -> Offset:
         """With a name, because Spark has none for a source in Python."""
