@@ -80,6 +80,8 @@ class TickStream(_SimpleStreamReaderWrapper):
 
 
 class TickReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Decides when there is a tick, and what it says."""
+
     def __init__(self, state: str, partitions: int) -> None:
         self._state = state
         self._partitions = partitions
