@@ -4,13 +4,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
+import pyarrow.fs as pafs
+
 from sooner.operators.progress import Progress, progress_of, together
 from sooner.operators.two_way import TwoWayJoin
 from sooner.policies.view import SIDES
 from sooner.runs.versions import Header, Versions
 from sooner.spark.state_directory import QUERY, open_state, partition_directory
 
-READ_TOGETHER: Final = 16  # manifests; a state may lie far away
+READ_TOGETHER: Final = 16  # manifests that lie far away; those at hand are read before a thread has started
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,10 @@ def _headers(state: str, partitions: int, batch: int) -> list[Header] | None:
     def header(partition: int) -> Header | None:
         return Versions(filesystem, partition_directory(path, partition)).header(batch)
 
-    with ThreadPoolExecutor(min(partitions, READ_TOGETHER)) as readers:
-        found = [one for one in readers.map(header, range(partitions)) if one is not None]
+    if isinstance(filesystem, pafs.LocalFileSystem):
+        headers = [header(partition) for partition in range(partitions)]
+    else:
+        with ThreadPoolExecutor(min(partitions, READ_TOGETHER)) as readers:
+            headers = list(readers.map(header, range(partitions)))
+    found = [one for one in headers if one is not None]
     return found if len(found) == partitions else None
