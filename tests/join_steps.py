@@ -17,7 +17,7 @@ from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.runs.versions import Versions
 from sooner.spark.arrivals import Arrivals
 from sooner.spark.plan import JoinPlan
-from sooner.spark.row_kinds import TICK, kind_of
+from sooner.spark.row_kinds import MARK, SETTLING, TICK, Settling, kind_of
 from sooner.spark.shared_columns import KIND, share_columns
 from sooner.spark.state_directory import partition_directory
 from sooner.spark.step import Attempt, Step, run_step
@@ -60,10 +60,11 @@ class Arriving:
     left: pa.Table
     right: pa.Table
     ended: tuple[bool, bool] = (False, False)
+    settling: Settling = "not now"
 
-    def batches(self, plan: JoinPlan, tick: int, place: int = 0, seed: int | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(self, plan: JoinPlan, place: int = 0, seed: int | None = None) -> Iterator[pa.RecordBatch]:
         """As Spark sends it; a seed puts rows in another order and cuts them elsewhere."""
-        columns = [pa.array(self._kinds(place, tick), pa.int64())]
+        columns = [pa.array(self._kinds(place), pa.int64())]
         types = [pa.field("", pa.null())] * len(plan.shared.types)
         for side, table in enumerate((self.left, self.right)):
             for position, place_of_column in enumerate(plan.shared.of_side[side]):
@@ -74,9 +75,13 @@ class Arriving:
         union = pa.RecordBatch.from_arrays(columns, names)
         return iter([union] if seed is None else cut_and_shuffled(union, seed))
 
-    def _kinds(self, place: int, tick: int) -> list[int]:
-        last = kind_of(TICK + self.ended[LEFT] + 2 * self.ended[RIGHT], place, tick)
-        return [kind_of(LEFT, place)] * len(self.left) + [kind_of(RIGHT, place)] * len(self.right) + [last]
+    def _kinds(self, place: int) -> list[int]:
+        """There is a tick if it has something to say."""
+        rows = [kind_of(LEFT, place)] * len(self.left) + [kind_of(RIGHT, place)] * len(self.right)
+        if not any(self.ended) and self.settling == "not now":
+            return [*rows, kind_of(MARK, place), kind_of(MARK, place)]
+        tick = kind_of(TICK + self.ended[LEFT] + 2 * self.ended[RIGHT], place, SETTLING.index(self.settling))
+        return [*rows, tick, kind_of(MARK, place)]
 
     def _parts(self, plan: JoinPlan, position: int, type_: pa.DataType) -> Iterator[pa.Array]:
         for side, table in enumerate((self.left, self.right)):
@@ -85,7 +90,7 @@ class Arriving:
                 yield pa.concat_arrays([pa.nulls(0, type_), *column.chunks])
             else:
                 yield pa.nulls(len(table), type_)
-        yield pa.nulls(1, type_)
+        yield pa.nulls(2, type_)
 
 
 def cut_and_shuffled(batch: pa.RecordBatch, seed: int) -> list[pa.RecordBatch]:
@@ -107,7 +112,7 @@ def through_ipc(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def new_step(plan: JoinPlan, version: int, arriving: Arriving, seed: int | None = None) -> Step:
     """An attempt that has read its parent, and no more."""
-    batches = arriving.batches(plan, version + 1, seed=seed)
+    batches = arriving.batches(plan, seed=seed)
     return Step(plan, Attempt(version, QUERY), Arrivals(plan, batches), place=0)
 
 
@@ -115,7 +120,7 @@ def run(
     plan: JoinPlan, version: int, arriving: Arriving, seed: int | None = None, place: int = 0, query: str = QUERY
 ) -> list[pa.RecordBatch]:
     """An attempt from its begin to its end."""
-    return list(run_step(plan, Attempt(version, query), arriving.batches(plan, version + 1, place, seed)))
+    return list(run_step(plan, Attempt(version, query), arriving.batches(plan, place, seed)))
 
 
 def pairs_in(results: Iterable[pa.RecordBatch]) -> Pairs:
@@ -178,10 +183,10 @@ class Lane:
         raise AssertionError("the join does not come to its end")
 
 
-def nothing(plan: JoinPlan, ended: tuple[bool, bool] = (False, False)) -> Arriving:
-    """A batch with a tick only."""
+def nothing(plan: JoinPlan, ended: tuple[bool, bool] = (False, False), settling: Settling = "not now") -> Arriving:
+    """A batch without rows."""
     left, right = (_schema(plan, side).empty_table() for side in SIDES)
-    return Arriving(left, right, ended)
+    return Arriving(left, right, ended, settling)
 
 
 def _schema(plan: JoinPlan, side: int) -> pa.Schema:

@@ -22,7 +22,8 @@ from pyspark.sql.functions import col
 import sooner.spark as ss
 from sooner.policies.view import SIDES
 from sooner.spark.shared_columns import quoted
-from sooner.spark.ticks import finish_side
+from sooner.spark.state_directory import stored_identity
+from sooner.spark.words import finish_side
 
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # tests end before thorough compilation pays
 SOON_SECONDS = 120
@@ -90,9 +91,11 @@ class JoinCase:
     def listen(self, progress: ss.JoinProgress) -> None:
         """Say of each side that it has ended when all its rows are there."""
         self.progress.append(progress)
+        identity = stored_identity(str(self.state))
+        assert identity is not None
         for side in SIDES:
             if progress.total.arrived_rows[side] == self.whole_rows(side):
-                finish_side(str(self.state), side)
+                finish_side(str(self.state), side, identity["query"])
 
     def whole_rows(self, side: int) -> int:
         """Rows without a null in their key: only these arrive."""

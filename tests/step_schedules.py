@@ -13,6 +13,7 @@ import pyarrow as pa
 from join_steps import Arriving, Pairs
 from queries import nested_loop
 from sooner.policies.view import LEFT, RIGHT
+from sooner.spark.row_kinds import SETTLING
 
 SPECIAL_FLOATS = (float("nan"), 0.0, -0.0, float("inf"), 1.5)
 KEYS: dict[str, tuple[Callable[[int], tuple[Any, ...]], list[pa.DataType], list[pa.DataType]]] = {
@@ -96,7 +97,11 @@ def step_schedule(seed: int) -> StepSchedule:
     steps = [step() for _ in range(dice.randrange(6, 13))]
     if dice.random() < 0.4:
         steps = with_one_side_ending_early(steps, dice.randrange(len(steps)), dice.randrange(2))
-    return StepSchedule(kind, steps, dice.choice([2**13, 2**14, 2**15]))
+    return StepSchedule(kind, [settling_now_and_then(s, dice) for s in steps], dice.choice([2**13, 2**14, 2**15]))
+
+
+def settling_now_and_then(step: Arriving, dice: random.Random) -> Arriving:
+    return replace(step, settling=dice.choice(SETTLING)) if dice.random() < 0.3 else step
 
 
 def with_one_side_ending_early(steps: list[Arriving], last: int, side: int) -> list[Arriving]:

@@ -9,20 +9,18 @@ from typing import Any
 import pyarrow.fs as pafs
 import pytest
 
-from join_steps import QUERY, Arriving, Lane, nothing, pairs_in, plan_of, run, same, summary_of
+from join_steps import Arriving, Lane, nothing, pairs_in, plan_of, run, same, summary_of
 from queries import numbered, refused
 from sooner.errors import InvalidJoin, SpillFailed, StateCorrupted
 from sooner.runs.versions import Header, Versions
 from sooner.spark.state_directory import (
-    Parent,
     location_of,
     open_state,
     partition_directory,
     start_from,
     stored_identity,
 )
-from sooner.spark.step import Attempt, run_step
-from sooner.spark.ticks import finish_side
+from sooner.spark.words import finish_side
 
 IDENTITY: dict[str, Any] = {
     "partitions": 2,
@@ -49,7 +47,7 @@ def used_state(folder: Path) -> Versions:
     directory = partition_directory(str(folder), 0)
     Path(directory).mkdir(parents=True)
     versions = Versions(pafs.LocalFileSystem(), directory)
-    versions.publish(Header(4, IDENTITY, {}), {"rows": 1, "tick": 5})
+    versions.publish(Header(4, IDENTITY, {}), {"rows": 1})
     return versions
 
 
@@ -69,7 +67,7 @@ def test_home_and_parent_in_a_state_are_followed_and_other_links_keep_their_name
 
 
 def test_the_state_goes_on_for_its_own_join(tmp_path: Path) -> None:
-    assert start_from(used_state(tmp_path), 5, 6, IDENTITY, str(tmp_path), 0) == Parent(4, {"rows": 1, "tick": 5})
+    assert start_from(used_state(tmp_path), 5, IDENTITY, str(tmp_path), 0) == {"rows": 1}
     assert stored_identity(str(tmp_path)) == IDENTITY
     assert stored_identity(str(tmp_path / "new")) is None
 
@@ -79,19 +77,12 @@ def test_the_state_goes_on_for_its_own_join(tmp_path: Path) -> None:
 def test_a_step_of_another_join_or_query_is_refused(what: str, version: int, tmp_path: Path) -> None:
     value, mention = OTHERS[what]
     with refused(InvalidJoin, mention, str(tmp_path)):
-        start_from(used_state(tmp_path), version, version + 1, IDENTITY | {what: value}, str(tmp_path), 0)
+        start_from(used_state(tmp_path), version, IDENTITY | {what: value}, str(tmp_path), 0)
 
 
 def test_a_version_that_is_missing_is_explained(tmp_path: Path) -> None:
     with refused(StateCorrupted, "Partition 3", "no version 6", "limit", "another checkpoint"):
-        start_from(used_state(tmp_path), 7, 8, IDENTITY, str(tmp_path), 3)
-
-
-@pytest.mark.parametrize("tick", [6, None])
-def test_batches_without_a_tick_and_a_row_leave_no_version_and_are_not_missed(tick: int | None, tmp_path: Path) -> None:
-    found = start_from(used_state(tmp_path), 7, tick, IDENTITY, str(tmp_path), 3)
-    assert found is not None
-    assert found.version == 4
+        start_from(used_state(tmp_path), 7, IDENTITY, str(tmp_path), 3)
 
 
 @pytest.mark.parametrize("path", ["/a/b", "file:/a/b", "file:///a/b", "file:///a/b/"])
@@ -108,7 +99,7 @@ def test_what_is_no_directory_is_refused(state: Any) -> None:
 # Steps
 
 
-def test_a_partition_is_known_by_its_tick(tmp_path: Path) -> None:
+def test_a_partition_is_known_by_its_mark(tmp_path: Path) -> None:
     left, right = numbered(50, 10, 1, "a"), numbered(50, 10, 2, "b")
     plan = plan_of(left.schema, right.schema, tmp_path)
     run(plan, 0, Arriving(left, right), place=5)
@@ -131,19 +122,16 @@ def test_rows_after_the_end_are_counted_and_left_out(tmp_path: Path) -> None:
     assert same(met, pairs_in(lane.results))
 
 
-def test_a_batch_without_a_tick_counts_if_it_has_rows(tmp_path: Path) -> None:
+def test_every_batch_gives_a_version_even_one_without_a_row_and_a_tick(tmp_path: Path) -> None:
+    """So a batch that nobody read is missed by the next one, whatever it brings."""
     left, right = numbered(50, 10, 1, "a"), numbered(50, 10, 2, "b")
     plan = plan_of(left.schema, right.schema, tmp_path)
     lane = Lane(plan)
-    lane.step(Arriving(left, right.slice(0, 20)))
-    [batch] = Arriving(left.slice(0, 0), right.slice(20)).batches(plan, tick=0)
-    lane.results += run_step(plan, Attempt(1, QUERY), iter([batch.slice(0, batch.num_rows - 1)]))
-    assert list(run_step(plan, Attempt(2, QUERY), iter([]))) == []
-    lane.results += run_step(plan, Attempt(3, QUERY), nothing(plan, (True, True)).batches(plan, tick=2))
-    assert summary_of(plan, 3)["progress"]["phase"] == "done"
-    assert len(pairs_in(lane.results)) == sum(left["k"].to_pylist().count(key) for key in right["k"].to_pylist())
-    with refused(StateCorrupted, "limit"):
-        list(run_step(plan, Attempt(5, QUERY), nothing(plan).batches(plan, tick=4)))
+    lane.step(Arriving(left, right))
+    lane.step(nothing(plan))
+    assert summary_of(plan, 1)["was_busy"] is False
+    with refused(StateCorrupted, "no version 2", "limit"):
+        run(plan, 3, Arriving(left, right))
 
 
 # Only for its owner
@@ -163,7 +151,7 @@ def test_a_state_is_private_whatever_the_umask(tmp_path: Path) -> None:
     for begin in range(0, 2000, 500):
         lane.step(Arriving(left.slice(begin, 500), right.slice(begin, 500)))
     for side in (0, 1, 1):
-        finish_side(lane.plan.state, side)
+        finish_side(lane.plan.state, side, "query")
     for kind in ("state", "shared-memory"):
         found = [tmp_path / kind, *(tmp_path / kind).rglob("*")]
         assert {stat.S_IMODE(path.stat().st_mode) for path in found if path.is_dir()} == {0o700}

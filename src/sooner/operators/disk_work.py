@@ -1,4 +1,4 @@
-"""The work on spilled rows: memory with disk, disk with disk, and whatever is left at the end."""
+"""The work on spilled rows: memory with disk, disk with disk, and whatever is left, at the end or before."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -8,11 +8,11 @@ from sooner.operators.covering import InMemory, JoinRuns, MergedOutput, OnDisk, 
 from sooner.operators.events import Merged, Scanned
 from sooner.operators.merging import MergePlan, open_share, plan_merge
 from sooner.operators.pairs import Pairs
-from sooner.operators.state import JoinState
+from sooner.operators.state import JoinState, Partition
 from sooner.policies.view import LEFT, RIGHT, SIDES, DiskDisk, MemoryDisk, opposite
 from sooner.runs.files import SpilledRun
 from sooner.runs.ledger import Block
-from sooner.runs.run import merge
+from sooner.runs.run import Run, merge
 
 
 def scan_disk(state: JoinState, task: MemoryDisk, join: JoinRuns, bench: Workbench) -> Iterator[Pairs]:
@@ -70,6 +70,28 @@ def cover_rest(state: JoinState, p: int, join: JoinRuns, bench: Workbench) -> It
     return cover(blocks, join, bench)
 
 
+def is_open(state: JoinState, p: int) -> bool:
+    """Whether rows of this partition may match that have not met: by stamps and cells, which are no estimates."""
+    left, right = ([run.number for run in state.spilled(side, p)] for side in SIDES)
+    if state.cells[p].open_blocks(left, right):
+        return True
+    return any(bool(state.spilled(opposite(side), p) and _unseen(state.partitions[side][p])) for side in SIDES)
+
+
+def settle(state: JoinState, p: int, join: JoinRuns, bench: Workbench) -> Iterator[Pairs]:
+    """All that has not met in one partition, although more may arrive."""
+    state.tick += 1
+    yield from cover_rest(state, p, join, bench)
+    left, right = (state.spilled(side, p) for side in SIDES)
+    state.cells[p].cover([run.number for run in left], [run.number for run in right])
+    for side in SIDES:
+        state.partitions[side][p].met_disk = state.tick
+        state.statistics.met_disk(side, p)
+    state.statistics.merged_on_disk(p, state.tick, share=1)
+    read_bytes = sum(run.n_bytes for run in (*left, *right))
+    state.report(Merged(state.tick, p, len(left) + len(right), read_bytes, written_bytes=0))
+
+
 def forget_partition(state: JoinState, p: int) -> None:
     """Everything in this partition has met: its memory and its files are free."""
     read_runs = [run for side in SIDES for run in state.spilled(side, p)]
@@ -83,13 +105,18 @@ def forget_partition(state: JoinState, p: int) -> None:
 def _memory_blocks(state: JoinState, side: int, p: int, disk: Sequence[OnDisk], bench: Workbench) -> list[PartBlock]:
     """What is in memory of one side and has not met the disk of the other since it came."""
     partition = state.partitions[side][p]
-    runs = [run for run in partition.resident if run.newest > partition.met_disk]
+    runs = _unseen(partition)
     if not runs or not disk:
         return []
     if sum(run.n_bytes for run in runs) <= bench.merge_bytes:  # then every slab looks at one run
         runs = [merge(runs)]
     memory = [InMemory(run, partition.met_disk) for run in runs]
     return [(memory, disk) if side == LEFT else (disk, memory)]
+
+
+def _unseen(partition: Partition) -> list[Run]:
+    """Runs in memory with rows that came after the last memory-disk task."""
+    return [run for run in partition.resident if run.newest > partition.met_disk]
 
 
 def _disk_parts(state: JoinState, side: int, p: int) -> dict[int, OnDisk]:

@@ -1,10 +1,11 @@
 """The two-way join: one mechanism, driven by a flush policy and a react policy.
 
 `arrive` joins new rows with what is in memory and takes them in; when memory is full, the flush policy says what
-leaves. `perform` does a piece of disk work that the react policy chose. `clean_up` covers what is left once both sides
-have ended. Each is a generator of results, which are what `result_of` makes of found pairs; it must be exhausted before
-the next call. Between calls the state is whole, and `snapshot` writes it down as plain data. There is no clock and no
-random source in here. With several workers the order of results may vary, and nothing else.
+leaves. `perform` does a piece of disk work that the react policy chose. `settle` covers what is open while the sides go
+on, `clean_up` what is left once both have ended. Each is a generator of results, which are what `result_of` makes of
+found pairs; it must be exhausted before the next call. Between calls the state is whole, and `snapshot` writes it down
+as plain data. There is no clock and no random source in here. With several workers the order of results may vary, and
+nothing else.
 
 Scratch memory beyond the budget: `scratch_bytes`, a quarter of the memory, for all workers together, in which runs are
 merged, flushed and read slab by slab; a block of each run that is read; and for each worker PAIRS_AT_ONCE
@@ -25,7 +26,7 @@ from sooner.named_algorithms import Algorithm
 from sooner.operators.arrivals import CodeRows, sorted_runs
 from sooner.operators.compacting import compact
 from sooner.operators.covering import Workbench
-from sooner.operators.disk_work import cover_rest, forget_partition, merge_disk, scan_disk
+from sooner.operators.disk_work import cover_rest, forget_partition, is_open, merge_disk, scan_disk, settle
 from sooner.operators.events import Arrived, Listener
 from sooner.operators.flushing import spill
 from sooner.operators.pairs import Pairs, drop_collisions, drop_met, pairs_of
@@ -117,6 +118,15 @@ class TwoWayJoin(Generic[R]):
     def perform(self, task: Task) -> Iterator[R]:
         """Do a piece of disk work."""
         return self._exclusively(self._perform(task))
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether all rows that have arrived have met those that they match."""
+        return self.phase == "done" or (self.phase != "clean-up" and self._first_open() is None)
+
+    def settle(self) -> Iterator[R]:
+        """Cover all that is open of one partition in which something is; the sides stay as they are."""
+        return self._exclusively(self._settle())
 
     def clean_up(self) -> Iterator[R]:
         """Cover all that is left of the next partitions; after the last one the join is done."""
@@ -250,6 +260,17 @@ class TwoWayJoin(Generic[R]):
         else:
             found = merge_disk(self._state, task, self._unmet_pairs, self._bench)
         yield from map(self._result, found)
+
+    def _first_open(self) -> int | None:
+        return next((p for p in range(self._state.n_partitions) if is_open(self._state, p)), None)
+
+    def _settle(self) -> Iterator[R]:
+        self._state.require("arriving", "reactive")
+        p = self._first_open()
+        if p is None:
+            return
+        self._state.enter("reactive")
+        yield from map(self._result, settle(self._state, p, self._unmet_pairs, self._bench))
 
     def _clean_up(self) -> Iterator[R]:
         """Work on as many partitions at once as there are workers."""

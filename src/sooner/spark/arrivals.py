@@ -1,4 +1,4 @@
-"""What a task gets in a batch: rows of both sides and a tick, in any order."""
+"""What a task gets in a batch: rows of both sides, the mark of its partition and perhaps a tick, in any order."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -22,10 +22,7 @@ MOST_HELD_BYTES: Final = 256 * 2**20
 
 
 class Arrivals:
-    """All that one task gets. A context, because it may hold files.
-
-    Without a single row there is no place either; that can be only after the ticker has stopped (see `ticks`).
-    """
+    """All that one task gets. A context, because it may hold files."""
 
     def __init__(self, plan: JoinPlan, batches: Iterator[pa.RecordBatch]) -> None:
         self._plan = plan
@@ -34,14 +31,19 @@ class Arrivals:
         self._held_bytes = 0
         self._staging: Staging | None = None
         self.n_rows = [0, 0]
-        self.tick: Tick | None = None
-        # Rows know their partition: a union after the join changes what Spark calls it.
+        self._tick: Tick | None = None
+        # Rows know their partition: a union after the join changes what Spark calls it. Without a row there is none.
         self.place: int | None = None
         for batch in batches:
             if self.place is None:
                 self._learn(batch.schema)
                 self.place = place_of(int(batch.column(0)[0].as_py()))
             self._take(batch)
+
+    @property
+    def tick(self) -> Tick:
+        """What the driver says in this batch; nothing if it is silent."""
+        return self._tick or Tick()
 
     def pieces(self, at_most_bytes: int) -> Iterator[Sides]:
         """The rows, in pieces that depend on the set of rows only."""
@@ -66,7 +68,7 @@ class Arrivals:
 
     def _take(self, batch: pa.RecordBatch) -> None:
         kinds = batch.column(0).to_numpy()
-        self.tick = self.tick or tick_in(kinds)
+        self._tick = self._tick or tick_in(kinds)
         for side in SIDES:
             rows = self._plan.shared.rows_of(batch, kinds, side)
             self._held[side].append(rows)

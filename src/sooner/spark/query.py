@@ -25,7 +25,8 @@ from sooner.spark.failures import as_sooner_error
 from sooner.spark.progress import JoinProgress, read_progress
 from sooner.spark.state_directory import location_of
 from sooner.spark.streaming_sources import numbered, options_of, streams_of
-from sooner.spark.ticks import FORMAT, SIDE_NAMES, finish_side
+from sooner.spark.ticks import FORMAT
+from sooner.spark.words import SIDE_NAMES, finish_side
 
 POLL_SECONDS: Final = 0.05
 Side = Literal["left", "right"]
@@ -104,7 +105,8 @@ class Query:
         if state is None and len(self._joins) > 1:
             states = ", ".join(join.state for join in self._joins)
             raise InvalidJoin(f"The query has several joins; say which by its state: {states}.")
-        finish_side(self._joins[0].state if state is None else self._join(state).state, sides[side])
+        join = self._joins[0] if state is None else self._join(state)
+        finish_side(join.state, sides[side], self.id)
 
     def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802 - as in Spark
         """Wait until the query has ended, by itself or not; whether it has. Raises what made it fail."""
@@ -168,9 +170,9 @@ class Query:
     def _look(self) -> None:
         """Take note of what the last batch brought."""
         last = self.spark_query.lastProgress
-        if last is None or last["batchId"] <= self._seen_batch:
+        if last is None or (batch := _last_batch(last)) <= self._seen_batch:
             return
-        self._seen_batch = last["batchId"]
+        self._seen_batch = batch
         for join in self._joins:
             if (progress := read_progress(join.state, join.partitions, self._seen_batch)) is not None:
                 self._progress[join.state] = progress
@@ -189,7 +191,7 @@ class Query:
         for join in self._joins:
             for side in SIDES:
                 if (join.state, side) not in self._finished and all(map(has_ended, join.streams[side])):
-                    finish_side(join.state, side)
+                    finish_side(join.state, side, self.id)
                     self._finished.add((join.state, side))
 
     def _is_done(self, join: RunningJoin) -> bool:
@@ -220,6 +222,11 @@ def _require_a_state_each(joins: list[RunningJoin]) -> None:
     for join in joins:
         if any(other.state == join.state and other != join for other in joins):
             raise InvalidJoin(f"Two joins of the query have one state, {join.state}; give each its own.")
+
+
+def _last_batch(progress: Any) -> int:
+    """While it waits, Spark may report under the number of the batch to come."""
+    return int(progress["batchId"]) - ("addBatch" not in progress["durationMs"])
 
 
 def _parsed(offset: Any) -> Any:

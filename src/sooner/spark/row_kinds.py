@@ -1,12 +1,12 @@
 """What a row in the union of a join is, in one number: its kind.
 
-From the lowest bit on: 3 bits say whether it is of the left, of the right, or a tick of the clock, and of a tick which
-sides have ended; 29 bits are the partition that it goes to; the rest is the number of the tick. The same formula is for
-Spark's columns, NumPy's arrays and plain integers.
+From the lowest bit on: 3 bits say whether it is of the left, of the right, the mark of a partition, or a tick of the
+clock, and of a tick which sides have ended; 29 bits are the partition that it goes to; the rest says of a tick whether
+everything is to be settled. The same formula is for Spark's columns, NumPy's arrays and plain integers.
 """
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,18 @@ from pyspark.sql import functions as F  # noqa: N812
 from sooner.policies.view import LEFT, RIGHT
 
 Kinds = npt.NDArray[np.int64]
+Settling = Literal["not now", "in portions", "at once"]
 
+MARK: Final = 2  # one for each partition in every batch: a task knows whose state it goes on from
 TICK: Final = 4  # + 1 if the left has ended, + 2 if the right has
+SETTLING: Final[tuple[Settling, ...]] = get_args(Settling)
 _WHAT: Final = 7
 _PLACES: Final = 2**29
 
 
-def kind_of(what: Any, place: Any, tick: Any = 0) -> Any:
-    """`what` is a side, or TICK with the sides that have ended."""
-    return what + place * (_WHAT + 1) + tick * ((_WHAT + 1) * _PLACES)
+def kind_of(what: Any, place: Any, settling: Any = 0) -> Any:
+    """`what` is a side, MARK, or TICK with the sides that have ended; `settling` is a place in SETTLING."""
+    return what + place * (_WHAT + 1) + settling * ((_WHAT + 1) * _PLACES)
 
 
 def place_column(kind: Column) -> Column:
@@ -42,8 +45,10 @@ def place_of(kind: int) -> int:
 
 @dataclass(frozen=True)
 class Tick:
-    number: int
-    ended: tuple[bool, bool]
+    """What the driver has to say in a batch."""
+
+    ended: tuple[bool, bool] = (False, False)
+    settling: Settling = "not now"
 
 
 def tick_in(kinds: Kinds) -> Tick | None:
@@ -52,4 +57,4 @@ def tick_in(kinds: Kinds) -> Tick | None:
     if not len(ticks):
         return None
     kind = int(ticks[0])
-    return Tick(kind >> 32, (bool(kind & (1 << LEFT)), bool(kind & (1 << RIGHT))))
+    return Tick((bool(kind & (1 << LEFT)), bool(kind & (1 << RIGHT))), SETTLING[kind >> 32])

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone calls it
 from pyspark.sql.types import DataType, StructType
 
 from sooner.policies.view import LEFT, RIGHT
-from sooner.spark.row_kinds import TICK, Kinds, kind_of, of_side
+from sooner.spark.row_kinds import MARK, TICK, Kinds, kind_of, of_side
 
 KIND: Final = "kind"
 
@@ -33,10 +33,16 @@ class SharedColumns:
         return rows.select(_kind(F.lit(side), place), *columns)
 
     def ticks(self, ticks: DataFrame, partitions: int) -> DataFrame:
-        """A tick in every place. `ticks` has its `number`, and `ended`: 1 if the left has, 2 if the right has, 3."""
+        """A tick in every place. `ticks` has `ended`: 1 if the left has, 2 if the right has, 3; and `settling`."""
         places = ticks.select("*", F.explode(F.sequence(F.lit(0), F.lit(partitions - 1))).alias("place"))
-        kind = _kind(F.lit(TICK) + F.col("ended"), F.col("place"), F.col("number"))
-        return places.select(kind, *(self._filled(i, None) for i in range(len(self.types))))
+        return self._empty(places, _kind(F.lit(TICK) + F.col("ended"), F.col("place"), F.col("settling")))
+
+    def marks(self, places: DataFrame) -> DataFrame:
+        """The mark of each place."""
+        return self._empty(places, _kind(F.lit(MARK), F.col("place")))
+
+    def _empty(self, rows: DataFrame, kind: Column) -> DataFrame:
+        return rows.select(kind, *(self._filled(i, None) for i in range(len(self.types))))
 
     def _filled(self, position: int, column: Column | None) -> Column:
         value = F.lit(None).cast(self.types[position]) if column is None else column
@@ -67,8 +73,8 @@ def _places_in(types: list[DataType], wanted: Sequence[DataType]) -> tuple[int, 
     return tuple(taken)
 
 
-def _kind(what: Column, place: Column, tick: Column | int = 0) -> Column:
-    kind: Column = kind_of(what.cast("long"), place, tick)
+def _kind(what: Column, place: Column, settling: Column | int = 0) -> Column:
+    kind: Column = kind_of(what.cast("long"), place, settling)
     return kind.alias(KIND)
 
 

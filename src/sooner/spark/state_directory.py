@@ -1,13 +1,12 @@
 """The state directory of a join: who it belongs to, and where its partitions lie.
 
-    <state>/left-has-ended             word from the driver, see `ticks`
+    <state>/left-has-ended             word from the driver, see `words`
     <state>/partition-00003/           manifests and run files of one partition, see `sooner.runs.versions`
 
 A state belongs to one join of one query. Anything else that comes with it is refused in a sentence, before the query
 starts where that can be known, and by the first step otherwise.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -77,22 +76,10 @@ def require_same_join(state: str, stored: dict[str, Any], identity: dict[str, An
         )
 
 
-@dataclass(frozen=True)
-class Parent:
-    """The version that a step starts from."""
-
-    version: int
-    data: dict[str, Any]
-
-
 def start_from(
-    versions: Versions, version: int, tick: int | None, identity: dict[str, Any], state: str, partition: int
-) -> Parent | None:
-    """The version that this one is made from, or None if it is the first.
-
-    It is the version before. Only while there are no ticks can batches pass without a row for a partition, and then
-    without a version; the numbers of the ticks tell whether any other batch is missing.
-    """
+    versions: Versions, version: int, identity: dict[str, Any], state: str, partition: int
+) -> dict[str, Any] | None:
+    """The state that this version is made from: that of the version before, or None if this is the first."""
     published = versions.published()
     if version == 0:
         for number in published:
@@ -103,8 +90,8 @@ def start_from(
     if earlier is not None:
         header, data = versions.load(earlier)
         require_same_join(state, header.identity, identity)
-        if earlier == version - 1 or tick is None or data["tick"] == tick - 1:
-            return Parent(earlier, data)
+        if earlier == version - 1:
+            return data
     raise StateCorrupted(
         f"Partition {partition} in {state} has no version {version - 1} to go on from. Either something after the join "
         "did not read all of it in the last batch (limit, take, first or show do that: write the whole batch before "

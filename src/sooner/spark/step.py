@@ -17,7 +17,6 @@ from sooner.errors import InvalidJoin
 from sooner.operators.events import Event, Merged, Scanned
 from sooner.operators.output import plan_output
 from sooner.operators.pieces import Sides
-from sooner.operators.progress import progress_of
 from sooner.operators.two_way import TwoWayJoin
 from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.runs.copies import open_copies
@@ -27,6 +26,7 @@ from sooner.runs.versions import Header, Versions, version_prefix
 from sooner.runs.written_down import MappedRuns
 from sooner.spark.arrivals import Arrivals
 from sooner.spark.plan import JoinPlan
+from sooner.spark.progress import summary_of
 from sooner.spark.state_directory import QUERY, open_state, partition_directory, start_from
 
 CODE_RANGES: Final = 4  # per Spark partition: how finely a flush can choose
@@ -80,13 +80,10 @@ class Step:
         directory = partition_directory(path, place)
         self._versions = Versions(filesystem, directory)
         self._identity = {**plan.identity, QUERY: attempt.query}
-        tick = arrivals.tick.number if arrivals.tick is not None else None
-        self._parent = start_from(self._versions, attempt.version, tick, self._identity, plan.state, place)
+        self._parent = start_from(self._versions, attempt.version, self._identity, plan.state, place)
         if self._parent is None:
             make_directory(filesystem, directory)
-        before: dict[str, Any] = {} if self._parent is None else self._parent.data
-        self._late_rows: list[int] = before.get("late_rows", [0, 0])
-        self._tick: int = before.get("tick", 0) if tick is None else tick
+        self._late_rows: list[int] = [0, 0] if self._parent is None else self._parent["late_rows"]
 
         share_bytes = plan.partition_bytes
         prefix = version_prefix(attempt.version)
@@ -110,37 +107,42 @@ class Step:
             Budget(share_bytes - share_bytes // FRAMING_SHARE),
             CODE_RANGES,
             result_of=plan_output(*schemas, arrivals.keys, plan.suffixes).batch,
-            listener=self._count_work,
+            listener=self._note,
             written_down=self._mapped,
         )
         self._work_bytes = 0
+        self._was_busy = False
         if self._parent is not None:
-            self._join.restore(self._parent.data["join"])
+            self._join.restore(self._parent["join"])
 
     def results(self) -> Iterator[pa.RecordBatch]:
-        """Take in what arrived, or use the silence; then whatever the ends of the sides allow."""
-        join = self._join
-        if any(self._arrivals.n_rows):
+        """Take in what arrived, or use the silence; then whatever the tick allows."""
+        join, tick = self._join, self._arrivals.tick
+        if self._rows_came:
             for piece in self._arrivals.pieces(min(join.budget.limit_bytes // ARRIVING_SHARE, MOST_ARRIVING_BYTES)):
                 left, right = self._without_late_rows(piece)
                 if left.num_rows or right.num_rows:
                     yield from join.arrive([left], [right], now=float(self._attempt.version))
-        elif join.phase in ("arriving", "reactive"):
+        elif join.phase in ("arriving", "reactive") and tick.settling == "not now":
             yield from self._use_silence()
         for side in SIDES:
-            if self._arrivals.tick is not None and self._arrivals.tick.ended[side] and not join.ended[side]:
+            if tick.ended[side] and not join.ended[side]:
                 join.end(side)
-        while join.phase == "clean-up" and self._work_bytes < WORK_BYTES:
+        while join.phase == "clean-up" and self._may_work:
             yield from join.clean_up()
+        if tick.settling == "at once" or (tick.settling == "in portions" and not self._rows_came):
+            while not join.is_settled and self._may_work:
+                yield from join.settle()
 
     def publish(self) -> None:
         """Put the new version in place, then let go of what only older ones needed."""
         self._join.compact()
-        state = {"join": self._join.snapshot(), "late_rows": self._late_rows, "tick": self._tick}
-        summary = {"progress": progress_of(self._join).to_plain(), "late_rows": self._late_rows}
+        state = {"join": self._join.snapshot(), "late_rows": self._late_rows}
+        summary = summary_of(self._join, self._late_rows, self._was_busy)
         self._versions.publish(Header(self._attempt.version, self._identity, summary), state)
         if self._parent is not None:
-            self._versions.sweep(self._attempt.version, self._parent.version, _files_in(self._parent.data["join"]))
+            version = self._attempt.version
+            self._versions.sweep(version, version - 1, _files_in(self._parent["join"]))
         self._copies.keep_only(name for mapped in self._mapped for name in mapped.copy_names)
         for mapped in self._mapped:
             mapped.copy()
@@ -154,12 +156,22 @@ class Step:
                 rows[side] = rows[side].slice(0, 0)
         return rows[LEFT], rows[RIGHT]
 
+    @property
+    def _rows_came(self) -> bool:
+        return any(self._arrivals.n_rows)
+
+    @property
+    def _may_work(self) -> bool:
+        """Whether this step may do more on disk; if it is the last there will be, it has to."""
+        return self._work_bytes < WORK_BYTES or self._arrivals.tick.settling == "at once"
+
     def _use_silence(self) -> Iterator[pa.RecordBatch]:
-        while self._work_bytes < WORK_BYTES and (task := self._join.choose_task()) is not None:
+        while self._may_work and (task := self._join.choose_task()) is not None:
             self._work_bytes += LEAST_TASK_BYTES
             yield from self._join.perform(task)
 
-    def _count_work(self, event: Event) -> None:
+    def _note(self, event: Event) -> None:
+        self._was_busy = True
         if isinstance(event, Scanned | Merged):
             self._work_bytes += event.n_bytes
 

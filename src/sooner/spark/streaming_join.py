@@ -1,7 +1,7 @@
 """`sooner.spark.join`: two streaming DataFrames in, one out.
 
-    left, right: tagged, in shared columns    the ticker: a row for each partition
-                 \\______________ union ______________/
+    left, right: tagged, in shared columns    the ticker and a mark: a row for each partition
+                 \\_____________ union ______________/
                                   |
               repartitionById: each row to the partition of its key
                                   |
@@ -45,7 +45,7 @@ from sooner.spark.sources.loading import register_source
 from sooner.spark.state_directory import location_of, require_same_join, stored_identity
 from sooner.spark.step import Attempt, run_step
 from sooner.spark.streaming_sources import streams_of
-from sooner.spark.ticks import FORMAT, Ticks
+from sooner.spark.ticks import FORMAT, Ticks, with_figures
 
 LEAST_PARTITION_BYTES: Final = 64 * 2**10
 
@@ -116,6 +116,7 @@ def _placed(left: DataFrame, right: DataFrame, plan: JoinPlan, keys: KeyPlan) ->
         shared.tagged(with_whole_keys(left, plan.left_on), LEFT, place(plan.left_on, keys, partitions))
         .unionAll(shared.tagged(with_whole_keys(right, plan.right_on), RIGHT, place(plan.right_on, keys, partitions)))
         .unionAll(shared.ticks(_ticks(left, right, plan), partitions))
+        .unionAll(shared.marks(_places(left.sparkSession, partitions)))
     )
     return union.repartitionById(partitions, place_column(F.col(KIND)))
 
@@ -222,7 +223,7 @@ def _result_schema(left: StructType, right: StructType, output: OutputPlan) -> S
 def _ticks(left: DataFrame, right: DataFrame, plan: JoinPlan) -> DataFrame:
     spark = left.sparkSession
     register_source(spark, Ticks)
-    return (
+    ticks = (
         spark.readStream.format(FORMAT)
         .option("state", plan.state)
         .option("partitions", plan.partitions)
@@ -230,4 +231,16 @@ def _ticks(left: DataFrame, right: DataFrame, plan: JoinPlan) -> DataFrame:
         .option("left_streams", len(streams_of(left)))
         .option("right_streams", len(streams_of(right)))
         .load()
+    )
+    return with_figures(ticks, plan.state)
+
+
+def _places(spark: SparkSession, partitions: int) -> DataFrame:
+    """The numbers of the partitions, in every batch. Spark's API has no rows that are there whatever the sources give,
+    but its sources are made of them.
+    """
+    numbers = spark.range(0, partitions, 1, numPartitions=1).toDF("place")
+    execution = numbers._jdf.queryExecution()
+    return DataFrame(
+        spark._jsparkSession.internalCreateDataFrame(execution.toRdd(), execution.analyzed().schema(), True), spark
     )

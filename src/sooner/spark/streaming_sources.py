@@ -6,10 +6,10 @@ from pyspark.sql import DataFrame
 
 
 def streams_of(rows: DataFrame) -> list[Any]:
-    """The streaming leaves of its plan. One that is read in two places is there twice."""
+    """The streaming leaves of its plan. One that is read in two places is there twice; marks are no stream."""
     leaves = rows._jdf.queryExecution().analyzed().collectLeaves()
     found = (leaves.apply(position) for position in range(leaves.size()))
-    return [leaf for leaf in found if leaf.isStreaming()]
+    return [leaf for leaf in found if leaf.isStreaming() and leaf.getClass().getSimpleName() != "LogicalRDD"]
 
 
 def numbered(streams: list[Any]) -> list[int]:

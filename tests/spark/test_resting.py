@@ -1,0 +1,110 @@
+"""A query with nothing to do rests: no batch, no file. It wakes for a row and for word of an end."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+import sooner.spark as ss
+from sooner.policies.view import SIDES
+from sooner.spark.words import finish_side
+from spark_joins import SOON_SECONDS, JoinCase, ended, skewed, write_files
+
+LEFT, RIGHT = skewed(3000, 1500, 1, "a"), skewed(2500, 1500, 2, "b")
+QUIET_SECONDS = 1.5  # far more than Spark waits before it asks its sources again
+
+
+def files_of(case: JoinCase) -> dict[Path, int]:
+    """All that the query keeps, and when it was written."""
+    folders = (case.checkpoint, case.state, case.output)
+    return {path: path.stat().st_mtime_ns for folder in folders for path in folder.rglob("*") if path.is_file()}
+
+
+def batches_of(case: JoinCase) -> int:
+    return len(list((case.checkpoint / "offsets").glob("[0-9]*")))
+
+
+def wait_until(what: Callable[[], bool]) -> float:
+    """How many seconds it took."""
+    began = time.monotonic()
+    while not what():
+        assert time.monotonic() - began < SOON_SECONDS, "it does not happen"
+        time.sleep(0.01)
+    return time.monotonic() - began
+
+
+def wait_for_rest(case: JoinCase) -> None:
+    while True:
+        batches = batches_of(case)
+        time.sleep(QUIET_SECONDS)
+        if batches and batches_of(case) == batches == len(list((case.checkpoint / "commits").glob("[0-9]*"))):
+            return
+
+
+def add_row(case: JoinCase, number: int) -> None:
+    row = pa.table({"k": pa.array([number], pa.int64()), "a": pa.array([LEFT.num_rows + number], pa.int64())})
+    write_files(row, case.folder / "new", 1)
+    (case.folder / "new" / "000.parquet").rename(case.folder / "left" / f"new-{number}.parquet")
+    (case.folder / "new").rmdir()
+
+
+def test_an_idle_query_runs_no_batch_and_writes_no_file_and_sees_a_row_and_finish_within_a_second(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Words that a query which never ran has left for both sides mean nothing to it."""
+    case = JoinCase(spark, tmp_path, LEFT, RIGHT, batches=2)
+    for side in SIDES:
+        finish_side(str(case.state), side, "a query that never ran")
+    case.listen = case.progress.append  # type: ignore[method-assign]
+    query = case.start()
+    wait_for_rest(case)
+    files = files_of(case)
+    time.sleep(2)
+    assert files_of(case) == files
+    arrived = case.progress[-1].total
+    assert arrived.arrived_rows == (LEFT.num_rows, RIGHT.num_rows)
+    assert arrived.spilled_rows > 1000
+    require_figures(query, case)
+
+    waited = []
+    for number in range(2):
+        batches = batches_of(case)
+        add_row(case, number)
+        waited.append(wait_until(lambda before=batches: batches_of(case) > before))
+        wait_for_rest(case)
+    assert case.progress[-1].total.arrived_rows[0] == LEFT.num_rows + 2
+    assert min(waited) < 1  # the machine may be busy now and then
+
+    batches = batches_of(case)
+    query.finish("left")
+    waited = [wait_until(lambda: batches_of(case) > batches)]
+    wait_for_rest(case)
+    batches = batches_of(case)
+    query.finish("right")
+    waited.append(wait_until(lambda: batches_of(case) > batches))
+    ended(query)
+    assert min(waited) < 1
+    assert query.is_complete
+    assert case.progress[-1].late_rows == (0, 0)
+    assert case.written() == case.expected()
+
+
+def require_figures(query: ss.Query, case: JoinCase) -> None:
+    """Spark's own progress tells them: after the last change too. Of rows only ticks come on top."""
+    batches = [progress for progress in query.spark_query.recentProgress if "addBatch" in progress["durationMs"]]
+    for progress in batches:
+        *_, ticks = rows = [source["numInputRows"] for source in progress["sources"]]
+        assert progress["numInputRows"] == sum(rows)
+        assert ticks in (0, 1)
+    last, total = batches[-1]["observedMetrics"][f"sooner:{case.state}"], case.progress[-1].total
+    assert last.asDict() == {
+        "phase": total.phase,
+        "arrived_left": total.arrived_rows[0],
+        "arrived_right": total.arrived_rows[1],
+        "results": total.results,
+        "resident_bytes": total.resident_bytes,
+        "spilled_bytes": total.spilled_bytes,
+        "covered_fraction": total.covered_fraction,
+    }

@@ -1,0 +1,66 @@
+"""Queries that stop by themselves when all that is there is joined: `availableNow` and `once`.
+
+What every algorithm does then is tried without Spark, see `test_ticks`.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import sooner.spark as ss
+from sooner.spark.progress import read_progress
+from spark_joins import SOON_SECONDS, JoinCase, skewed, write_files
+
+FILES = 3
+LEFT, RIGHT = skewed(3000, 1500, 1, "a"), skewed(3000, 1500, 2, "b")
+MORE_LEFT, MORE_RIGHT = skewed(1000, 1500, 3, "a"), skewed(500, 1500, 4, "b")
+
+
+def run(case: JoinCase, trigger: str) -> ss.Query:
+    writer = case.joined().writeStream.format("parquet").option("checkpointLocation", str(case.checkpoint))
+    chosen: dict[str, Any] = {trigger: True}
+    query = ss.start(writer.trigger(**chosen), str(case.output))
+    assert query.awaitTermination(SOON_SECONDS)
+    return query
+
+
+def batches_of(case: JoinCase) -> int:
+    return len(list((case.checkpoint / "commits").glob("[0-9]*")))
+
+
+def add(table: pa.Table, folder: Path) -> None:
+    write_files(table, folder / "more", 1)
+    (folder / "more" / "000.parquet").rename(folder / f"{FILES:03}.parquet")
+    (folder / "more").rmdir()
+
+
+@pytest.mark.parametrize(("trigger", "algorithm"), [("availableNow", "pmj"), ("once", "hmj")])
+def test_all_that_is_there_is_joined_before_the_query_stops_and_the_rest_by_the_next_run(
+    spark: SparkSession, tmp_path: Path, trigger: str, algorithm: str
+) -> None:
+    """Spilled pairs too, each pair once over both runs. The sides stay open until there is word of their end."""
+    case = JoinCase(spark, tmp_path, LEFT, RIGHT, FILES, arguments={"algorithm": algorithm})
+    run(case, trigger)
+    assert case.written() == case.expected()
+    progress = read_progress(str(case.state), 2)
+    assert progress is not None
+    assert progress.total.spilled_rows > 1000
+    assert progress.total.covered_fraction == 1
+    assert progress.total.phase in ("arriving", "reactive")
+
+    add(MORE_LEFT, tmp_path / "left")
+    add(MORE_RIGHT, tmp_path / "right")
+    query = run(case, trigger)
+    assert case.written() == case.expected()
+    assert not query.is_complete
+    if trigger == "availableNow":
+        batches = batches_of(case)
+        run(case, trigger)
+        assert batches_of(case) == batches, "there was no news"
+    for side in ("left", "right"):
+        query.finish(side)
+    assert run(case, trigger).is_complete
+    assert case.written() == case.expected()
