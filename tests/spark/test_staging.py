@@ -30,7 +30,7 @@ def test_staged_rows_are_private_and_go_and_so_do_those_of_killed_workers(
     subprocess.run([sys.executable, "-c", KILLED_WORKER, str(tmp_path)])
     [of_the_killed] = tmp_path.iterdir()
     plan = plan_of(LEFT.schema, RIGHT.schema, tmp_path / "elsewhere", memory_bytes=2**10)
-    with Arrivals(plan, Arriving(LEFT, RIGHT).batches(plan, tick=1, seed=1)) as arrivals:
+    with Arrivals(plan, Arriving(LEFT, RIGHT).batches(plan, seed=1)) as arrivals:
         [directory] = tmp_path.iterdir()
         assert directory != of_the_killed
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700

@@ -6,23 +6,25 @@ loses nothing. So each side and partition has O(log n) runs of each kind, and ea
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from sooner.operators.covering import MergedOutput, OnDisk, Workbench, cover
+from sooner.operators.parallel import map_together
 from sooner.operators.state import JoinState
 from sooner.policies.view import SIDES
-from sooner.runs.files import RunWriter, SpilledRun
+from sooner.runs.files import SpilledRun
 from sooner.runs.run import tier_of
 
 CROWD: Final = 16  # runs that are alike
 
 
-def compact(state: JoinState, bench: Workbench) -> None:
-    """Merge whatever is crowded, one file a side."""
+def compact(state: JoinState, bench: Workbench, workers: int) -> None:
+    """Merge whatever is crowded."""
     for side in SIDES:
         while crowds := list(_crowds(state, side)):
-            with state.files[side].writer() as writer:
-                merged = [_merge(state, side, p, crowd, writer, bench) for p, crowd in crowds]
+            work = partial(_merge, state, side, bench.divided(min(workers, len(crowds))))
+            merged = map_together(work, crowds, workers)
             for (p, crowd), run in zip(crowds, merged, strict=True):
                 state.replace_spilled(side, p, [member.number for member in crowd], run)
 
@@ -41,11 +43,11 @@ def _crowds(state: JoinState, side: int) -> Iterator[tuple[int, list[SpilledRun]
                 break
 
 
-def _merge(
-    state: JoinState, side: int, p: int, crowd: list[SpilledRun], writer: RunWriter, bench: Workbench
-) -> SpilledRun:
+def _merge(state: JoinState, side: int, bench: Workbench, crowded: tuple[int, list[SpilledRun]]) -> SpilledRun:
+    p, crowd = crowded
     files = state.files[side]
-    output = MergedOutput([OnDisk(files, run) for run in crowd], files, writer)
-    for _ in cover([], lambda *_: iter(()), bench, [output]):
-        pass
-    return writer.end_run(state.partitions[side][p].new_number(), crowd[0].level)
+    with files.writer() as writer:
+        output = MergedOutput([OnDisk(files, run) for run in crowd], files, writer)
+        for _ in cover([], lambda *_: iter(()), bench, [output]):
+            pass
+        return writer.end_run(state.partitions[side][p].new_number(), crowd[0].level)

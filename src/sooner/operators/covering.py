@@ -4,8 +4,8 @@ Runs are sorted by code, so any set of runs can be joined slab by slab: a slab i
 the runs on disk together, fit the scratch memory. Only one code by itself may not fit; it is done piece against piece.
 Rows in memory are joined where they are.
 
-Scratch memory: the rows of a slab, those of one side twice while they are merged; and of each run the block in which the
-slab ends.
+Scratch memory: the rows of a slab, those of one side twice while they are merged; and of each run the block in which
+the slab ends.
 """
 
 from collections import Counter

@@ -135,7 +135,7 @@ class TwoWayJoin(Generic[R]):
     def compact(self) -> None:
         """Merge runs on disk where many are alike; the results to come do not change."""
         self._require_idle()
-        compact(self._state, self._bench)
+        compact(self._state, self._bench, self._workers)
 
     def interrupt(self) -> None:
         """Let whatever is being done end soon, with `Interrupted`; from any thread. What comes after does so too."""
@@ -278,7 +278,7 @@ class TwoWayJoin(Generic[R]):
         state.require("clean-up")
         state.tick += 1
         partitions = range(state.cleaned, min(state.cleaned + self._workers, state.n_partitions))
-        bench = Workbench(max(self._bench.scratch_bytes, self.budget.free_bytes), self._breathe)
+        bench = Workbench(self._bench.scratch_bytes + self._free_bytes, self._breathe)
         found = [cover_rest(state, p, self._unmet_pairs, bench.divided(len(partitions))) for p in partitions]
         yield from together([map(self._result, pairs) for pairs in found], self._workers)
         for p in partitions:
@@ -286,6 +286,11 @@ class TwoWayJoin(Generic[R]):
         state.cleaned = partitions.stop
         if state.cleaned == state.n_partitions:
             state.enter("done")
+
+    @property
+    def _free_bytes(self) -> int:
+        """Of the memory, for larger slabs; a memory without limit is not meant to be used up for them."""
+        return min(self.budget.free_bytes, MOST_SCRATCH_BYTES)
 
     def _unmet_pairs(self, left: Run, right: Run) -> Iterator[Pairs]:
         return pairs_of(left, right, drop_met, *self._filters)

@@ -52,10 +52,11 @@ def _read_piece(
     chosen = None if order == "file" else _chosen(piece, seed)
     begin = 0
     with open_parquet(file.path, filesystem) as opened:
-        for batch in opened.read(piece.row_group.group, schema.names, ROWS_AT_A_TIME):
+        for read in opened.read(piece.row_group.group, schema.names, ROWS_AT_A_TIME):
+            batch = conformed(read, schema, file.path)  # in Spark's types first: PyArrow cannot gather views
             rows = _in_piece(batch, begin, piece) if chosen is None else batch.filter(_next(chosen, begin, batch))
             if rows.num_rows:
-                yield conformed(rows, schema, file.path)
+                yield rows
             begin += batch.num_rows
             if chosen is None and begin >= piece.end:
                 return

@@ -1,0 +1,9 @@
+"""Tests that wait for Spark come first: two processes share the files, and none should be left with the longest."""
+
+import pytest
+
+LONGEST = ("spark/test_killed_driver", "spark/test_join_against_spark", "ui/test_demo", "spark/test_join_faults", "spark/")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: next((n for n, name in enumerate(LONGEST) if name in item.nodeid), len(LONGEST)))
