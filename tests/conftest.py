@@ -2,7 +2,13 @@
 
 import pytest
 
-LONGEST = ("spark/test_killed_driver", "spark/test_join_against_spark", "ui/test_demo", "spark/test_join_faults", "spark/")
+LONGEST = (
+    "spark/test_killed_driver",
+    "spark/test_join_against_spark",
+    "ui/test_demo",
+    "spark/test_join_faults",
+    "spark/",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

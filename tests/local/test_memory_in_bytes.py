@@ -17,13 +17,13 @@ import pytest
 
 import sooner
 from queries import join_rows, multiset, numbered, soon, wait_until
-from sooner.operators.compacting import CROWD
+from sooner.local.query import CROWD
 from sooner.sources import Source, open_source
 
 MOST_RESULT_BYTES = 8 * 2**20
 MOST_READ_BYTES = 4 * 2**20
 WIDE = 10_000
-ALLOWANCE_MB = 220  # for Python, Arrow and all scratch memory, beside the budget
+ALLOWANCE_MB = 290  # for Python, Arrow, pages of 10 MB that Parquet's writer makes of such rows, and scratch memory
 
 
 def wide_table(rows: int, name: str = "text", seed: int = 0) -> pa.Table:
@@ -150,7 +150,7 @@ def test_one_key_may_have_more_than_2_gb_of_text(algorithm: str, memory: str) ->
 
 @pytest.mark.parametrize("algorithm", ["rpj", "hmj", "xjoin"])
 def test_runs_on_disk_stay_few_in_process_too(algorithm: str) -> None:
-    left, right = numbered(60_000, 20_000, 1, "a"), numbered(60_000, 20_000, 2, "b")
+    left, right = numbered(150_000, 50_000, 1, "a"), numbered(150_000, 50_000, 2, "b")
     query = sooner.join(left, right, on="k", memory="64KB", algorithm=algorithm)
     most_runs = 0
     for _ in query:

@@ -36,7 +36,7 @@ MEMORY_IN_BLOCKS: Final = 256  # blocks of spilled runs are small beside the mem
 LEAST_BLOCK_BYTES: Final = 64 * 2**10
 MOST_BLOCK_BYTES: Final = 2**20
 LEAST_FLUSH_BYTES: Final = 512 * 2**10  # a file for each few rows would cost more than what is in it
-LEAST_PARTITION_BYTES: Final = 4 * 2**20
+LEAST_PARTITION_BYTES: Final = 2 * 2**20
 MOST_PARTITIONS: Final = 16
 MOST_PIECE_BYTES: Final = 8 * 2**20  # larger pieces save nothing more
 

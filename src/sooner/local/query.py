@@ -6,7 +6,7 @@ which sources fill the inbox and then wait.
 
 import time
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
@@ -21,6 +21,8 @@ from sooner.local.spill_directory import SpillDirectory
 from sooner.operators.arguments import require_count
 from sooner.operators.progress import Progress, progress_of
 from sooner.operators.two_way import Interrupted, TwoWayJoin
+
+CROWD: Final = 32  # runs on disk that are alike and become one: reading so many at once still takes little memory
 
 if TYPE_CHECKING:
     import pandas
@@ -133,7 +135,7 @@ class Query:
             started = time.monotonic()
             while not all(self._join.ended):
                 yield from self._until_stopped(self._next_work(time.monotonic() - started))
-                self._join.compact()
+                self._join.compact(CROWD)
             while self._join.phase != "done":
                 yield from self._until_stopped(self._join.clean_up())
         except (Stopped, Interrupted):

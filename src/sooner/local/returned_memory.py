@@ -8,7 +8,7 @@ from typing import Final
 
 import pyarrow as pa
 
-LEAST_BYTES: Final = 4 * 2**20  # that go through in between: it takes a millisecond
+LEAST_BYTES: Final = 8 * 2**20  # that go through in between: it takes a millisecond or two
 MEMORY_SHARE: Final = 8  # or one part of the memory in so many
 
 

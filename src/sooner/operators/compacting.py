@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
+import numpy as np
+
 from sooner.operators.covering import MergedOutput, OnDisk, Workbench, cover
 from sooner.operators.parallel import map_together
 from sooner.operators.state import JoinState
@@ -16,38 +18,38 @@ from sooner.policies.view import SIDES
 from sooner.runs.files import SpilledRun
 from sooner.runs.run import tier_of
 
-CROWD: Final = 16  # runs that are alike
+CROWD: Final = 8  # runs that are alike, unless told otherwise: a power of two
 
 
-def compact(state: JoinState, bench: Workbench, workers: int) -> None:
-    """Merge whatever is crowded."""
+def compact(state: JoinState, bench: Workbench, workers: int, crowd: int) -> None:
+    """Merge wherever so many runs are alike."""
     for side in SIDES:
-        while crowds := list(_crowds(state, side)):
+        while crowds := list(_crowds(state, side, crowd)):
             work = partial(_merge, state, side, bench.divided(min(workers, len(crowds))))
             merged = map_together(work, crowds, workers)
-            for (p, crowd), run in zip(crowds, merged, strict=True):
-                state.replace_spilled(side, p, [member.number for member in crowd], run)
+            for (p, members), run in zip(crowds, merged, strict=True):
+                state.replace_spilled(side, p, [member.number for member in members], run)
 
 
-def _crowds(state: JoinState, side: int) -> Iterator[tuple[int, list[SpilledRun]]]:
+def _crowds(state: JoinState, side: int, crowd: int) -> Iterator[tuple[int, list[SpilledRun]]]:
     """At most one crowd in each partition."""
-    for p in range(state.n_partitions):
+    for p in np.flatnonzero(state.statistics.spilled_runs[side] >= crowd).tolist():
         alike: dict[object, list[SpilledRun]] = {}
         met = state.cells[p].met(side)
         for run in state.spilled(side, p):
-            kind = (tier_of(run.n_rows, CROWD), run.level, frozenset(met.get(run.number, ())))
-            crowd = alike.setdefault(kind, [])
-            crowd.append(run)
-            if len(crowd) == CROWD:
-                yield p, crowd
+            kind = (tier_of(run.n_rows, crowd), run.level, frozenset(met.get(run.number, ())))
+            members = alike.setdefault(kind, [])
+            members.append(run)
+            if len(members) == crowd:
+                yield p, members
                 break
 
 
 def _merge(state: JoinState, side: int, bench: Workbench, crowded: tuple[int, list[SpilledRun]]) -> SpilledRun:
-    p, crowd = crowded
+    p, members = crowded
     files = state.files[side]
     with files.writer() as writer:
-        output = MergedOutput([OnDisk(files, run) for run in crowd], files, writer)
+        output = MergedOutput([OnDisk(files, run) for run in members], files, writer)
         for _ in cover([], lambda *_: iter(()), bench, [output]):
             pass
-        return writer.end_run(state.partitions[side][p].new_number(), crowd[0].level)
+        return writer.end_run(state.partitions[side][p].new_number(), members[0].level)

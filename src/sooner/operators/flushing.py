@@ -25,7 +25,7 @@ from sooner.runs.ledger import Mask
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge
 
-BYTES_WORTH_THREADS: Final = 4 * 2**20  # fewer are written faster than handed over
+BYTES_WORTH_THREADS: Final = 2**20  # fewer are written faster than handed over
 
 Choice = Callable[[Run], Mask]  # which rows of a run go
 
@@ -55,17 +55,21 @@ def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, worker
     departures = [found for eviction in evictions if (found := _departure(state, eviction)) is not None]
     if not departures:
         return False
-    workers = workers if sum(run.n_bytes for d in departures for run in d.going) >= BYTES_WORTH_THREADS else 1
-    written = _written(state, departures, bench, workers)
+    going_bytes = sum(run.n_bytes for departure in departures for run in departure.going)
+    workers = workers if going_bytes >= BYTES_WORTH_THREADS else 1
+    # Each worker has a slab, and one is being written, unless there is room for all of them at once.
+    slab_bytes = going_bytes if going_bytes <= bench.slab_bytes else bench.slab_bytes // (workers + 1)
+    written = _written(state, departures, slab_bytes, bench, workers)
     unseen = map_together(lambda departure: _leave(state, departure, bench.divided(workers)), departures, workers)
     for departure, spilled, arrivals in zip(departures, written, unseen, strict=True):
         _settle(state, departure, spilled, arrivals)
     return True
 
 
-def _written(state: JoinState, departures: Sequence[Departure], bench: Workbench, workers: int) -> list[SpilledRun]:
+def _written(
+    state: JoinState, departures: Sequence[Departure], slab_bytes: int, bench: Workbench, workers: int
+) -> list[SpilledRun]:
     written: list[SpilledRun] = []
-    slab_bytes = bench.slab_bytes // (workers + 1)  # each worker has one, and one is being written
     slabs = [slab for departure in departures for slab in _slabs(departure, slab_bytes)]
     with ExitStack() as open_files:
         sides = sorted({departure.side for departure in departures})

@@ -15,7 +15,7 @@ from typing import Final, Generic, TypeVar
 A = TypeVar("A")
 T = TypeVar("T")
 
-AHEAD: Final = 1  # result that each thread may have ready before anyone asked: results can be large
+AHEAD: Final = 2  # results that each thread may have ready before anyone asked: they can be large
 
 
 def together(works: Sequence[Iterator[T]], workers: int) -> Iterator[T]:

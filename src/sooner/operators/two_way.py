@@ -24,7 +24,7 @@ from sooner.errors import BudgetTooSmall
 from sooner.kernels.keys import KeyPlan
 from sooner.named_algorithms import Algorithm
 from sooner.operators.arrivals import CodeRows, sorted_runs
-from sooner.operators.compacting import compact
+from sooner.operators.compacting import CROWD, compact
 from sooner.operators.covering import Workbench
 from sooner.operators.disk_work import cover_rest, forget_partition, is_open, merge_disk, scan_disk, settle
 from sooner.operators.events import Arrived, Listener
@@ -132,10 +132,10 @@ class TwoWayJoin(Generic[R]):
         """Cover all that is left of the next partitions; after the last one the join is done."""
         return self._exclusively(self._clean_up())
 
-    def compact(self) -> None:
-        """Merge runs on disk where many are alike; the results to come do not change."""
+    def compact(self, crowd: int = CROWD) -> None:
+        """Merge runs on disk where so many are alike; the results to come do not change."""
         self._require_idle()
-        compact(self._state, self._bench, self._workers)
+        compact(self._state, self._bench, self._workers, crowd)
 
     def interrupt(self) -> None:
         """Let whatever is being done end soon, with `Interrupted`; from any thread. What comes after does so too."""
