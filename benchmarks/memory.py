@@ -18,15 +18,16 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from local import write_inputs
 
 ALLOWANCE_MB = 220
-KEYS_PER_ROW = 2 / 5
 FLIGHT_KEYS = ["year", "month", "day", "hour", "origin"]
 LITTLE_MEMORY = 50  # times less than the rows
 MOST_CPU_RATIO = 6
@@ -39,20 +40,6 @@ class Case:
     memory_mb: int
     bar_mb: float
     write: Callable[[Path], None]
-
-
-def write_narrow(rows: int) -> Callable[[Path], None]:
-    def write(folder: Path) -> None:
-        rng = np.random.default_rng(1)
-        for side in ("left", "right"):
-            columns = {
-                "key": rng.integers(0, int(rows * KEYS_PER_ROW), rows),
-                f"{side}_value": rng.random(rows),
-                f"{side}_id": rng.integers(0, 2**40, rows),
-            }
-            pq.write_table(pa.table(columns), folder / f"{side}.parquet")
-
-    return write
 
 
 def write_wide(folder: Path, rows: int = 100_000, text_bytes: int = 10_000) -> None:
@@ -71,10 +58,10 @@ def write_hot(folder: Path, matches: int = 200_000, text_bytes: int = 60_000) ->
 
 
 CASES = {
-    "narrow": Case("5 M x 5 M rows", 24, 24 + ALLOWANCE_MB, write_narrow(5_000_000)),
+    "narrow": Case("5 M x 5 M rows", 24, 24 + ALLOWANCE_MB, partial(write_inputs, rows=5_000_000)),
     "wide": Case("100,000 x 100,000 rows of 10 KB", 24, 24 + ALLOWANCE_MB, write_wide),
     "hot": Case("a text of 60 KB with 200,000 matches", 16, 16 + ALLOWANCE_MB, write_hot),
-    "large": Case("13 M x 13 M rows", 256, 1.3 * 256 + ALLOWANCE_MB, write_narrow(13_000_000)),
+    "large": Case("13 M x 13 M rows", 256, 1.3 * 256 + ALLOWANCE_MB, partial(write_inputs, rows=13_000_000)),
 }
 
 

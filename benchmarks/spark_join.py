@@ -105,7 +105,7 @@ class Watcher:
     def _watch(self) -> None:
         while not self._over.wait(0.02):
             workers = dict(_workers())
-            files = [file for daemon in workers for file in Path("/dev/shm").glob(f"sooner-*-{daemon}-*/*/*/*")]
+            files = list(Path("/dev/shm").glob(f"sooner-copies-{os.getuid()}-*/*/*/*"))
             self.shared_bytes = max(self.shared_bytes, sum(map(_allocated, files)))
             self.worker_bytes = max([self.worker_bytes, *workers.values()])
 
