@@ -25,7 +25,7 @@ from sooner.kernels.keys import KeyPlan
 from sooner.named_algorithms import Algorithm
 from sooner.operators.arrivals import CodeRows, sorted_runs
 from sooner.operators.compacting import CROWD, compact
-from sooner.operators.covering import Workbench
+from sooner.operators.covering import COPIES, Workbench
 from sooner.operators.disk_work import cover_rest, forget_partition, is_open, merge_disk, scan_disk, settle
 from sooner.operators.events import Arrived, Listener
 from sooner.operators.flushing import spill
@@ -278,7 +278,8 @@ class TwoWayJoin(Generic[R]):
         state.require("clean-up")
         state.tick += 1
         partitions = range(state.cleaned, min(state.cleaned + self._workers, state.n_partitions))
-        bench = Workbench(self._bench.scratch_bytes + self._free_bytes, self._breathe)
+        self._free_memory_for(partitions)
+        bench = Workbench(self._clean_up_bytes, self._breathe)
         found = [cover_rest(state, p, self._unmet_pairs, bench.divided(len(partitions))) for p in partitions]
         yield from together([map(self._result, pairs) for pairs in found], self._workers)
         for p in partitions:
@@ -287,10 +288,19 @@ class TwoWayJoin(Generic[R]):
         if state.cleaned == state.n_partitions:
             state.enter("done")
 
+    def _free_memory_for(self, partitions: range) -> None:
+        """Let later partitions leave memory for larger slabs of these: nothing arrives any more to meet them."""
+        spilled = [run for p in partitions for side in SIDES for run in self._state.spilled(side, p)]
+        needed_bytes = min(COPIES * sum(run.n_bytes for run in spilled), MOST_SCRATCH_BYTES)
+        for later in reversed(range(partitions.stop, self._state.n_partitions)):
+            if self._clean_up_bytes >= needed_bytes:
+                return
+            spill(self._state, [Evict(side, later) for side in SIDES], self._bench, self._workers)
+
     @property
-    def _free_bytes(self) -> int:
-        """Of the memory, for larger slabs; a memory without limit is not meant to be used up for them."""
-        return min(self.budget.free_bytes, MOST_SCRATCH_BYTES)
+    def _clean_up_bytes(self) -> int:
+        """The scratch memory, and whatever is free of the memory, but not all of a memory without limit."""
+        return self._bench.scratch_bytes + min(self.budget.free_bytes, MOST_SCRATCH_BYTES)
 
     def _unmet_pairs(self, left: Run, right: Run) -> Iterator[Pairs]:
         return pairs_of(left, right, drop_met, *self._filters)
