@@ -6,9 +6,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import sooner.spark.arrivals
+import sooner.spark.staging
 from join_steps import Arriving, plan_of
 from queries import numbered
 from sooner.spark.arrivals import Arrivals
@@ -38,3 +40,27 @@ def test_staged_rows_are_private_and_go_and_so_do_those_of_killed_workers(
         assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
         assert sum(left.num_rows for left, _ in arrivals.pieces(2**12)) == LEFT.num_rows
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_hot_key_with_more_than_an_array_can_have_comes_in_shares_that_depend_on_the_rows_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sooner.spark.arrivals, "LEAST_HELD_BYTES", 2**10)
+    monkeypatch.setattr(sooner.spark.staging, "MOST_AT_ONCE_BYTES", 2**13)
+    numbers = [n % 150 for n in range(600)]  # equal rows among them
+    left = pa.table({"k": [7] * 600, "a": numbers})
+    right = pa.table({"k": [7] * 20, "b": range(20)})
+    plan = plan_of(left.schema, right.schema, tmp_path, memory_bytes=2**10)
+    seen = []
+    for seed in (1, 2, 3):
+        with Arrivals(plan, Arriving(left, right).batches(plan, seed=seed)) as arrivals:
+            seen.append(
+                [
+                    [sorted(side["a" if n == 0 else "b"].to_pylist()) for n, side in enumerate(piece)]
+                    for piece in arrivals.pieces(2**20)
+                ]
+            )
+    assert len(seen[0]) > 2
+    assert seen[0] == seen[1] == seen[2]
+    assert sorted(a for lefts, _ in seen[0] for a in lefts) == sorted(numbers)
+    assert sorted(b for _, rights in seen[0] for b in rights) == list(range(20))
