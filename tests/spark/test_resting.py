@@ -35,11 +35,13 @@ def wait_until(what: Callable[[], bool]) -> float:
     return time.monotonic() - began
 
 
-def wait_for_rest(case: JoinCase) -> None:
+def wait_for_rest(case: JoinCase, left_rows: int) -> None:
+    """Until all rows are there and nothing happens any more; on a busy machine much time can pass between batches."""
+    wait_until(lambda: bool(case.progress) and sum(case.progress[-1].total.arrived_rows) == left_rows + RIGHT.num_rows)
     while True:
         batches = batches_of(case)
         time.sleep(QUIET_SECONDS)
-        if batches and batches_of(case) == batches == len(list((case.checkpoint / "commits").glob("[0-9]*"))):
+        if batches_of(case) == batches == len(list((case.checkpoint / "commits").glob("[0-9]*"))):
             return
 
 
@@ -59,7 +61,7 @@ def test_an_idle_query_runs_no_batch_and_writes_no_file_and_sees_a_row_and_finis
         finish_side(str(case.state), side, "a query that never ran")
     case.listen = case.progress.append  # type: ignore[method-assign]
     query = case.start()
-    wait_for_rest(case)
+    wait_for_rest(case, LEFT.num_rows)
     files = files_of(case)
     time.sleep(2)
     assert files_of(case) == files
@@ -73,14 +75,14 @@ def test_an_idle_query_runs_no_batch_and_writes_no_file_and_sees_a_row_and_finis
         batches = batches_of(case)
         add_row(case, number)
         waited.append(wait_until(lambda before=batches: batches_of(case) > before))
-        wait_for_rest(case)
+        wait_for_rest(case, LEFT.num_rows + number + 1)
     assert case.progress[-1].total.arrived_rows[0] == LEFT.num_rows + 2
     assert min(waited) < 1  # the machine may be busy now and then
 
     batches = batches_of(case)
     query.finish("left")
     waited = [wait_until(lambda: batches_of(case) > batches)]
-    wait_for_rest(case)
+    wait_for_rest(case, LEFT.num_rows + 2)
     batches = batches_of(case)
     query.finish("right")
     waited.append(wait_until(lambda: batches_of(case) > batches))
