@@ -9,7 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 LEAST_BYTES: Final = 8 * 2**20  # that go through in between: it takes a millisecond or two
-MEMORY_SHARE: Final = 8  # or one part of the memory in so many
+MEMORY_SHARE: Final = 32  # or one part of the memory in so many
 
 
 class ReturnedMemory:

@@ -299,8 +299,8 @@ class TwoWayJoin(Generic[R]):
 
     @property
     def _clean_up_bytes(self) -> int:
-        """The scratch memory, and whatever is free of the memory, but not all of a memory without limit."""
-        return self._bench.scratch_bytes + min(self.budget.free_bytes, MOST_SCRATCH_BYTES)
+        """The scratch memory, or whatever is free of the memory, but not all of a memory without limit."""
+        return max(self._bench.scratch_bytes, min(self.budget.free_bytes, MOST_SCRATCH_BYTES))
 
     def _unmet_pairs(self, left: Run, right: Run) -> Iterator[Pairs]:
         return pairs_of(left, right, drop_met, *self._filters)
