@@ -1,8 +1,11 @@
 """The sentence that a task raised is found in what Spark makes of it."""
 
+import io
+
 import pytest
 
 from sooner.errors import BudgetTooSmall, InvalidJoin, SoonerError, StateCorrupted
+from sooner.spark import java
 from sooner.spark.failures import as_sooner_error
 
 AS_SPARK_SHOWS_IT = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated: Job aborted due to stage failure:
@@ -43,3 +46,12 @@ def test_the_last_of_several_is_what_counts() -> None:
 )
 def test_other_failures_stay_what_they_are(raised: str) -> None:
     assert as_sooner_error(RuntimeError(AS_SPARK_SHOWS_IT.format(raised=raised))) is None
+
+
+def test_a_source_that_a_stopping_query_cuts_off_says_nothing_and_others_do(capsys: pytest.CaptureFixture[str]) -> None:
+    cut_off = (
+        b'Traceback (most recent call last):\n  File "python_streaming_source_runner.py", line 1\n    x\nEOFError\n'
+    )
+    other = b'Traceback (most recent call last):\n  File "mine.py", line 1\nValueError: odd\n'
+    java._pass_on(io.BytesIO(b"WARNING: modules\nhello\n" + cut_off + other))
+    assert capsys.readouterr().err == "hello\n" + other.decode()

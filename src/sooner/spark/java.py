@@ -18,6 +18,8 @@ from pyspark.java_gateway import launch_gateway
 
 from sooner.errors import SoonerError
 
+_TRACEBACK: Final = b"Traceback (most recent call last):"
+_SOURCE_RUNNER: Final = b"python_streaming_source_runner.py"
 ENDING: Final = threading.Event()  # from then on, workers complain only of being cut off
 _JAVA: Final = """#!/bin/sh
 for argument; do
@@ -100,8 +102,27 @@ def _home_without_zip(spark: Path) -> Path | None:
 
 
 def _pass_on(errors: IO[bytes]) -> None:
-    """What Java and the workers say, without Java's own warnings: Spark asks for the modules that it warns of."""
+    """What Java and the workers say, without Java's own warnings: Spark asks for the modules that it warns of.
+
+    Nor what processes of sources say when a query that stops cuts them off: what really fails there, Spark raises.
+    """
+    held = b""  # the first line of a traceback, until the second tells whose it is
+    cut_off = False
     for line in errors:
-        if not line.startswith(b"WARNING: ") and not ENDING.is_set():
-            sys.stderr.write(line.decode(errors="replace"))
-            sys.stderr.flush()
+        if held and _SOURCE_RUNNER in line:
+            held, cut_off = b"", True
+        elif cut_off:
+            cut_off = line.startswith(b" ")  # all but the last line of a traceback do
+        elif line.startswith(_TRACEBACK):
+            _say(held)
+            held = line
+        else:
+            _say(held + line)
+            held = b""
+    _say(held)
+
+
+def _say(lines: bytes) -> None:
+    if lines and not lines.startswith(b"WARNING: ") and not ENDING.is_set():
+        sys.stderr.write(lines.decode(errors="replace"))
+        sys.stderr.flush()
