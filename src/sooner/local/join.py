@@ -12,6 +12,7 @@ from sooner.local.arguments import require_silence, require_two_streams, usable_
 from sooner.local.inbox import PIECES_HELD, Inbox
 from sooner.local.query import Query
 from sooner.local.reading import Reader
+from sooner.local.returned_memory import ReturnedMemory
 from sooner.local.spill_directory import SpillDirectory
 from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
 from sooner.operators.arguments import (
@@ -95,7 +96,6 @@ def join(
 
     piece_bytes = min(memory_bytes // INBOX_SHARE // PIECES_HELD, MOST_PIECE_BYTES)
     rows_bytes = memory_bytes - piece_bytes * PIECES_HELD
-    inbox = Inbox(piece_bytes)
     block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
     files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in schemas]
     operator = TwoWayJoin(
@@ -109,8 +109,9 @@ def join(
         flush_fraction=_flush_fraction(rows_bytes),
         workers=workers,
     )
-    readers = [Reader(checked(sources[side]), side, inbox, piece_bytes) for side in SIDES]
-    return Query(operator, output.schema, inbox, (readers[0], readers[1]), spill_directory, silence_seconds)
+    inbox, returned = Inbox(piece_bytes), ReturnedMemory(memory_bytes)
+    readers = [Reader(checked(sources[side]), side, inbox, piece_bytes, returned) for side in SIDES]
+    return Query(operator, output.schema, inbox, readers, spill_directory, returned, silence_seconds)
 
 
 def _flush_fraction(rows_bytes: int) -> float:

@@ -5,13 +5,14 @@ which sources fill the inbox and then wait.
 """
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
 from sooner.errors import SoonerError
 from sooner.extras import require
+from sooner.kernels.sizes import data_bytes
 from sooner.local.inbox import Inbox, Stopped, Waiting
 from sooner.local.notebook_view import notebook_view
 from sooner.local.one_reader import OneReader
@@ -40,8 +41,9 @@ class Query:
         join: TwoWayJoin[pa.RecordBatch],
         schema: pa.Schema,
         inbox: Inbox,
-        readers: tuple[Reader, Reader],
+        readers: Sequence[Reader],
         spill_directory: SpillDirectory,
+        returned_memory: ReturnedMemory,
         silence_seconds: float,
     ) -> None:
         self._join = join
@@ -50,7 +52,7 @@ class Query:
         self._readers = readers
         self._spill_directory = spill_directory
         self._silence_seconds = silence_seconds
-        self._returned_memory = ReturnedMemory(join.budget.limit_bytes)
+        self._returned_memory = returned_memory
         self._results = self._run()
         self._asked = False
         self._stopped = False
@@ -138,10 +140,12 @@ class Query:
                 self._join.compact(CROWD)
             while self._join.phase != "done":
                 yield from self._until_stopped(self._join.clean_up())
+                self._returned_memory.look()
         except (Stopped, Interrupted):
             return
         finally:
             self._stop_reading()
+            self._join.close()
             self._spill_directory.remove()
 
     def _next_work(self, now: float) -> Iterator[pa.RecordBatch]:
@@ -157,7 +161,7 @@ class Query:
 
     def _join_arrivals(self, waiting: tuple[Waiting, Waiting], now: float) -> Iterator[pa.RecordBatch]:
         yield from self._join.arrive(waiting[0].batches, waiting[1].batches, now)
-        self._returned_memory.passed(sum(batch.nbytes for taken in waiting for batch in taken.batches))
+        self._returned_memory.passed(sum(data_bytes(batch) for taken in waiting for batch in taken.batches))
         for side, taken in enumerate(waiting):
             if taken.end is not None and taken.end.error is not None:
                 raise taken.end.error
@@ -168,10 +172,8 @@ class Query:
         for batch in results:
             if self._stopped:
                 raise Stopped
-            n_bytes = batch.nbytes
             yield batch
             self._spill_directory.require_own_process()
-            self._returned_memory.passed(n_bytes)
 
     def __repr__(self) -> str:
         return f"<sooner.Query {self.progress}>"

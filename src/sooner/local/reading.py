@@ -7,19 +7,21 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from sooner.errors import SourceFailed
-from sooner.local.inbox import PIECES_HELD, Ended, Inbox, Stopped
+from sooner.local.inbox import Ended, Inbox, Stopped
 from sooner.local.returned_memory import ReturnedMemory
 from sooner.runs.run import HELPER_BYTES
 from sooner.sources.source import Source, close_source
 
 
 class Reader:
-    def __init__(self, source: Source, side: int, inbox: Inbox, piece_bytes: int) -> None:
+    def __init__(
+        self, source: Source, side: int, inbox: Inbox, piece_bytes: int, returned_memory: ReturnedMemory
+    ) -> None:
         self._source = source
         self._side = side
         self._inbox = inbox
         self._piece_bytes = piece_bytes
-        self._returned_memory = ReturnedMemory(PIECES_HELD * piece_bytes)
+        self._returned_memory = returned_memory
         self._thread = threading.Thread(target=self._run, name=f"sooner-read-{source.name}", daemon=True)
 
     def start(self) -> None:

@@ -1,25 +1,46 @@
-"""Memory that Arrow has freed goes back to the system now and then.
+"""Memory that is free goes back to the system: allocators keep what was freed, for each thread by itself.
 
-Arrow's allocator keeps what was freed for later, for each thread by itself: with a thread for each source and each
-worker that came to a few times the rows that a small budget holds. Who gave the budget looks at the process.
+With a thread for each source and each worker that can come to more than the rows, and who gave the budget looks at the
+process. Arrow's own allocator gives back in no time what the thread that asks had. The system's needs milliseconds for
+all threads together, so it is asked when the process has grown by more than a join of this memory should need.
 """
 
+import os
+from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 
-LEAST_BYTES: Final = 8 * 2**20  # that go through in between: it takes a millisecond or two
-MEMORY_SHARE: Final = 32  # or one part of the memory in so many
+from sooner.kernels.gathering import POOL
+
+LOOK_EVERY_BYTES: Final = 2 * 2**20  # that go through in between
+MEMORY_TIMES: Final = 1.3
+BESIDE_BYTES: Final = 90 * 2**20  # sources, results on their way, scratch memory
+_PAGES: Final = Path("/proc/self/statm")  # of Linux; elsewhere nobody looks
 
 
 class ReturnedMemory:
+    """Of one query, called by all its threads."""
+
     def __init__(self, memory_bytes: int) -> None:
-        self._every_bytes = max(LEAST_BYTES, memory_bytes // MEMORY_SHARE)
         self._passed_bytes = 0
+        self._most_bytes = _process_bytes() + int(MEMORY_TIMES * memory_bytes) + BESIDE_BYTES
 
     def passed(self, n_bytes: int) -> None:
-        """So many bytes went through the join."""
+        """So many bytes of rows went through the thread that calls."""
         self._passed_bytes += n_bytes
-        if self._passed_bytes >= self._every_bytes:
-            pa.default_memory_pool().release_unused()
+        if self._passed_bytes >= LOOK_EVERY_BYTES:
             self._passed_bytes = 0
+            self.look()
+
+    def look(self) -> None:
+        """Give back what is too much."""
+        pa.default_memory_pool().release_unused()
+        if _process_bytes() > self._most_bytes:
+            POOL.release_unused()
+            # What is left is in use, perhaps by others: to ask again before there is more would be in vain.
+            self._most_bytes = max(self._most_bytes, _process_bytes() + LOOK_EVERY_BYTES)
+
+
+def _process_bytes() -> int:
+    return int(_PAGES.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE") if _PAGES.exists() else 0

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sooner.kernels.codes import code_rows
+from sooner.kernels.gathering import gather
 from sooner.kernels.keys import KeyPlan
 from sooner.kernels.matching import Codes
 from sooner.policies.view import LEFT
@@ -40,6 +41,6 @@ def sorted_runs(batch: pa.RecordBatch, code: CodeRows, partitions: int) -> list[
     runs: list[Run | None] = []
     for begin, end in itertools.pairwise(cuts):
         # Each partition gets buffers of its own, or none of them could be freed before all are.
-        rows = batch.take(pa.array(order[begin:end])) if end > begin else None
+        rows = gather(batch, order[begin:end]) if end > begin else None
         runs.append(None if rows is None else Run(codes[begin:end].copy(), rows, NEVER))
     return runs

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from sooner.operators.covering import MergedOutput, OnDisk, Workbench, cover
-from sooner.operators.parallel import map_together
+from sooner.operators.parallel import Crew
 from sooner.operators.state import JoinState
 from sooner.policies.view import SIDES
 from sooner.runs.files import SpilledRun
@@ -21,12 +21,12 @@ from sooner.runs.run import tier_of
 CROWD: Final = 8  # runs that are alike, unless told otherwise: a power of two
 
 
-def compact(state: JoinState, bench: Workbench, workers: int, crowd: int) -> None:
+def compact(state: JoinState, bench: Workbench, crew: Crew, crowd: int) -> None:
     """Merge wherever so many runs are alike."""
     for side in SIDES:
         while crowds := list(_crowds(state, side, crowd)):
-            work = partial(_merge, state, side, bench.divided(min(workers, len(crowds))))
-            merged = map_together(work, crowds, workers)
+            work = partial(_merge, state, side, bench.divided(min(crew.workers, len(crowds))))
+            merged = list(crew.in_order(work, crowds))
             for (p, members), run in zip(crowds, merged, strict=True):
                 state.replace_spilled(side, p, [member.number for member in members], run)
 

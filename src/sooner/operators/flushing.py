@@ -14,10 +14,10 @@ from typing import Final
 import numpy as np
 
 from sooner.kernels.matching import Codes
-from sooner.kernels.sizes import cuts_by_bytes
+from sooner.kernels.sizes import Weights, cuts_by_bytes
 from sooner.operators.covering import Workbench
 from sooner.operators.events import Flushed
-from sooner.operators.parallel import in_order, map_together
+from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.state import JoinState
 from sooner.policies.view import Evict
 from sooner.runs.files import EncodedBlock, SpilledRun
@@ -26,6 +26,7 @@ from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge
 
 BYTES_WORTH_THREADS: Final = 2**20  # fewer are written faster than handed over
+SAMPLES: Final = 64  # of the codes of a slab: enough to tell where the next begins
 
 Choice = Callable[[Run], Mask]  # which rows of a run go
 
@@ -49,32 +50,32 @@ class Slab:
     high: int
 
 
-def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, workers: int) -> bool:
+def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, crew: Crew) -> bool:
     """Write what goes, one file a side; only with the rows safe on disk does memory change. Whether anything went."""
     state.tick += 1
     departures = [found for eviction in evictions if (found := _departure(state, eviction)) is not None]
     if not departures:
         return False
     going_bytes = sum(run.n_bytes for departure in departures for run in departure.going)
-    workers = workers if going_bytes >= BYTES_WORTH_THREADS else 1
+    crew = crew if going_bytes >= BYTES_WORTH_THREADS else ALONE
     # Each worker has a slab, and one is being written, unless there is room for all of them at once.
-    slab_bytes = going_bytes if going_bytes <= bench.slab_bytes else bench.slab_bytes // (workers + 1)
-    written = _written(state, departures, slab_bytes, bench, workers)
-    unseen = map_together(lambda departure: _leave(state, departure, bench.divided(workers)), departures, workers)
+    slab_bytes = going_bytes if going_bytes <= bench.slab_bytes else bench.slab_bytes // (crew.workers + 1)
+    written = _written(state, departures, slab_bytes, bench, crew)
+    unseen = list(crew.in_order(lambda departure: _leave(state, departure, bench.divided(crew.workers)), departures))
     for departure, spilled, arrivals in zip(departures, written, unseen, strict=True):
         _settle(state, departure, spilled, arrivals)
     return True
 
 
 def _written(
-    state: JoinState, departures: Sequence[Departure], slab_bytes: int, bench: Workbench, workers: int
+    state: JoinState, departures: Sequence[Departure], slab_bytes: int, bench: Workbench, crew: Crew
 ) -> list[SpilledRun]:
     written: list[SpilledRun] = []
     slabs = [slab for departure in departures for slab in _slabs(departure, slab_bytes)]
     with ExitStack() as open_files:
         sides = sorted({departure.side for departure in departures})
         writers = {side: open_files.enter_context(state.files[side].writer()) for side in sides}
-        for slab, encoded in zip(slabs, in_order(lambda s: _encoded(state, s), slabs, workers), strict=True):
+        for slab, encoded in zip(slabs, crew.in_order(lambda s: _encoded(state, s), slabs), strict=True):
             bench.breathe()
             side, p = slab.departure.side, slab.departure.partition
             writers[side].append(encoded)
@@ -125,17 +126,21 @@ def _slabs(departure: Departure, slab_bytes: int) -> Iterator[Slab]:
 def _bounds(runs: Sequence[Run], slab_bytes: int) -> list[int]:
     if sum(run.n_bytes for run in runs) <= slab_bytes:
         return [0, 2**64]
-    codes = np.concatenate([run.codes for run in runs])
-    weights = runs[0].row_bytes
-    if isinstance(weights, int):
-        codes.sort()
-    else:
-        order = np.argsort(codes)
-        codes, weights = codes[order], np.concatenate([run.row_bytes for run in runs])[order]
-    cuts = cuts_by_bytes(weights + HELPER_BYTES, len(codes), slab_bytes)
+    samples = [_sampled(run, slab_bytes // SAMPLES) for run in runs]
+    codes, weights = (np.concatenate(parts) for parts in zip(*samples, strict=True))
+    order = np.argsort(codes)
+    codes, weights = codes[order], weights[order]
+    cuts = cuts_by_bytes(weights, len(codes), slab_bytes)
     firsts: Codes = codes[[begin for begin, _ in cuts]]
     alone = firsts[:-1][firsts[:-1] == firsts[1:]]  # one slab after another begins with it
     return sorted({0, 2**64, *firsts[1:].tolist(), *alone.tolist(), *(code + 1 for code in alone.tolist())})
+
+
+def _sampled(run: Run, sample_bytes: int) -> tuple[Codes, Weights]:
+    """The codes of some rows, and what each of them weighs with the rows after it, up to the next."""
+    step = max(1, len(run) * sample_bytes // run.n_bytes)
+    weights = np.broadcast_to(run.row_bytes + HELPER_BYTES, len(run))
+    return run.codes[::step], np.add.reduceat(weights, np.arange(0, len(run), step))
 
 
 def _encoded(state: JoinState, slab: Slab) -> list[EncodedBlock]:

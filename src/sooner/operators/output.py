@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
+from sooner.kernels.gathering import gather
 from sooner.kernels.keys import KeyPlan
 from sooner.operators.pairs import Pairs
 
@@ -19,8 +20,8 @@ class OutputPlan:
     right: list[int]  # positions of the columns that come from the right
 
     def batch(self, pairs: Pairs) -> pa.RecordBatch:
-        left = pairs.left.rows.take(pa.array(pairs.at_left))
-        right = pairs.right.rows.select(self.right).take(pa.array(pairs.at_right))
+        left = gather(pairs.left.rows, pairs.at_left)
+        right = gather(pairs.right.rows.select(self.right), pairs.at_right)
         return pa.RecordBatch.from_arrays(left.columns + right.columns, schema=self.schema)
 
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-import pyarrow as pa
-
+from sooner.kernels.gathering import gather
 from sooner.kernels.keys import KeyPlan, keys_equal
 from sooner.kernels.matching import Positions, expand, find
 from sooner.kernels.sizes import cuts_by_bytes, picked
@@ -75,8 +74,8 @@ def drop_collisions(keys: KeyPlan) -> Filter:
     """Without pairs whose codes are equal but whose keys are not."""
 
     def keep(pairs: Pairs) -> Pairs:
-        left = pairs.left.rows.select(keys.left).take(pa.array(pairs.at_left))
-        right = pairs.right.rows.select(keys.right).take(pa.array(pairs.at_right))
+        left = gather(pairs.left.rows.select(keys.left), pairs.at_left)
+        right = gather(pairs.right.rows.select(keys.right), pairs.at_right)
         return pairs.only(keys_equal(left, right, keys))
 
     return keep

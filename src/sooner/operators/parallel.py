@@ -7,70 +7,112 @@ ready: a parallel run gives the same results and the same state as a serial one,
 import contextlib
 import queue
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final, Generic, TypeVar
+from concurrent.futures import Future, wait
+from functools import partial
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 A = TypeVar("A")
 T = TypeVar("T")
 
 AHEAD: Final = 2  # results that each thread may have ready before anyone asked: they can be large
 
-
-def together(works: Sequence[Iterator[T]], workers: int) -> Iterator[T]:
-    """All results of all works."""
-    if workers < 2 or len(works) < 2:
-        for work in works:
-            yield from work
-    else:
-        yield from _Crew(works, workers)
+_Jobs: TypeAlias = "queue.SimpleQueue[Callable[[], None] | None]"
 
 
-def map_together(work: Callable[[A], T], items: Sequence[A], workers: int) -> list[T]:
-    """What `work` makes of each item, in their order."""
-    if workers < 2 or len(items) < 2:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(workers, "sooner-join") as pool:
-        return list(pool.map(work, items))
+class Crew:
+    """Threads that a join keeps: to start them for each piece of work takes as long as the work.
 
+    They start with the first work for two, and end with `dismiss` or when nobody has the crew any more. They are
+    daemons: a consumer who walks away must not keep a program from ending.
+    """
 
-def in_order(work: Callable[[A], T], items: Sequence[A], workers: int) -> Iterator[T]:
-    """What `work` makes of each item, in their order, and never far ahead of who takes it."""
-    if workers < 2 or len(items) < 2:
-        yield from map(work, items)
-        return
-    with ThreadPoolExecutor(workers, "sooner-join") as pool:
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._jobs: _Jobs = queue.SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._farewell = weakref.finalize(self, _end_threads, self._jobs, workers)
+
+    def dismiss(self) -> None:
+        self._farewell()
+        for thread in self._threads:
+            thread.join()
+
+    def in_order(self, work: Callable[[A], T], items: Sequence[A]) -> Iterator[T]:
+        """What `work` makes of each item, in their order, and never far ahead of who takes it."""
+        if self.workers < 2 or len(items) < 2:
+            yield from map(work, items)
+            return
         ahead: deque[Future[T]] = deque()
-        for item in items:
-            ahead.append(pool.submit(work, item))
-            if len(ahead) > workers:
+        try:
+            for item in items:
+                ahead.append(self.start(partial(work, item)))
+                if len(ahead) > self.workers:
+                    yield ahead.popleft().result()
+            while ahead:
                 yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
+        finally:
+            wait(ahead)
+
+    def together(self, works: Sequence[Iterator[T]]) -> Iterator[T]:
+        """All results of all works."""
+        if self.workers < 2 or len(works) < 2:
+            for work in works:
+                yield from work
+        else:
+            yield from _Shift(works, self)
+
+    def start(self, job: Callable[[], T]) -> "Future[T]":
+        while len(self._threads) < self.workers:
+            thread = threading.Thread(target=_work, args=(self._jobs,), name="sooner-join", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        future: Future[T] = Future()
+        self._jobs.put(partial(_fulfil, future, job))
+        return future
 
 
-class _Crew(Generic[T]):
-    """Threads that share the works. They are daemons: a consumer who walks away must not keep a program from ending."""
+def _work(jobs: _Jobs) -> None:
+    while (job := jobs.get()) is not None:
+        job()
+        del job  # it may hold rows, and the next one may be long in coming
 
-    def __init__(self, works: Sequence[Iterator[T]], workers: int) -> None:
+
+def _fulfil(future: "Future[Any]", job: Callable[[], Any]) -> None:
+    try:
+        future.set_result(job())
+    except BaseException as error:
+        future.set_exception(error)
+
+
+def _end_threads(jobs: _Jobs, workers: int) -> None:
+    for _ in range(workers):
+        jobs.put(None)
+
+
+ALONE: Final = Crew(1)
+
+
+class _Shift(Generic[T]):
+    """A crew shares these works."""
+
+    def __init__(self, works: Sequence[Iterator[T]], crew: Crew) -> None:
         self._works = iter(works)
         self._going_on = len(works)
-        self._workers = workers
-        self._ready: queue.Queue[T | _End] = queue.Queue(AHEAD * workers)
+        self._crew = crew
+        self._ready: queue.Queue[T | _End] = queue.Queue(AHEAD * crew.workers)
         self._abandoned = threading.Event()
         self._choosing = threading.Lock()
 
     def __iter__(self) -> Iterator[T]:
-        threads = [threading.Thread(target=self._work, name="sooner-join", daemon=True) for _ in range(self._workers)]
-        for thread in threads:
-            thread.start()
+        at_work = [self._crew.start(self._work) for _ in range(self._crew.workers)]
         try:
             yield from self._take_all()
         finally:
             self._abandoned.set()
-            for thread in threads:
-                thread.join()
+            wait(at_work)
 
     def _take_all(self) -> Iterator[T]:
         while self._going_on:

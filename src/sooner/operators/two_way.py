@@ -7,7 +7,7 @@ found pairs; it must be exhausted before the next call. Between calls the state 
 as plain data. There is no clock and no random source in here. With several workers the order of results may vary, and
 nothing else.
 
-Scratch memory beyond the budget: `scratch_bytes`, a quarter of the memory, for all workers together, in which runs are
+Scratch memory beyond the budget: `scratch_bytes`, an eighth of the memory, for all workers together, in which runs are
 merged, flushed and read slab by slab; a block of each run that is read; and for each worker PAIRS_AT_ONCE
 pairs whose rows weigh PAIRS_BYTES. Whatever is free of the memory is used for larger slabs at the end.
 """
@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from sooner.budget import Budget, format_bytes
 from sooner.errors import BudgetTooSmall
+from sooner.kernels.gathering import as_one
 from sooner.kernels.keys import KeyPlan
 from sooner.named_algorithms import Algorithm
 from sooner.operators.arrivals import CodeRows, sorted_runs
@@ -30,7 +31,7 @@ from sooner.operators.disk_work import cover_rest, forget_partition, is_open, me
 from sooner.operators.events import Arrived, Listener
 from sooner.operators.flushing import spill
 from sooner.operators.pairs import Pairs, drop_collisions, drop_met, pairs_of
-from sooner.operators.parallel import map_together, together
+from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.phases import Phase
 from sooner.operators.state import JoinState
 from sooner.operators.statistics import Statistics
@@ -41,8 +42,10 @@ from sooner.runs.written_down import WrittenDown
 
 FLUSH_FRACTION: Final = 0.1  # of the memory, when it is full: rarely enough to write in large pieces
 ROWS_WORTH_THREADS: Final = 100_000  # fewer are joined faster than handed over
+SCRATCH_SHARE: Final = 8  # of the memory, one part in so many
 LEAST_SCRATCH_BYTES: Final = 4 * 2**20
 MOST_SCRATCH_BYTES: Final = 256 * 2**20
+CLEAN_UP_BYTES: Final = 32 * 2**20  # if so much is free: larger slabs save nothing more
 
 R = TypeVar("R")
 
@@ -71,11 +74,11 @@ class TwoWayJoin(Generic[R]):
         self._algorithm = algorithm
         self._result_of = result_of
         self._device = device or DeviceCosts()
-        self._workers = workers
+        self._crew = Crew(workers)
         self._filters = (self._going_on,) if keys.exact else (self._going_on, drop_collisions(keys))
         self._flush_bytes = int(budget.limit_bytes * flush_fraction)
         self._state = JoinState(files, budget, partitions, listener, written_down)
-        scratch_bytes = min(max(budget.limit_bytes // 4, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
+        scratch_bytes = min(max(budget.limit_bytes // SCRATCH_SHARE, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
         self._bench = Workbench(scratch_bytes, self._breathe)
         self._counting = threading.Lock()
         self._busy = False
@@ -135,11 +138,15 @@ class TwoWayJoin(Generic[R]):
     def compact(self, crowd: int = CROWD) -> None:
         """Merge runs on disk where so many are alike; the results to come do not change."""
         self._require_idle()
-        compact(self._state, self._bench, self._workers, crowd)
+        compact(self._state, self._bench, self._crew, crowd)
 
     def interrupt(self) -> None:
         """Let whatever is being done end soon, with `Interrupted`; from any thread. What comes after does so too."""
         self._interrupted = True
+
+    def close(self) -> None:
+        """No more work is coming: its threads end."""
+        self._crew.dismiss()
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state as plain data; rows in memory are written to run files, which it names."""
@@ -185,26 +192,25 @@ class TwoWayJoin(Generic[R]):
         if not left_rows and not right_rows:
             return
         state.enter("arriving")
-        workers = self._workers if left_rows + right_rows >= ROWS_WORTH_THREADS else 1
-        arrivals = map_together(lambda side: self._sorted(side, batches[side]), SIDES, workers)
+        crew = self._crew if left_rows + right_rows >= ROWS_WORTH_THREADS else ALONE
+        arrivals = list(crew.in_order(lambda side: self._sorted(side, batches[side]), SIDES))
         self._reserve(sum(run.n_bytes for runs in arrivals for run in runs if run is not None))
         state.tick += 1
         for side, rows in enumerate((left_rows, right_rows)):
             self.statistics.rows_received(side, rows, now)
         compared = self.statistics.compared_pairs.sum()
-        yield from together([self._admit(p, runs) for p, runs in enumerate(zip(*arrivals, strict=True))], workers)
+        yield from crew.together([self._admit(p, runs) for p, runs in enumerate(zip(*arrivals, strict=True))])
         compared = int(self.statistics.compared_pairs.sum() - compared)
         state.report(Arrived(state.tick, (left_rows, right_rows), compared))
 
     def _sorted(self, side: int, batches: Sequence[pa.RecordBatch]) -> list[Run | None]:
         if not batches:
             return [None] * self._state.n_partitions
-        batch = pa.concat_batches(batches) if len(batches) > 1 else batches[0]
-        return sorted_runs(batch, self._coders[side], self._state.n_partitions)
+        return sorted_runs(as_one(batches), self._coders[side], self._state.n_partitions)
 
     def _admit(self, p: int, runs: Sequence[Run | None]) -> Iterator[R]:
         """New rows of one partition meet the other side's rows in memory, and are in memory themselves from then on."""
-        state, merge_bytes = self._state, self._bench.divided(self._workers).merge_bytes
+        state, merge_bytes = self._state, self._bench.divided(self._crew.workers).merge_bytes
         for side, arrived in enumerate(runs):
             if arrived is None:
                 continue
@@ -225,7 +231,7 @@ class TwoWayJoin(Generic[R]):
         """Flush until so many bytes are free, and take them, before a merge of runs can."""
         while self.budget.free_bytes < needed_bytes:
             goal_bytes = max(needed_bytes - self.budget.free_bytes, self._flush_bytes)
-            if not spill(self._state, self._choose_evictions(goal_bytes), self._bench, self._workers):
+            if not spill(self._state, self._choose_evictions(goal_bytes), self._bench, self._crew):
                 raise BudgetTooSmall(self._why_no_room(needed_bytes))
         self.budget.reserve(needed_bytes)
 
@@ -277,11 +283,11 @@ class TwoWayJoin(Generic[R]):
         state = self._state
         state.require("clean-up")
         state.tick += 1
-        partitions = range(state.cleaned, min(state.cleaned + self._workers, state.n_partitions))
+        partitions = range(state.cleaned, min(state.cleaned + self._crew.workers, state.n_partitions))
         self._free_memory_for(partitions)
         bench = Workbench(self._clean_up_bytes, self._breathe)
         found = [cover_rest(state, p, self._unmet_pairs, bench.divided(len(partitions))) for p in partitions]
-        yield from together([map(self._result, pairs) for pairs in found], self._workers)
+        yield from self._crew.together([map(self._result, pairs) for pairs in found])
         for p in partitions:
             forget_partition(state, p)
         state.cleaned = partitions.stop
@@ -291,16 +297,16 @@ class TwoWayJoin(Generic[R]):
     def _free_memory_for(self, partitions: range) -> None:
         """Let later partitions leave memory for larger slabs of these: nothing arrives any more to meet them."""
         spilled = [run for p in partitions for side in SIDES for run in self._state.spilled(side, p)]
-        needed_bytes = min(COPIES * sum(run.n_bytes for run in spilled), MOST_SCRATCH_BYTES)
+        needed_bytes = min(COPIES * sum(run.n_bytes for run in spilled), CLEAN_UP_BYTES)
         for later in reversed(range(partitions.stop, self._state.n_partitions)):
             if self._clean_up_bytes >= needed_bytes:
                 return
-            spill(self._state, [Evict(side, later) for side in SIDES], self._bench, self._workers)
+            spill(self._state, [Evict(side, later) for side in SIDES], self._bench, self._crew)
 
     @property
     def _clean_up_bytes(self) -> int:
-        """The scratch memory, or whatever is free of the memory, but not all of a memory without limit."""
-        return max(self._bench.scratch_bytes, min(self.budget.free_bytes, MOST_SCRATCH_BYTES))
+        """The scratch memory, or what is free of the memory if that is more."""
+        return max(self._bench.scratch_bytes, min(self.budget.free_bytes, CLEAN_UP_BYTES))
 
     def _unmet_pairs(self, left: Run, right: Run) -> Iterator[Pairs]:
         return pairs_of(left, right, drop_met, *self._filters)

@@ -19,6 +19,7 @@ import pyarrow.fs as pafs
 import xxhash
 
 from sooner.errors import SpillFailed, StateCorrupted
+from sooner.kernels.gathering import POOL
 from sooner.kernels.sizes import cuts_by_bytes, part_of, total_bytes
 from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Blocks, Place
 from sooner.runs.private_files import create
@@ -172,7 +173,7 @@ class RunFiles:
     def _encode_block(self, run: Run, n_bytes: int) -> "EncodedBlock":
         stamps = (run.arrived, run.left_memory, run.met_disk)[: self._n_stamps]
         arrays = [pa.array(run.codes), *(pa.array(_spread(stamp, len(run))) for stamp in stamps)]
-        content = pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=self._schema).serialize()
+        content = pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=self._schema).serialize(memory_pool=POOL)
         first_code, last_code = int(run.codes[0]), int(run.codes[-1])
         return EncodedBlock(content, n_bytes, len(run), first_code, last_code, xxhash.xxh3_64_intdigest(content))
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sooner.kernels.gathering import gather, gather_from
 from sooner.kernels.matching import DIRECTORY_BYTES, Codes, Directory, Positions, build_directory
 from sooner.kernels.sizes import RowBytes, row_bytes
 
@@ -60,7 +61,7 @@ class Run:
         """A copy of the rows at these (ascending) positions, in buffers of their own."""
         return Run(
             self.codes[positions],
-            self.rows.take(pa.array(positions)),
+            gather(self.rows, positions),
             pick(self.arrived, positions),
             pick(self.left_memory, positions),
             pick(self.met_disk, positions),
@@ -110,11 +111,9 @@ def merge(runs: Sequence[Run]) -> Run:
     codes = np.concatenate([run.codes for run in runs])
     # Timsort merges two presorted pieces in one pass, but needs a pass for each doubling; quicksort is vectorised.
     order = np.argsort(codes, kind="stable" if len(runs) <= MERGED_BY_TIMSORT else "quicksort")
-    places = pa.array(order)
-    columns = [pa.concat_arrays(parts).take(places) for parts in zip(*(run.rows.columns for run in runs), strict=True)]
     return Run(
         codes[order],
-        pa.RecordBatch.from_arrays(columns, schema=runs[0].rows.schema),
+        gather_from([run.rows for run in runs], order),
         _merge_stamps([run.arrived for run in runs], runs, order),
         _merge_stamps([run.left_memory for run in runs], runs, order),
         _merge_stamps([run.met_disk for run in runs], runs, order),

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import xxhash
 
+from sooner.kernels.gathering import gather
 from sooner.operators.arrivals import CodeRows
 from sooner.operators.covering import OnDisk
 from sooner.operators.pieces import Sides
@@ -48,7 +49,7 @@ class Staging:
             return
         codes, _ = self._coders[side](rows)
         order = np.argsort(codes)
-        run = Run(codes[order], rows.take(pa.array(order)), NEVER)
+        run = Run(codes[order], gather(rows, order), NEVER)
         files = self._files[side]
         with files.writer() as writer:
             writer.append(files.encode(run))
