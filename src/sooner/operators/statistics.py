@@ -20,7 +20,7 @@ import numpy as np
 from sooner.policies.view import SIDES, Counts, DeviceCosts, JoinView, Numbers, opposite
 from sooner.runs.run import Ticks
 
-MOMENTS_KEPT: Final = 1024
+MOMENTS_KEPT: Final = 256
 _ARRAYS: Final = (
     "received_rows",
     "arrived_rows",
