@@ -22,7 +22,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
-from sooner.kernels.keys import Flags, keys_in_common_type
+from sooner.kernels.arrays import Flags, to_flags
+from sooner.kernels.keys import keys_in_common_type
 
 Codes = npt.NDArray[np.uint64]
 Positions = npt.NDArray[np.int64]
@@ -66,7 +67,7 @@ def _complete(keys: Sequence[pa.Array]) -> Flags | None:
     complete: Flags | None = None
     for key in keys:
         if key.null_count:
-            valid: Flags = key.is_valid().to_numpy(zero_copy_only=False)
+            valid: Flags = to_flags(key.is_valid())
             complete = valid if complete is None else complete & valid
     return complete
 

@@ -12,18 +12,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sooner.kernels.arrays import to_arrow
+
 POOL: Final = pa.system_memory_pool()
 
 
 def gather(rows: pa.RecordBatch, positions: npt.NDArray[np.integer]) -> pa.RecordBatch:
     """The rows at these positions."""
-    return pc.take(rows, pa.array(positions), boundscheck=False, memory_pool=POOL)
+    return pc.take(rows, to_arrow(positions), boundscheck=False, memory_pool=POOL)
 
 
 def gather_from(parts: Sequence[pa.RecordBatch], positions: npt.NDArray[np.integer]) -> pa.RecordBatch:
     """The rows at these positions of all parts, one after the other. Never is more than one column there once more."""
     table = pa.Table.from_batches(parts)
-    [rows] = pc.take(table, pa.array(positions), boundscheck=False, memory_pool=POOL).to_batches()
+    [rows] = pc.take(table, to_arrow(positions), boundscheck=False, memory_pool=POOL).to_batches()
     return rows
 
 

@@ -14,13 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sooner.errors import InvalidJoin
-
-Flags = npt.NDArray[np.bool_]
+from sooner.kernels.arrays import Flags, to_arrow, to_flags, to_numpy
 
 _FAMILIES = (
     ("null", pa.types.is_null),
@@ -223,7 +221,7 @@ def decoded(array: pa.Array) -> pa.Array:
         return decoded(array.dictionary).take(array.indices)
     if isinstance(array, pa.RunEndEncodedArray):
         rows = np.arange(array.offset, array.offset + len(array))
-        return decoded(array.values).take(pa.array(np.searchsorted(array.run_ends, rows, side="right")))
+        return decoded(array.values).take(to_arrow(np.searchsorted(to_numpy(array.run_ends), rows, side="right")))
     if pa.types.is_string_view(array.type):
         return array.cast(pa.large_string())
     if pa.types.is_binary_view(array.type):
@@ -237,8 +235,7 @@ def _values_equal(left: pa.Array, right: pa.Array) -> Flags:
     same = pc.equal(left, right)
     if pa.types.is_floating(left.type):
         same = pc.or_(same, pc.and_(pc.is_nan(left), pc.is_nan(right)))
-    flags: Flags = same.fill_null(False).to_numpy(zero_copy_only=False)
-    return flags
+    return to_flags(same)
 
 
 def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:

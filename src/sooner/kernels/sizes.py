@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sooner.kernels.arrays import to_flags, to_numpy
+
 Weights: TypeAlias = npt.NDArray[np.int64]
 RowBytes: TypeAlias = Weights | int  # one number where all rows weigh the same
 
@@ -80,7 +82,7 @@ def _row_bytes(column: pa.Array) -> RowBytes:
         return _of_entries(_row_bytes(column.dictionary), column.indices)
     if isinstance(column, pa.RunEndEncodedArray):
         rows = np.arange(column.offset, column.offset + len(column))
-        return picked(_row_bytes(column.values), np.searchsorted(column.run_ends, rows, side="right"))
+        return picked(_row_bytes(column.values), np.searchsorted(to_numpy(column.run_ends), rows, side="right"))
     if pa.types.is_struct(type_):
         return _sum_of(column.flatten())
     if pa.types.is_list(type_) or pa.types.is_large_list(type_):
@@ -112,9 +114,7 @@ def _fixed_width(type_: pa.DataType) -> int | None:
 def _of_entries(weights: RowBytes, indices: pa.Array) -> RowBytes:
     if isinstance(weights, int):
         return weights
-    dtype = np.dtype(indices.type.to_pandas_dtype())
-    entries = np.frombuffer(indices.buffers()[1], dtype, count=len(indices), offset=indices.offset * dtype.itemsize)
-    return weights.take(entries, mode="clip")  # a null can have any index
+    return weights.take(to_numpy(indices), mode="clip")  # a null can have any index
 
 
 def _offsets(column: pa.Array) -> Weights:
@@ -128,13 +128,13 @@ def _offsets(column: pa.Array) -> Weights:
 def _without_nulls(lengths: Weights, column: pa.Array) -> Weights:
     """What lies under a null does not come along when rows are gathered."""
     if column.null_count:
-        lengths[~column.is_valid().to_numpy(zero_copy_only=False)] = 0
+        lengths[~to_flags(column.is_valid())] = 0
     return lengths
 
 
 def _sums_of_lists(column: pa.Array, parts: list[pa.Array]) -> Weights:
     """For each list what its elements weigh; `parts` are the elements of the whole column, of which this is a slice."""
-    offsets = column.offsets.to_numpy().astype(np.int64)
+    offsets = to_numpy(column.offsets).astype(np.int64)
     first, n_elements = int(offsets[0]), int(offsets[-1] - offsets[0])
     weights = _sum_of([part.slice(first, n_elements) for part in parts])
     filled = np.arange(n_elements + 1) * weights if isinstance(weights, int) else np.append(0, weights.cumsum())

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sooner.kernels.arrays import to_arrow, to_numpy
 from sooner.kernels.matching import Codes, Positions
 from sooner.operators.arrivals import CodeRows
 from sooner.policies.view import LEFT, RIGHT, SIDES
@@ -62,7 +63,7 @@ def _halves_of_one_code(rows: Sides, codes: tuple[Codes, Codes], at_most_bytes: 
 
 
 def _only(rows: Sides, codes: tuple[Codes, Codes], wanted: tuple[Mask, Mask]) -> tuple[Sides, tuple[Codes, Codes]]:
-    left, right = (rows[side].filter(pa.array(wanted[side])) for side in SIDES)
+    left, right = (rows[side].filter(to_arrow(wanted[side])) for side in SIDES)
     return (left, right), (codes[LEFT][wanted[LEFT]], codes[RIGHT][wanted[RIGHT]])
 
 
@@ -70,8 +71,7 @@ def _order_by_content(batch: pa.RecordBatch) -> Positions:
     """An order of rows in which only equal rows can change places."""
     columns = [_sortable(column) for column in batch.columns]
     names = [str(position) for position in range(len(columns))]
-    order: Positions = pc.sort_indices(pa.table(columns, names), [(name, "ascending") for name in names]).to_numpy()
-    return order
+    return to_numpy(pc.sort_indices(pa.table(columns, names), [(name, "ascending") for name in names]))
 
 
 def _sortable(column: pa.Array) -> pa.Array:

@@ -19,6 +19,7 @@ import pyarrow.fs as pafs
 import xxhash
 
 from sooner.errors import SpillFailed, StateCorrupted
+from sooner.kernels.arrays import to_arrow, to_numpy
 from sooner.kernels.gathering import POOL
 from sooner.kernels.sizes import cuts_by_bytes, part_of, total_bytes
 from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Blocks, Place
@@ -159,7 +160,7 @@ class RunFiles:
         """The rows of a block, sharing memory with its content."""
         columns = pa.ipc.read_record_batch(pa.ipc.read_message(pa.py_buffer(content)), self._schema)
         first = 1 + self._n_stamps
-        codes, *stamps = (column.to_numpy() for column in columns.columns[:first])
+        codes, *stamps = (to_numpy(column) for column in columns.columns[:first])
         return Run(codes, pa.RecordBatch.from_arrays(columns.columns[first:], schema=self._rows_schema), *stamps)
 
     def encode(self, run: Run) -> list["EncodedBlock"]:
@@ -172,7 +173,7 @@ class RunFiles:
 
     def _encode_block(self, run: Run, n_bytes: int) -> "EncodedBlock":
         stamps = (run.arrived, run.left_memory, run.met_disk)[: self._n_stamps]
-        arrays = [pa.array(run.codes), *(pa.array(_spread(stamp, len(run))) for stamp in stamps)]
+        arrays = [to_arrow(run.codes), *(to_arrow(_spread(stamp, len(run))) for stamp in stamps)]
         content = pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=self._schema).serialize(memory_pool=POOL)
         first_code, last_code = int(run.codes[0]), int(run.codes[-1])
         return EncodedBlock(content, n_bytes, len(run), first_code, last_code, xxhash.xxh3_64_intdigest(content))

@@ -6,6 +6,7 @@ from typing import Final
 
 import pyarrow as pa
 
+from sooner.kernels.arrays import to_numpy
 from sooner.kernels.keys import plan_keys
 from sooner.kernels.sizes import data_bytes
 from sooner.operators.arrivals import coder
@@ -67,7 +68,7 @@ class Arrivals:
         self.coders = coder(self.keys, LEFT), coder(self.keys, RIGHT)
 
     def _take(self, batch: pa.RecordBatch) -> None:
-        kinds = batch.column(0).to_numpy()
+        kinds = to_numpy(batch.column(0))
         self._tick = self._tick or tick_in(kinds)
         for side in SIDES:
             rows = self._plan.shared.rows_of(batch, kinds, side)

@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone calls it
 from pyspark.sql.types import DataType, StructType
 
+from sooner.kernels.arrays import to_arrow
 from sooner.policies.view import LEFT, RIGHT
 from sooner.spark.row_kinds import MARK, TICK, Kinds, kind_of, of_side
 
@@ -53,7 +54,7 @@ class SharedColumns:
         mine = of_side(kinds, side)
         columns = [batch.column(1 + position) for position in self.of_side[side]]
         table = pa.table(columns, [str(position) for position in range(len(columns))])
-        return table if mine.all() else table.filter(pa.array(mine))
+        return table if mine.all() else table.filter(to_arrow(mine))
 
 
 def share_columns(left: StructType, right: StructType) -> SharedColumns:
