@@ -23,7 +23,7 @@ from sooner.sources import Source, open_source
 MOST_RESULT_BYTES = 8 * 2**20
 MOST_READ_BYTES = 4 * 2**20
 WIDE = 10_000
-ALLOWANCE_MB = 290  # for Python, Arrow, pages of 10 MB that Parquet's writer makes of such rows, and scratch memory
+ALLOWANCE_MB = 220  # as in benchmarks/memory.py: Python, Arrow, pages of 10 MB that Parquet's writer makes of such rows
 
 
 def wide_table(rows: int, name: str = "text", seed: int = 0) -> pa.Table:
