@@ -5,6 +5,7 @@ ready: a parallel run gives the same results and the same state as a serial one,
 """
 
 import contextlib
+import os
 import queue
 import threading
 import weakref
@@ -33,6 +34,7 @@ class Crew:
         self.workers = workers
         self._jobs: _Jobs = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
+        self._process = os.getpid()
         self._farewell = weakref.finalize(self, _end_threads, self._jobs, workers)
 
     def dismiss(self) -> None:
@@ -54,7 +56,7 @@ class Crew:
             while ahead:
                 yield ahead.popleft().result()
         finally:
-            wait(ahead)
+            self.wait_for(ahead)
 
     def together(self, works: Sequence[Iterator[T]]) -> Iterator[T]:
         """All results of all works."""
@@ -72,6 +74,10 @@ class Crew:
         future: Future[T] = Future()
         self._jobs.put(partial(_fulfil, future, job))
         return future
+
+    def wait_for(self, jobs: Sequence["Future[T]"]) -> None:
+        if os.getpid() == self._process:  # a forked child has the jobs, but not the threads
+            wait(jobs)
 
 
 def _work(jobs: _Jobs) -> None:
@@ -112,7 +118,7 @@ class _Shift(Generic[T]):
             yield from self._take_all()
         finally:
             self._abandoned.set()
-            wait(at_work)
+            self._crew.wait_for(at_work)
 
     def _take_all(self) -> Iterator[T]:
         while self._going_on:
