@@ -8,7 +8,8 @@ time of a batch, the state's files and the bytes of its manifests, shared memory
 Python, of Java and of the workers. Of time and memory, the medians of the third and the fourth quarter of the run are
 compared. Files and manifests grow with the logarithm of the rows on disk, towards a bound: a partition has two sides of
 four ranges of codes, each with at most seven runs in a tier, and five tiers hold 8^5 flushes; a manifest has some 200
-bytes for a run, and 16 for each of the last 256 flushes of a range.
+bytes for a run, and 16 for each of the last 256 flushes of a range. Shared memory holds the rows in memory, which come
+and go with every flush within their limit.
 
 Java has all its heap from the start, so that what its process grows by is outside of it; what is used of the heap is
 asked for after a collection.
@@ -40,7 +41,11 @@ PARTITION_BYTES = 64 * 2**10
 SAMPLES = 200  # of a run
 LEVEL = 1.1
 RANGES, RUNS, MOMENTS = 2 * 4, 7 * 5, 256
-MOST = {"files": RANGES * RUNS, "manifest_bytes": RANGES * (RUNS * 200 + MOMENTS * 16)}  # of a partition
+MOST = {  # of a partition
+    "files": RANGES * RUNS,
+    "manifest_bytes": RANGES * (RUNS * 200 + MOMENTS * 16),
+    "shared_bytes": PARTITION_BYTES,
+}
 HEAP = "768m"
 RETAINED = "50"  # of what Spark remembers for its pages, so that it is full long before the second half
 WHAT = {

@@ -15,7 +15,7 @@ from sooner.kernels.gathering import POOL
 
 LOOK_EVERY_BYTES: Final = 2 * 2**20  # that go through in between
 MEMORY_TIMES: Final = 1.3
-BESIDE_BYTES: Final = 90 * 2**20  # sources, results on their way, scratch memory
+BESIDE_BYTES: Final = 60 * 2**20  # sources, results on their way, scratch memory
 _PAGES: Final = Path("/proc/self/statm")  # of Linux; elsewhere nobody looks
 
 
