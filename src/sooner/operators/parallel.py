@@ -35,12 +35,13 @@ class Crew:
         self._jobs: _Jobs = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._process = os.getpid()
-        self._farewell = weakref.finalize(self, _end_threads, self._jobs, workers)
+        weakref.finalize(self, _end_threads, self._jobs, workers)
 
     def dismiss(self) -> None:
-        self._farewell()
-        for thread in self._threads:
-            thread.join()
+        """Let the threads end; another work would start new ones."""
+        _end_threads(self._jobs, len(self._threads))
+        while self._threads:
+            self._threads.pop().join()
 
     def in_order(self, work: Callable[[A], T], items: Sequence[A]) -> Iterator[T]:
         """What `work` makes of each item, in their order, and never far ahead of who takes it."""
