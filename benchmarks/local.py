@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -92,28 +91,27 @@ def run_engine(engine: str, folder: Path, rows: int) -> dict[str, Any]:
     __import__("sooner" if engine == "floor" else engine.split("_")[0])
     left, right = str(folder / "left.parquet"), str(folder / "right.parquet")
     arrivals: list[tuple[float, int]] = []
-    peak_bytes, results = None, 0
+    resident_bytes, results = None, 0
     started = time.perf_counter()
     for batch in batches(engine, left, right, memory_bytes=rows * 2 * BYTES_PER_ROW // 10):
         if hasattr(batch, "peak_bytes"):
-            peak_bytes = batch.peak_bytes
+            resident_bytes = batch.peak_bytes
             continue
         results += batch.num_rows
         arrivals.append((time.perf_counter() - started, results))
     seconds = {f"{share:.0%}": next(t for t, n in arrivals if n >= share * results) for share in FRACTIONS}
-    rss = psutil.Process().memory_info()
     return {
         "results": results,
         "seconds": {"first": arrivals[0][0], **seconds},
-        "peak_resident_bytes": peak_bytes,
-        "rss_bytes": getattr(rss, "peak_wset", 0) or _peak_rss_bytes(),
+        "peak_resident_bytes": resident_bytes,
+        "rss_bytes": peak_bytes(),
     }
 
 
-def _peak_rss_bytes() -> int:
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def peak_bytes() -> int:
+    """The most memory that this process had; what `getrusage` tells begins with that of the process that started it."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 
 
 def measure(engines: list[str], rows: int, repetitions: int) -> dict[str, list[dict[str, Any]]]:

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from local import write_inputs
+from local import peak_bytes, write_inputs
 
 ALLOWANCE_MB = 220
 FLIGHT_KEYS = ["year", "month", "day", "hour", "origin"]
@@ -74,9 +74,7 @@ def run_case(folder: Path, memory_mb: int) -> dict[str, Any]:
     for batch in query:
         results += batch.num_rows
         largest_bytes = max(largest_bytes, batch.nbytes)
-    status = Path("/proc/self/status").read_text()
-    peak_mb = int(status.partition("VmHWM:")[2].split()[0]) / 1024
-    return {"results": results, "peak_mb": round(peak_mb, 1), "largest_batch_bytes": largest_bytes}
+    return {"results": results, "peak_mb": round(peak_bytes() / 2**20, 1), "largest_batch_bytes": largest_bytes}
 
 
 def flights_and_weather() -> tuple[pa.Table, pa.Table]:
