@@ -53,5 +53,8 @@ def test_a_source_that_a_stopping_query_cuts_off_says_nothing_and_others_do(caps
         b'Traceback (most recent call last):\n  File "python_streaming_source_runner.py", line 1\n    x\nEOFError\n'
     )
     other = b'Traceback (most recent call last):\n  File "mine.py", line 1\nValueError: odd\n'
+    chain = b"\nDuring handling of the above exception, another exception occurred:\n\n"
     java._pass_on(io.BytesIO(b"WARNING: modules\nhello\n" + cut_off + other))
     assert capsys.readouterr().err == "hello\n" + other.decode()
+    java._pass_on(io.BytesIO(cut_off + chain + other + chain + other + other + chain + other))
+    assert capsys.readouterr().err == (other + chain + other).decode()

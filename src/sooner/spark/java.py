@@ -19,6 +19,7 @@ from pyspark.java_gateway import launch_gateway
 from sooner.errors import SoonerError
 
 _TRACEBACK: Final = b"Traceback (most recent call last):"
+_CHAINED: Final = (b"During handling of the above", b"The above exception was")  # another one follows
 _SOURCE_RUNNER: Final = b"python_streaming_source_runner.py"
 ENDING: Final = threading.Event()  # from then on, workers complain only of being cut off
 _JAVA: Final = """#!/bin/sh
@@ -107,18 +108,20 @@ def _pass_on(errors: IO[bytes]) -> None:
     Nor what processes of sources say when a query that stops cuts them off: what really fails there, Spark raises.
     """
     held = b""  # the first line of a traceback, until the second tells whose it is
-    cut_off = False
+    cut_off = after = chained = False  # in a traceback that nobody needs, after it, and when another follows from it
     for line in errors:
-        if held and _SOURCE_RUNNER in line:
-            held, cut_off = b"", True
-        elif cut_off:
+        if cut_off:
             cut_off = line.startswith(b" ")  # all but the last line of a traceback do
-        elif line.startswith(_TRACEBACK):
-            _say(held)
-            held = line
+            after = not cut_off
+        elif after and (not line.strip() or line.startswith(_CHAINED)):
+            chained = chained or bool(line.strip())
+        elif (chained and line.startswith(_TRACEBACK)) or (held and _SOURCE_RUNNER in line):
+            held, cut_off, chained = b"", True, False
         else:
-            _say(held + line)
-            held = b""
+            after = chained = False
+            starts = line.startswith(_TRACEBACK)
+            _say(held if starts else held + line)
+            held = line if starts else b""
     _say(held)
 
 
