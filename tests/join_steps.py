@@ -150,9 +150,8 @@ def meaning(plan: JoinPlan, version: int) -> dict[str, Any]:
 
 
 def _meaning_of_run(data: dict[str, Any]) -> tuple[Any, ...]:
-    """Where blocks are cut depends on how rows of equal code are ordered: nothing that is decided looks at it."""
-    codes = [code for block in data.get("blocks", ()) for code in block[3:5]]
-    return data["number"], data["level"], data["n_rows"], data["n_bytes"], codes[:1], codes[-1:]
+    blocks = [(block[2], block[3], block[4]) for block in data.get("blocks", ())]
+    return data["number"], data["level"], data["n_rows"], data["n_bytes"], blocks
 
 
 def summary_of(plan: JoinPlan, version: int, place: int = 0) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import random
 import subprocess
 import sys
 import textwrap
@@ -275,3 +276,20 @@ def test_wide_rows_with_a_block_each_share_slabs() -> None:
     """Not every code that has a block by itself is hot: a slab for each would read all runs for every row."""
     wide = spilled_of(*((10 * n, 10 * n, 40) for n in range(100)))
     assert len(list(slabs([wide.blocks], 400))) == 10
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_blocks_do_not_depend_on_the_order_of_rows_with_equal_codes(seed: int, tmp_path: Path) -> None:
+    dice = random.Random(seed)
+    rows = [(min(dice.randrange(12), 8), "x" * dice.choice((0, 3, 40, 150, 900))) for _ in range(100)]
+    schema = pa.schema([("text", pa.string())])
+    files = files_in(tmp_path, schema)
+    cuts = []
+    for _ in range(4):
+        dice.shuffle(rows)
+        rows.sort(key=lambda row: row[0])
+        codes, texts = zip(*rows, strict=True)
+        blocks = files.encode(run_of(codes, pa.record_batch([pa.array(texts)], schema=schema)))
+        cuts.append([(block.n_rows, block.n_bytes, block.first_code, block.last_code) for block in blocks])
+    assert cuts[1:] == cuts[:-1], f"seed {seed}"
+    assert all(n_bytes <= files.block_bytes or n_rows == 1 for n_rows, n_bytes, _, _ in cuts[0])

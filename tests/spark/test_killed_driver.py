@@ -69,7 +69,7 @@ def require_right_answer_after_kills(spark: SparkSession, folder: Path, kills: i
 
 
 def test_a_driver_that_is_killed_again_and_again(spark: SparkSession, tmp_path: Path) -> None:
-    require_right_answer_after_kills(spark, tmp_path, kills=2, seed=1)
+    require_right_answer_after_kills(spark, tmp_path, kills=3, seed=1)
 
 
 @pytest.mark.long

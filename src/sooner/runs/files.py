@@ -21,7 +21,7 @@ import xxhash
 from sooner.errors import SpillFailed, StateCorrupted
 from sooner.kernels.arrays import to_arrow, to_numpy
 from sooner.kernels.gathering import POOL
-from sooner.kernels.sizes import cuts_by_bytes, part_of, total_bytes
+from sooner.kernels.sizes import RowBytes, cuts_by_bytes, part_of, total_bytes
 from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Blocks, Place
 from sooner.runs.private_files import create
 from sooner.runs.run import HELPER_BYTES, Run, Stamp
@@ -167,8 +167,9 @@ class RunFiles:
         """A run as blocks, ready to be written: the part of writing that any thread can do."""
         weights = run.row_bytes + HELPER_BYTES
         return [
-            self._encode_block(run.slice(begin, end), total_bytes(part_of(weights, begin, end), end - begin))
-            for begin, end in cuts_by_bytes(weights, len(run), self.block_bytes)
+            self._encode_block(part.slice(begin, end), total_bytes(part_of(part_weights, begin, end), end - begin))
+            for part, part_weights in _with_whole_codes(run, weights, self.block_bytes)
+            for begin, end in cuts_by_bytes(part_weights, len(part), self.block_bytes)
         ]
 
     def _encode_block(self, run: Run, n_bytes: int) -> "EncodedBlock":
@@ -277,6 +278,27 @@ class _DiskErrors:
                 f"Rows cannot be written to {self._directory}: {error}. Free some space, or give another `spill_dir` "
                 "(on Spark, `state`)."
             ) from error
+
+
+def _with_whole_codes(run: Run, weights: RowBytes, block_bytes: int) -> Iterator[tuple[Run, RowBytes]]:
+    """Parts of a run to cut into blocks, and what their rows weigh: the same blocks for the same rows.
+
+    Rows of equal code come in any order. So a block ends where a code does; a code with too many bytes for one block
+    is a part by itself, with its lightest rows first.
+    """
+    if isinstance(weights, int):  # no order of the rows can move a cut
+        yield run, weights
+        return
+    firsts = np.flatnonzero(np.diff(run.codes, prepend=~run.codes[:1]))
+    of_codes = np.add.reduceat(weights, firsts)
+    ends = np.append(firsts, len(run))
+    for first, last in cuts_by_bytes(of_codes, len(firsts), block_bytes):
+        begin, end = int(ends[first]), int(ends[last])
+        part, part_weights = run.slice(begin, end), weights[begin:end]
+        if of_codes[first] > block_bytes:
+            lightest_first = np.argsort(part_weights)
+            part, part_weights = part.take(lightest_first), part_weights[lightest_first]
+        yield part, part_weights
 
 
 def _spread(stamp: Stamp, n_rows: int) -> np.ndarray[Any, np.dtype[np.int32]]:
