@@ -22,10 +22,10 @@ import pyarrow.fs as pafs
 from sooner.budget import UNLIMITED_BYTES, Budget
 from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS
-from sooner.operators.arrivals import coder
-from sooner.operators.two_way import TwoWayJoin
-from sooner.policies.view import LEFT, RIGHT, SIDES
+from sooner.operators.sorted_runs import coder
+from sooner.operators.two_way.join import TwoWayJoin
 from sooner.runs.files import RunFiles
+from sooner.sides import LEFT, RIGHT, SIDES
 
 NEW_ROWS = 100_000
 STEPS = 8

@@ -74,9 +74,9 @@ def batches(engine: str, left: str, right: str, memory_bytes: int) -> Iterator[A
 def floor(left: str, right: str) -> Iterator[pa.RecordBatch]:
     """What sorted runs cost at the least, on one core: read all, code and sort once, probe once, gather once."""
     from sooner.kernels.keys import plan_keys
-    from sooner.operators.arrivals import coder, sorted_runs
-    from sooner.operators.output import plan_output
-    from sooner.operators.pairs import pairs_of
+    from sooner.operators.sorted_runs import coder, sorted_runs
+    from sooner.operators.two_way.output import plan_output
+    from sooner.operators.two_way.pairs import pairs_of
 
     tables = [pq.read_table(path).combine_chunks() for path in (left, right)]
     plan = plan_keys(tables[0].schema, tables[1].schema, ["key"], ["key"])

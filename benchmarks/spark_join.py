@@ -31,7 +31,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import sooner.spark as ss
-from sooner.runs.copies_directory import remove_copies
+from sooner.runs.shared_memory_directory import remove_copies
 
 ROWS = 250_000  # of each side in a batch
 KEYS = 2_000_000

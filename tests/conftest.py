@@ -1,5 +1,7 @@
 """Tests that wait for Spark come first: two processes share the files, and none should be left with the longest."""
 
+import signal
+
 import pytest
 
 LONGEST = (
@@ -9,6 +11,9 @@ LONGEST = (
     "spark/test_join_faults",
     "spark/",
 )
+
+# Under `nohup` the processes that tests start would ignore it too, and some are there to be hung up on.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,14 +13,14 @@ import pyarrow.fs as pafs
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from sooner.named_algorithms import ALGORITHMS
-from sooner.policies.view import LEFT, RIGHT, SIDES
 from sooner.runs.versions import Versions
-from sooner.spark.arrivals import Arrivals
+from sooner.sides import LEFT, RIGHT, SIDES
 from sooner.spark.plan import JoinPlan
-from sooner.spark.row_kinds import MARK, SETTLING, TICK, Settling, kind_of
-from sooner.spark.shared_columns import KIND, share_columns
-from sooner.spark.state_directory import partition_directory
-from sooner.spark.step import Attempt, Step, run_step
+from sooner.spark.shuffle.delivery import Arrivals
+from sooner.spark.shuffle.row_kinds import MARK, PULSE, SETTLING, Settling, kind_of
+from sooner.spark.shuffle.shared_columns import KIND, share_columns
+from sooner.spark.step.state_directory import partition_directory
+from sooner.spark.step.step import Attempt, Step, run_step
 
 QUERY = "the query"
 PLENTY = 2**30
@@ -76,12 +76,12 @@ class Arriving:
         return iter([union] if seed is None else cut_and_shuffled(union, seed))
 
     def _kinds(self, place: int) -> list[int]:
-        """There is a tick if it has something to say."""
+        """There is a pulse if it has something to say."""
         rows = [kind_of(LEFT, place)] * len(self.left) + [kind_of(RIGHT, place)] * len(self.right)
         if not any(self.ended) and self.settling == "not now":
             return [*rows, kind_of(MARK, place), kind_of(MARK, place)]
-        tick = kind_of(TICK + self.ended[LEFT] + 2 * self.ended[RIGHT], place, SETTLING.index(self.settling))
-        return [*rows, tick, kind_of(MARK, place)]
+        pulse = kind_of(PULSE + self.ended[LEFT] + 2 * self.ended[RIGHT], place, SETTLING.index(self.settling))
+        return [*rows, pulse, kind_of(MARK, place)]
 
     def _parts(self, plan: JoinPlan, position: int, type_: pa.DataType) -> Iterator[pa.Array]:
         for side, table in enumerate((self.left, self.right)):

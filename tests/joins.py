@@ -11,9 +11,9 @@ from schedules import ROW_BYTES, SCHEMA, RowPairs, row_numbers
 from sooner.budget import Budget
 from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS, Algorithm
-from sooner.operators.arrivals import coder
-from sooner.operators.two_way import TwoWayJoin
-from sooner.policies.view import LEFT, RIGHT, SIDES
+from sooner.operators.sorted_runs import coder
+from sooner.operators.two_way.join import TwoWayJoin
+from sooner.sides import LEFT, RIGHT, SIDES
 
 PLENTY = 10**6
 

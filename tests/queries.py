@@ -15,7 +15,7 @@ import pytest
 
 import sooner
 from sooner.errors import SoonerError
-from sooner.operators.progress import Progress
+from sooner.progress import Progress
 
 T = TypeVar("T")
 SOON_SECONDS = 8.0  # far more than anything here takes, on any machine

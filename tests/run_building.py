@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from sooner.operators.covering import OnDisk
+from sooner.operators.two_way.covering import OnDisk
 from sooner.runs.files import RunFiles, SpilledRun
 from sooner.runs.run import NEVER, STILL_HERE, Run, Stamp
 
@@ -19,7 +19,7 @@ def run_of(
     codes: Iterable[int],
     rows: pa.RecordBatch | None = None,
     arrived: Stamp = 1,
-    left_memory: Stamp = STILL_HERE,
+    departed: Stamp = STILL_HERE,
     met_disk: Stamp = NEVER,
 ) -> Run:
     """A run with these sorted codes, its rows numbered from 0 if none are given."""
@@ -27,12 +27,12 @@ def run_of(
     assert (np.diff(sorted_codes.astype(object)) >= 0).all(), "a run is sorted"
     if rows is None:
         rows = pa.record_batch([pa.array(range(len(sorted_codes)), pa.int64())], schema=ROWS)
-    return Run(sorted_codes, rows, arrived, left_memory, met_disk)
+    return Run(sorted_codes, rows, arrived, departed, met_disk)
 
 
 def content(run: Run) -> list[tuple[Any, ...]]:
     """What a run says: one tuple of code, stamps and row for each of its rows."""
-    stamps = [np.broadcast_to(stamp, len(run)).tolist() for stamp in (run.arrived, run.left_memory, run.met_disk)]
+    stamps = [np.broadcast_to(stamp, len(run)).tolist() for stamp in (run.arrived, run.departed, run.met_disk)]
     rows = [repr(row) for row in run.rows.to_pylist()]  # as text: rows need not be hashable
     return list(zip(run.codes.tolist(), *stamps, rows, strict=True))
 

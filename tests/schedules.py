@@ -19,14 +19,14 @@ from sooner.budget import Budget
 from sooner.kernels.keys import KeyPlan, plan_keys
 from sooner.kernels.matching import Codes
 from sooner.named_algorithms import Algorithm
-from sooner.operators.arrivals import CodeRows, coder
 from sooner.operators.events import Event
-from sooner.operators.pairs import Pairs
-from sooner.operators.two_way import TwoWayJoin
-from sooner.policies.view import LEFT, RIGHT, SIDES
+from sooner.operators.sorted_runs import CodeRows, coder
+from sooner.operators.two_way.join import TwoWayJoin
+from sooner.operators.two_way.pairs import Pairs
 from sooner.runs.files import RunFiles
 from sooner.runs.ledger import Mask
 from sooner.runs.run import HELPER_BYTES
+from sooner.sides import LEFT, RIGHT, SIDES
 
 SCHEMA = pa.schema([("key", pa.int64()), ("row", pa.int64())])
 ROW_BYTES = 8 + 8 + HELPER_BYTES  # the two columns, and what a run adds

@@ -16,8 +16,8 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 import sooner.spark as ss
-from sooner.runs.copies import PAGE_BYTES
-from sooner.runs.copies_directory import OWNERS
+from sooner.runs.shared_memory import PAGE_BYTES
+from sooner.runs.shared_memory_directory import OWNERS
 from spark_joins import QUICK_START, JoinCase, skewed
 
 MEMORY_BYTES = 128 * 1024

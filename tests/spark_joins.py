@@ -20,10 +20,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
 import sooner.spark as ss
-from sooner.policies.view import SIDES
-from sooner.spark.shared_columns import quoted
-from sooner.spark.state_directory import stored_identity
-from sooner.spark.words import finish_side
+from sooner.sides import SIDES
+from sooner.spark.session.endings import finish_side
+from sooner.spark.shuffle.shared_columns import quoted
+from sooner.spark.step.state_directory import stored_identity
 
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # tests end before thorough compilation pays
 SOON_SECONDS = 120

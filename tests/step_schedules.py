@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from join_steps import Arriving, Pairs
 from queries import nested_loop
-from sooner.policies.view import LEFT, RIGHT
-from sooner.spark.row_kinds import SETTLING
+from sooner.sides import LEFT, RIGHT
+from sooner.spark.shuffle.row_kinds import SETTLING
 
 SPECIAL_FLOATS = (float("nan"), 0.0, -0.0, float("inf"), 1.5)
 KEYS: dict[str, tuple[Callable[[int], tuple[Any, ...]], list[pa.DataType], list[pa.DataType]]] = {

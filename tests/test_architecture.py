@@ -17,12 +17,15 @@ MAY_ENTER: dict[str, set[str]] = {
     "lazily": {"extras"},
     "kernels": {"errors"},
     "budget": {"errors"},
+    "sides": set(),
     "sources": BOTTOM,
     "runs": BOTTOM,
-    "policies": {*BOTTOM, "runs"},
+    "policies": {*BOTTOM, "runs", "sides"},
     "named_algorithms": {"errors", "policies"},
     "estimate": BOTTOM,
-    "operators": {*BOTTOM, "budget", "runs", "policies", "named_algorithms", "estimate"},
+    "operators": {*BOTTOM, "budget", "runs", "policies", "named_algorithms", "estimate", "sides"},
+    "arguments": BOTTOM,
+    "progress": {"budget", "operators"},
 }
 INSIDE = set(MAY_ENTER)
 MAY_ENTER |= {"local": INSIDE, "spark": INSIDE, "lab": INSIDE}

@@ -6,7 +6,7 @@ import pytest
 
 from joins import arrive, new_join, rows
 from run_building import run_of
-from sooner.operators.pairs import pairs_of
+from sooner.operators.two_way.pairs import pairs_of
 from sooner.runs.resident import FANOUT, ResidentRuns
 
 MORE_TIERS = 2  # ten times the rows is less than FANOUT ** 2 = 16 times: at most two tiers more

@@ -11,8 +11,8 @@ import pytest
 
 import sooner
 import sooner.spark
+from sooner.arguments import How
 from sooner.named_algorithms import ALGORITHMS, Algorithm, AlgorithmName
-from sooner.operators.arguments import How
 
 PACKAGES = ["sooner", "sooner.sources", "sooner.spark", "sooner.spark.sources", "sooner.spark.sinks"]
 

@@ -6,7 +6,8 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 
-from sooner.policies.view import SIDES, DeviceCosts, Evict, JoinView
+from sooner.policies.view import DeviceCosts, Evict, JoinView
+from sooner.sides import SIDES
 
 ROW_BYTES = 28
 

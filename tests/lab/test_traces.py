@@ -5,8 +5,8 @@ import pytest
 
 from sooner.lab.experiments.rpj import PANELS, SHARES, draw_trace
 from sooner.lab.traces import Arrivals, find_silences, key_codes
-from sooner.operators.arrivals import partition_bounds
-from sooner.sources.arrivals import Fixed, Pauses
+from sooner.operators.sorted_runs import partition_bounds
+from sooner.sources.arrival_patterns import Fixed, Pauses
 
 
 @pytest.mark.parametrize("domain", [20, 100, 997, 10_000])

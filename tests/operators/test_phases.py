@@ -6,7 +6,8 @@ import pytest
 
 from joins import arrive, end, new_join, rows
 from sooner.operators.phases import NEXT, Phase, PhaseError, Phases
-from sooner.policies.view import LEFT, DiskDisk, MemoryDisk
+from sooner.policies.view import DiskDisk, MemoryDisk
+from sooner.sides import LEFT
 
 ALLOWED = [(now, then) for now, following in NEXT.items() for then in following]
 FORBIDDEN = [(now, then) for now in NEXT for then in NEXT if then != now and then not in NEXT[now]]

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from sooner.kernels.keys import plan_keys
-from sooner.operators.arrivals import CodeRows, coder
 from sooner.operators.pieces import Sides, pieces, weight
-from sooner.policies.view import LEFT, RIGHT, SIDES
+from sooner.operators.sorted_runs import CodeRows, coder
+from sooner.sides import LEFT, RIGHT, SIDES
 
 SCHEMA = pa.schema(
     [

@@ -12,7 +12,8 @@ from sooner.policies.flush.never import Never
 from sooner.policies.flush.random import Random
 from sooner.policies.flush.rate_optimal import RateOptimal
 from sooner.policies.flush.smallest import Smallest
-from sooner.policies.view import LEFT, RIGHT, FlushPolicy, JoinView
+from sooner.policies.view import FlushPolicy, JoinView
+from sooner.sides import LEFT, RIGHT
 from views import ROW_BYTES, random_views, view_of
 
 POLICIES: dict[str, FlushPolicy] = {

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sooner.policies.flush.rate_optimal import RateOptimal
-from sooner.policies.view import LEFT, RIGHT, Evict, JoinView
+from sooner.policies.view import Evict, JoinView
+from sooner.sides import LEFT, RIGHT
 from views import ROW_BYTES, random_views, rows_taken, view_of
 
 TO_THE_LETTER = RateOptimal(tolerance=0)

@@ -7,7 +7,8 @@ from sooner.policies.react.best_rate import BestRate
 from sooner.policies.react.memory_disk import LargestMemoryDisk
 from sooner.policies.react.merge import Merge
 from sooner.policies.react.never import Never
-from sooner.policies.view import LEFT, RIGHT, DeviceCosts, DiskDisk, JoinView, MemoryDisk, ReactPolicy
+from sooner.policies.view import DeviceCosts, DiskDisk, JoinView, MemoryDisk, ReactPolicy
+from sooner.sides import LEFT, RIGHT
 from views import view_of
 
 # Easy numbers: a page is 100 bytes, a random access takes 10 seconds, a sequential one takes 1.

@@ -21,44 +21,42 @@ def met(one: Run, other: Run) -> bool:
     return not as_given
 
 
-def row(arrived: int, left_memory: int = STILL_HERE, met_disk: int = NEVER) -> Run:
-    return run_of([1], arrived=arrived, left_memory=left_memory, met_disk=met_disk)
+def row(arrived: int, departed: int = STILL_HERE, met_disk: int = NEVER) -> Run:
+    return run_of([1], arrived=arrived, departed=departed, met_disk=met_disk)
 
 
 def test_the_duplicates_of_section_2_1() -> None:
     # t1 comes at 0 and leaves at 10; t2 comes at 5, meets the disk in the task at 15, and leaves at 20. Ticks begin
     # with 1, so 1 is added to the paper's times. The pair is out since 5: no later stage may give it again.
-    t1 = row(arrived=1, left_memory=11)
+    t1 = row(arrived=1, departed=11)
     assert met(t1, row(arrived=6)), "the memory-disk task at 15 must not give it again"
-    assert met(t1, row(arrived=6, left_memory=21, met_disk=16)), "nor must the disk-disk task in the end"
+    assert met(t1, row(arrived=6, departed=21, met_disk=16)), "nor must the disk-disk task in the end"
 
 
 def test_condition_1_rows_met_whose_stays_in_memory_overlap() -> None:
-    stay = row(arrived=5, left_memory=10)
-    assert met(stay, row(arrived=1, left_memory=5))
-    assert met(stay, row(arrived=10, left_memory=20))
-    assert met(stay, row(arrived=6, left_memory=7))
-    assert not met(stay, row(arrived=1, left_memory=4))
-    assert not met(stay, row(arrived=11, left_memory=20))
+    stay = row(arrived=5, departed=10)
+    assert met(stay, row(arrived=1, departed=5))
+    assert met(stay, row(arrived=10, departed=20))
+    assert met(stay, row(arrived=6, departed=7))
+    assert not met(stay, row(arrived=1, departed=4))
+    assert not met(stay, row(arrived=11, departed=20))
 
 
 def test_conditions_2_and_3_rows_met_if_a_task_saw_one_in_memory_and_the_other_on_disk() -> None:
-    gone = row(arrived=1, left_memory=10)
-    assert not met(gone, row(arrived=11, left_memory=20, met_disk=NEVER)), "there was no task"
-    assert met(gone, row(arrived=11, left_memory=20, met_disk=15)), "the task at 15 saw both"
-    assert met(gone, row(arrived=15, left_memory=20, met_disk=15)), "it came with the very step of the task"
-    assert not met(gone, row(arrived=16, left_memory=20, met_disk=15)), "it came after the task"
-    late = row(arrived=12, left_memory=17)
-    assert not met(late, row(arrived=18, left_memory=30, met_disk=16)), (
+    gone = row(arrived=1, departed=10)
+    assert not met(gone, row(arrived=11, departed=20, met_disk=NEVER)), "there was no task"
+    assert met(gone, row(arrived=11, departed=20, met_disk=15)), "the task at 15 saw both"
+    assert met(gone, row(arrived=15, departed=20, met_disk=15)), "it came with the very step of the task"
+    assert not met(gone, row(arrived=16, departed=20, met_disk=15)), "it came after the task"
+    late = row(arrived=12, departed=17)
+    assert not met(late, row(arrived=18, departed=30, met_disk=16)), (
         "it had not left memory by then, nor the other come"
     )
 
 
 def test_each_pair_of_rows_is_judged_by_its_own_stamps() -> None:
-    left = run_of([1, 1], arrived=np.array([1, 11], np.int32), left_memory=np.array([10, 20], np.int32), met_disk=NEVER)
-    right = run_of(
-        [1, 1], arrived=15, left_memory=np.array([30, 40], np.int32), met_disk=np.array([NEVER, 25], np.int32)
-    )
+    left = run_of([1, 1], arrived=np.array([1, 11], np.int32), departed=np.array([10, 20], np.int32), met_disk=NEVER)
+    right = run_of([1, 1], arrived=15, departed=np.array([30, 40], np.int32), met_disk=np.array([NEVER, 25], np.int32))
     at_left, at_right = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     assert not_met(left, right, at_left, at_right).tolist() == [True, False, False, False]
 
@@ -112,11 +110,11 @@ class OnePartition:
         """Some open cells, covered; then perhaps some runs are merged into one."""
         self.tick += 1
         chosen = [self.some(self.runs[side]) for side in (0, 1)]
-        self.cover(self.cells.open_blocks(*chosen))
+        self.cover(self.cells.open_rectangles(*chosen))
         groups = [self.some(self.runs[side]) for side in (0, 1)]
         outsiders = [[n for n in self.runs[side] if n not in groups[side]] for side in (0, 1)]
         left, right = (Group(tuple(groups[side]), tuple(outsiders[side])) for side in (0, 1))
-        self.cover(self.cells.blocks_to_merge(left, right))
+        self.cover(self.cells.rectangles_to_merge(left, right))
         for side, group in enumerate(groups):
             if len(group) > 1:
                 self.runs[side][self.next_run] = concatenation([self.runs[side].pop(n) for n in group])
@@ -124,7 +122,7 @@ class OnePartition:
                 self.next_run += 1
 
     def clean_up(self) -> None:
-        self.cover(self.cells.open_blocks(list(self.runs[0]), list(self.runs[1])))
+        self.cover(self.cells.open_rectangles(list(self.runs[0]), list(self.runs[1])))
         for side in (0, 1):
             mine = self.as_run(side, sorted(self.resident[side]), STILL_HERE)
             for run in self.runs[1 - side].values():
@@ -146,9 +144,9 @@ class OnePartition:
         for a, b in zip(left.codes[at_left[new]].tolist(), right.codes[at_right[new]].tolist(), strict=True):
             self.given[a, b] += 1
 
-    def as_run(self, side: int, numbers: list[int], left_memory: int) -> Run:
+    def as_run(self, side: int, numbers: list[int], departed: int) -> Run:
         arrived = np.array([self.resident[side][n] for n in numbers], np.int32)
-        return run_of(numbers, arrived=arrived, left_memory=left_memory, met_disk=self.met_disk[side])
+        return run_of(numbers, arrived=arrived, departed=departed, met_disk=self.met_disk[side])
 
     def note(self, side: int, number: int, other: int) -> None:
         self.given[(number, other) if side == 0 else (other, number)] += 1
@@ -158,7 +156,7 @@ def concatenation(runs: list[Run]) -> Run:
     """Rows and stamps side by side; the ledger does not ask for sorted runs."""
     stamps = [
         np.concatenate([np.broadcast_to(np.asarray(getattr(run, name), np.int32), len(run)) for run in runs])
-        for name in ("arrived", "left_memory", "met_disk")
+        for name in ("arrived", "departed", "met_disk")
     ]
     return Run(np.concatenate([run.codes for run in runs]), runs[0].rows, *stamps)
 
@@ -179,45 +177,45 @@ def test_every_pair_comes_once_on_random_schedules() -> None:
 def test_the_matching_runs_of_figure_6() -> None:
     # Before the first task: 4 runs of R1 and 3 of R2. Runs are numbered as in the paper, r7 of R2 being its r5.
     cells = CoveredCells()
-    first = cells.blocks_to_merge(Group((1, 2), (3, 4)), Group((1, 2), (3,)))
+    first = cells.rectangles_to_merge(Group((1, 2), (3, 4)), Group((1, 2), (3,)))
     assert first == [((1, 2), (1, 2))]
     cells.cover(*first[0])
     cells.merge(0, (1, 2), 5)
     cells.merge(1, (1, 2), 4)
-    assert cells.open_blocks([5], [4]) == [], "r5 of R1 matches r4 of R2"
-    second = cells.blocks_to_merge(Group((3, 4), (5,)), Group((3,), (4,)))
+    assert cells.open_rectangles([5], [4]) == [], "r5 of R1 matches r4 of R2"
+    second = cells.rectangles_to_merge(Group((3, 4), (5,)), Group((3,), (4,)))
     assert second == [((3, 4), (3,))]
     cells.cover(*second[0])
     cells.merge(0, (3, 4), 6)
-    assert cells.open_blocks([6], [3]) == [], "r6 of R1 matches r3 of R2"
-    third = cells.blocks_to_merge(Group((5, 6), ()), Group((4, 3), ()))
+    assert cells.open_rectangles([6], [3]) == [], "r6 of R1 matches r3 of R2"
+    third = cells.rectangles_to_merge(Group((5, 6), ()), Group((4, 3), ()))
     assert sorted(third) == [((5,), (3,)), ((6,), (4,))], "the second pass crosses what the first did not"
     for block in third:
         cells.cover(*block)
     cells.merge(0, (5, 6), 7)
     cells.merge(1, (4, 3), 5)
-    assert cells.open_blocks([7], [5]) == [], "r7 of R1 matches r5 of R2"
+    assert cells.open_rectangles([7], [5]) == [], "r7 of R1 matches r5 of R2"
     # Runs that are flushed later have met nobody.
-    assert cells.open_blocks([7, 8], [5, 6]) == [((7,), (6,)), ((8,), (5, 6))]
+    assert cells.open_rectangles([7, 8], [5, 6]) == [((7,), (6,)), ((8,), (5, 6))]
 
 
 def test_an_outsider_that_met_part_of_a_group_must_meet_the_rest_before_they_merge() -> None:
     cells = CoveredCells([(1, 1), (1, 2), (2, 1), (2, 2), (3, 1)])
     left, right = Group((1, 2), (3,)), Group((1, 2), ())
-    assert cells.blocks_to_merge(left, right) == [((3,), (2,))]
+    assert cells.rectangles_to_merge(left, right) == [((3,), (2,))]
     mirrored = CoveredCells([(b, a) for a, b in cells.to_plain()])
-    assert mirrored.blocks_to_merge(right, left) == [((2,), (3,))]
+    assert mirrored.rectangles_to_merge(right, left) == [((2,), (3,))]
 
 
 @pytest.mark.parametrize("already", [[], [(3, 1), (3, 2)]])
 def test_an_outsider_that_met_all_or_nothing_of_a_group_can_wait(already: list[tuple[int, int]]) -> None:
     cells = CoveredCells([(1, 1), (1, 2), *already])
-    assert cells.blocks_to_merge(Group((1,), (3,)), Group((1, 2), ())) == []
+    assert cells.rectangles_to_merge(Group((1,), (3,)), Group((1, 2), ())) == []
 
 
-def test_open_blocks_have_each_open_cell_once_and_no_covered_one() -> None:
+def test_open_rectangles_have_each_open_cell_once_and_no_covered_one() -> None:
     covered = {(1, 1), (1, 2), (2, 2), (4, 1)}
-    blocks = CoveredCells(covered).open_blocks([1, 2, 3, 4], [1, 2])
+    blocks = CoveredCells(covered).open_rectangles([1, 2, 3, 4], [1, 2])
     cells = Counter((a, b) for lefts, rights in blocks for a in lefts for b in rights)
     assert cells == Counter({(a, b) for a in (1, 2, 3, 4) for b in (1, 2)} - covered)
     assert len(blocks) == 3, "runs with the same gaps share a block"

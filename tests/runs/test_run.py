@@ -21,7 +21,7 @@ def runs(draw: st.DrawFn) -> Run:
         ticks = draw(st.one_of(st.integers(0, 9), st.lists(st.integers(0, 9), min_size=len(some), max_size=len(some))))
         return ticks if isinstance(ticks, int) else np.array(ticks, np.int32)
 
-    return run_of(some, arrived=stamp(), left_memory=stamp(), met_disk=stamp())
+    return run_of(some, arrived=stamp(), departed=stamp(), met_disk=stamp())
 
 
 @given(parts=st.lists(runs(), min_size=1, max_size=7))
@@ -34,7 +34,7 @@ def test_a_merged_run_is_sorted_and_has_each_row_with_its_own_stamps(parts: list
 
 def test_runs_that_share_a_stamp_keep_it_as_one_number() -> None:
     merged = merge([run_of([1, 3], arrived=4), run_of([2, 2], arrived=5)])
-    assert merged.left_memory == STILL_HERE
+    assert merged.departed == STILL_HERE
     assert merged.arrived.tolist() == [4, 5, 5, 4]
 
 

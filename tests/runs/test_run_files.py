@@ -52,7 +52,7 @@ SOME_OF_EACH_TYPE = {
 def test_rows_of_every_type_come_back_as_they_were(kind: str, tmp_path: Path) -> None:
     rows = pa.record_batch([SOME_OF_EACH_TYPE[kind], pa.array([1, 2, 3])], ["column", "row"])
     files = files_in(tmp_path, rows.schema)
-    run = run_of([5, 6, 7], rows, arrived=3, left_memory=9, met_disk=4)
+    run = run_of([5, 6, 7], rows, arrived=3, departed=9, met_disk=4)
     [spilled] = spill(files, run)
     back = load(files, spilled)
     assert concatenated(back).equals(pa.Table.from_batches([rows]))

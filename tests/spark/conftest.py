@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from sooner.spark.session import local_session
+from sooner.spark.session.session import local_session
 from spark_joins import QUICK_START
 
 

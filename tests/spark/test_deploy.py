@@ -108,7 +108,7 @@ def test_without_it_the_program_is_refused_in_a_sentence(site: Site) -> None:
     program = (str(PROGRAM), str(site.folder / "inputs"), str(place))
     ended = submit(site.cluster, site.folder, *program, PYSPARK_PYTHON=site.python, **driver)
     assert ended.returncode == 1
-    [sentence] = [line for line in ended.stdout.splitlines() if line.startswith("sooner.spark.prerequisites.")]
+    [sentence] = [line for line in ended.stdout.splitlines() if line.startswith("sooner.spark.session.prerequisites.")]
     for mention in ("UnfitSession", site.python, "No module named 'sooner'", "docs/deploy.md", "PYSPARK_PYTHON"):
         assert mention in sentence
     assert not place.exists()

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import sooner.spark as ss
 from sooner.named_algorithms import ALGORITHMS
-from sooner.spark.shared_columns import quoted
+from sooner.spark.shuffle.shared_columns import quoted
 from spark_joins import JoinCase, Rows, ended, rows_of
 from spark_keys import KEYS
 

@@ -16,7 +16,7 @@ import sooner.spark as ss
 from queries import refused
 from sooner.errors import InvalidJoin, StateCorrupted
 from sooner.spark.plan import JoinPlan
-from sooner.spark.step import Attempt, run_step
+from sooner.spark.step.step import Attempt, run_step
 from spark_joins import JoinCase, ended, rows_of, skewed, stream_of
 
 LEFT, RIGHT = skewed(3000, 1500, 1, "a"), skewed(2500, 1500, 2, "b")

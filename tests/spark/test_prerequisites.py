@@ -17,10 +17,11 @@ from pyspark.sql.datasource import DataSource
 import sooner
 import sooner.spark as ss
 from queries import refused
-from sooner.spark import prerequisites, sources
-from sooner.spark.prerequisites import UnfitSession, require_fit_workers
+from sooner.spark import sources
+from sooner.spark.session import prerequisites
+from sooner.spark.session.pacemaker import Pulses
+from sooner.spark.session.prerequisites import UnfitSession, require_fit_workers
 from sooner.spark.sources.loading import register_source
-from sooner.spark.ticks import Ticks
 from spark_joins import QUICK_START
 
 HERE = ["PYSPARK_PYTHON", "spark.pyspark.python", sys.executable, "before the session starts"]
@@ -139,7 +140,7 @@ def registered(spark: SparkSession, name: str) -> int:
 
 
 def test_a_second_join_replaces_no_source(spark: SparkSession, rows: DataFrame, tmp_path: Path) -> None:
-    names = ["sooner.ticks", "sooner.parquet", "sooner.replay", "sooner.postgres"]
+    names = ["sooner.pulses", "sooner.parquet", "sooner.replay", "sooner.postgres"]
     found = []
     for number in range(2):
         sources.register(spark)
@@ -152,13 +153,13 @@ def test_a_source_of_that_name_that_is_not_ours_is_replaced(spark: SparkSession)
     class Other(DataSource):
         @classmethod
         def name(cls) -> str:
-            return Ticks.name()
+            return Pulses.name()
 
-    register_source(spark, Ticks)
+    register_source(spark, Pulses)
     spark.dataSource.register(Other)
-    other = registered(spark, Ticks.name())
-    register_source(spark, Ticks)
-    assert registered(spark, Ticks.name()) != other
+    other = registered(spark, Pulses.name())
+    register_source(spark, Pulses)
+    assert registered(spark, Pulses.name()) != other
 
 
 # The session that is there
@@ -181,7 +182,7 @@ def test_a_submitted_program_keeps_the_master_that_it_was_submitted_with(tmp_pat
     program = tmp_path / "program.py"
     program.write_text(
         "import sooner.spark as ss\n"
-        "from sooner.spark.prerequisites import UnfitSession\n"
+        "from sooner.spark.session.prerequisites import UnfitSession\n"
         "try:\n    ss.local_session('local[5]')\nexcept UnfitSession as refusal:\n    print(refusal)\n"
         "session = ss.local_session(spark__sql__shuffle__partitions='3')\n"
         "print(session.sparkContext.master, session.conf.get('spark.sql.shuffle.partitions'))\n"

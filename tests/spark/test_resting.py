@@ -8,8 +8,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import sooner.spark as ss
-from sooner.policies.view import SIDES
-from sooner.spark.words import finish_side
+from sooner.sides import SIDES
+from sooner.spark.session.endings import finish_side
 from spark_joins import SOON_SECONDS, JoinCase, ended, skewed, write_files
 
 LEFT, RIGHT = skewed(3000, 1500, 1, "a"), skewed(2500, 1500, 2, "b")
@@ -94,12 +94,12 @@ def test_an_idle_query_runs_no_batch_and_writes_no_file_and_sees_a_row_and_finis
 
 
 def require_figures(query: ss.Query, case: JoinCase) -> None:
-    """Spark's own progress tells them: after the last change too. Of rows only ticks come on top."""
+    """Spark's own progress tells them: after the last change too. Of rows only pulses come on top."""
     batches = [progress for progress in query.spark_query.recentProgress if "addBatch" in progress["durationMs"]]
     for progress in batches:
-        *_, ticks = rows = [source["numInputRows"] for source in progress["sources"]]
+        *_, pulses = rows = [source["numInputRows"] for source in progress["sources"]]
         assert progress["numInputRows"] == sum(rows)
-        assert ticks in (0, 1)
+        assert pulses in (0, 1)
     last, total = batches[-1]["observedMetrics"][f"sooner:{case.state}"], case.progress[-1].total
     assert last.asDict() == {
         "phase": total.phase,

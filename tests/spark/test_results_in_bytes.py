@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from join_steps import QUERY, Arriving, plan_of
-from sooner.spark.step import RESULT_BYTES, RESULT_ROWS, Attempt, in_larger_batches, run_step
+from sooner.spark.step.step import RESULT_BYTES, RESULT_ROWS, Attempt, in_larger_batches, run_step
 
 
 def texts(n_rows: int, text_bytes: int) -> pa.RecordBatch:

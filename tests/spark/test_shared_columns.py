@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import types as T  # noqa: N812
 
-from sooner.policies.view import LEFT, RIGHT
-from sooner.spark.row_kinds import TICK, kind_of
-from sooner.spark.shared_columns import compact, quoted, share_columns
+from sooner.sides import LEFT, RIGHT
+from sooner.spark.shuffle.row_kinds import PULSE, kind_of
+from sooner.spark.shuffle.shared_columns import as_one_batch, quoted, share_columns
 
 
 def schema(*types: T.DataType) -> T.StructType:
@@ -35,7 +35,7 @@ def test_types_that_differ_inside_do_not_share() -> None:
 
 def test_each_side_gets_its_own_rows() -> None:
     shared = share_columns(schema(LONG, TEXT), schema(TEXT, FLOAT))
-    kinds = np.array([kind_of(LEFT, 3), kind_of(RIGHT, 3), kind_of(TICK, 3, 7), kind_of(LEFT, 3)])
+    kinds = np.array([kind_of(LEFT, 3), kind_of(RIGHT, 3), kind_of(PULSE, 3, 7), kind_of(LEFT, 3)])
     batch = pa.record_batch(
         [kinds, pa.array([1, None, None, 2]), pa.array(["a", "b", None, None]), pa.array([None, 0.5, None, None])],
         names=["kind", "c0", "c1", "c2"],
@@ -63,10 +63,10 @@ def test_a_column_weighs_the_same_whether_nulls_of_others_came_with_it_or_not(ki
     mixed = pa.concat_arrays([column, pa.nulls(2, column.type)])
     filtered = pa.table([mixed], ["0"]).filter(pa.array([True] * 3 + [False] * 2))
     target = pa.schema([("column", column.type)])
-    one, other, cut = (compact([table], target) for table in (plain, filtered, plain.slice(0, 3)))
+    one, other, cut = (as_one_batch([table], target) for table in (plain, filtered, plain.slice(0, 3)))
     assert one.equals(other)
     assert one.nbytes == other.nbytes == cut.nbytes
-    parts = compact([plain.slice(0, 1), plain.slice(1)], target)
+    parts = as_one_batch([plain.slice(0, 1), plain.slice(1)], target)
     assert parts.equals(one)
     assert parts.nbytes == one.nbytes
 
@@ -74,8 +74,8 @@ def test_a_column_weighs_the_same_whether_nulls_of_others_came_with_it_or_not(ki
 def test_nothing_at_all_is_an_empty_batch() -> None:
     target = pa.schema([("k", pa.int64()), ("v", pa.list_(pa.int32()))])
     empty = pa.table([pa.array([], pa.int64()), pa.array([], pa.list_(pa.int32()))], ["0", "1"])
-    assert compact([empty, empty], target).num_rows == 0
-    assert compact([empty], target).schema == target
+    assert as_one_batch([empty, empty], target).num_rows == 0
+    assert as_one_batch([empty], target).schema == target
 
 
 def test_names_are_quoted_as_spark_wants_them() -> None:

@@ -13,7 +13,7 @@ import sooner.spark as ss
 from queries import refused
 from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.runs.versions import Header
-from sooner.spark.state_directory import location_of
+from sooner.spark.step.state_directory import location_of
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-import sooner.spark.arrivals
-import sooner.spark.staging
+import sooner.spark.shuffle.delivery
+import sooner.spark.shuffle.staging
 from join_steps import Arriving, plan_of
 from queries import numbered
-from sooner.spark.arrivals import Arrivals
+from sooner.spark.shuffle.delivery import Arrivals
 
 LEFT, RIGHT = numbered(500, 50, 1, "a"), numbered(500, 50, 2, "b")
 KILLED_WORKER = """
@@ -27,7 +27,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_staged_rows_are_private_and_go_and_so_do_those_of_killed_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sooner.spark.arrivals, "LEAST_HELD_BYTES", 2**10)
+    monkeypatch.setattr(sooner.spark.shuffle.delivery, "LEAST_HELD_BYTES", 2**10)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     subprocess.run([sys.executable, "-c", KILLED_WORKER, str(tmp_path)])
     [of_the_killed] = tmp_path.iterdir()
@@ -45,8 +45,8 @@ def test_staged_rows_are_private_and_go_and_so_do_those_of_killed_workers(
 def test_a_hot_key_with_more_than_an_array_can_have_comes_in_shares_that_depend_on_the_rows_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sooner.spark.arrivals, "LEAST_HELD_BYTES", 2**10)
-    monkeypatch.setattr(sooner.spark.staging, "MOST_AT_ONCE_BYTES", 2**13)
+    monkeypatch.setattr(sooner.spark.shuffle.delivery, "LEAST_HELD_BYTES", 2**10)
+    monkeypatch.setattr(sooner.spark.shuffle.staging, "MOST_AT_ONCE_BYTES", 2**13)
     numbers = [n % 150 for n in range(600)]  # equal rows among them
     left = pa.table({"k": [7] * 600, "a": numbers})
     right = pa.table({"k": [7] * 20, "b": range(20)})

@@ -13,14 +13,14 @@ from join_steps import Arriving, Lane, nothing, pairs_in, plan_of, run, same, su
 from queries import numbered, refused
 from sooner.errors import InvalidJoin, SpillFailed, StateCorrupted
 from sooner.runs.versions import Header, Versions
-from sooner.spark.state_directory import (
+from sooner.spark.session.endings import finish_side
+from sooner.spark.step.state_directory import (
     location_of,
     open_state,
     partition_directory,
     start_from,
     stored_identity,
 )
-from sooner.spark.words import finish_side
 
 IDENTITY: dict[str, Any] = {
     "partitions": 2,
@@ -122,7 +122,7 @@ def test_rows_after_the_end_are_counted_and_left_out(tmp_path: Path) -> None:
     assert same(met, pairs_in(lane.results))
 
 
-def test_every_batch_gives_a_version_even_one_without_a_row_and_a_tick(tmp_path: Path) -> None:
+def test_every_batch_gives_a_version_even_one_without_a_row_and_a_pulse(tmp_path: Path) -> None:
     """So a batch that nobody read is missed by the next one, whatever it brings."""
     left, right = numbered(50, 10, 1, "a"), numbered(50, 10, 2, "b")
     plan = plan_of(left.schema, right.schema, tmp_path)

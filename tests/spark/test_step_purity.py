@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-import sooner.spark.arrivals
+import sooner.spark.shuffle.delivery
 from join_steps import Arriving, Lane, Pairs, meaning, new_step, pairs_in, plan_of, run, same, versions_of
 from sooner.errors import StateCorrupted
 from sooner.named_algorithms import ALGORITHMS
 from sooner.spark.plan import JoinPlan
-from sooner.spark.step import Step
+from sooner.spark.step.step import Step
 from step_schedules import StepSchedule, step_schedule
 
 SEEDS = range(4)
@@ -64,7 +64,7 @@ def test_results_and_states_depend_on_the_set_of_rows_only(algorithm: str, seed:
 def test_batches_that_are_staged_on_disk_are_no_exception(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sooner.spark.arrivals, "LEAST_HELD_BYTES", 2**10)
+    monkeypatch.setattr(sooner.spark.shuffle.delivery, "LEAST_HELD_BYTES", 2**10)
     several_attempts(list(ALGORITHMS)[1 + seed % (len(ALGORITHMS) - 1)], seed, tmp_path)
 
 

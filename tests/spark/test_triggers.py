@@ -1,6 +1,6 @@
 """Queries that stop by themselves when all that is there is joined: `availableNow` and `once`.
 
-What every algorithm does then is tried without Spark, see `test_ticks`.
+What every algorithm does then is tried without Spark, see `test_pulses`.
 """
 
 from pathlib import Path
@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sooner.spark as ss
-from sooner.spark.progress import read_progress
+from sooner.spark.step.standing import read_progress
 from spark_joins import SOON_SECONDS, JoinCase, skewed, write_files
 
 FILES = 3

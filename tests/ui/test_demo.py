@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sooner.runs.copies_directory import SHARED_MEMORY
+from sooner.runs.shared_memory_directory import SHARED_MEMORY
 
 COMMAND = "import sys; from sooner.ui.command_line import main; sys.exit(main())"
 PNG = b"\x89PNG\r\n"

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from sooner.operators.phases import Phase
-from sooner.operators.progress import Progress
+from sooner.progress import Progress
 from sooner.spark import JoinProgress, Query
 from sooner.ui.interrupts import Interrupts
 from sooner.ui.watching import Watch

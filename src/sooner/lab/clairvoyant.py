@@ -17,8 +17,9 @@ from typing import Final
 import numpy as np
 
 from sooner.lab.traces import Trace, key_codes
-from sooner.policies.view import SIDES, Counts, Evict, JoinView
+from sooner.policies.view import Counts, Evict, JoinView
 from sooner.runs.ledger import Mask
+from sooner.sides import SIDES
 
 HORIZON_MEMORIES: Final = 2
 

@@ -24,9 +24,9 @@ from sooner.lab.run_files import SimulatedRunFiles
 from sooner.lab.traces import Trace, batch_of
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Event
-from sooner.operators.two_way import TwoWayJoin
-from sooner.policies.view import SIDES
+from sooner.operators.two_way.join import TwoWayJoin
 from sooner.runs.run import HELPER_BYTES
+from sooner.sides import SIDES
 
 ROW_BYTES: Final = 4 + HELPER_BYTES  # the key of a simulated row, and what a run keeps beside it
 KEYS: Final = KeyPlan(("key",), ("key",), (pa.int32(),), exact=True)

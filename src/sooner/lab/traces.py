@@ -17,9 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sooner.kernels.matching import Codes
-from sooner.operators.arrivals import CodeRows, partition_bounds
-from sooner.policies.view import LEFT, RIGHT
-from sooner.sources.arrivals import ArrivalPattern, Seconds, arrival_times
+from sooner.operators.sorted_runs import CodeRows, partition_bounds
+from sooner.sides import LEFT, RIGHT
+from sooner.sources.arrival_patterns import ArrivalPattern, Seconds, arrival_times
 
 ROUNDING_SECONDS: Final = 1e-6  # times are sums of gaps and not exact: a silence must be longer than this
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from sooner.policies.view import SIDES
+from sooner.sides import SIDES
 
 FIRST_ROOM_BYTES: Final = 2**18  # what waits is small at first, so that first results come soon, and then doubles
 PIECES_HELD: Final = 4  # each side: one piece that waits, one that the join has in its hands

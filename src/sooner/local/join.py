@@ -6,6 +6,15 @@ from typing import Final
 
 import pyarrow.fs as pafs
 
+from sooner.arguments import (
+    Columns,
+    How,
+    key_names,
+    plain_path,
+    require_join,
+    require_suffixes,
+    require_whole_number,
+)
 from sooner.budget import Budget
 from sooner.kernels.keys import plan_keys
 from sooner.local.arguments import require_silence, require_two_streams, usable_memory
@@ -15,20 +24,11 @@ from sooner.local.reading import Reader
 from sooner.local.returned_memory import ReturnedMemory
 from sooner.local.spill_directory import SpillDirectory
 from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
-from sooner.operators.arguments import (
-    Columns,
-    How,
-    key_names,
-    plain_path,
-    require_join,
-    require_suffixes,
-    require_whole_number,
-)
-from sooner.operators.arrivals import coder
-from sooner.operators.output import plan_output
-from sooner.operators.two_way import FLUSH_FRACTION, TwoWayJoin
-from sooner.policies.view import LEFT, RIGHT, SIDES
+from sooner.operators.sorted_runs import coder
+from sooner.operators.two_way.join import FLUSH_FRACTION, TwoWayJoin
+from sooner.operators.two_way.output import plan_output
 from sooner.runs.files import RunFiles
+from sooner.sides import LEFT, RIGHT, SIDES
 from sooner.sources.checked import checked
 from sooner.sources.opening import opened
 

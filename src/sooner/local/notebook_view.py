@@ -4,7 +4,7 @@ from html import escape
 
 import pyarrow as pa
 
-from sooner.operators.progress import Progress
+from sooner.progress import Progress
 
 
 def notebook_view(progress: Progress, schema: pa.Schema) -> str:

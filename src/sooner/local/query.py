@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from sooner.arguments import require_count
 from sooner.errors import SoonerError
 from sooner.extras import require
 from sooner.kernels.sizes import data_bytes
@@ -19,9 +20,8 @@ from sooner.local.one_reader import OneReader
 from sooner.local.reading import Reader
 from sooner.local.returned_memory import ReturnedMemory
 from sooner.local.spill_directory import SpillDirectory
-from sooner.operators.arguments import require_count
-from sooner.operators.progress import Progress, progress_of
-from sooner.operators.two_way import Interrupted, TwoWayJoin
+from sooner.operators.two_way.join import Interrupted, TwoWayJoin
+from sooner.progress import Progress, progress_of
 
 CROWD: Final = 32  # runs on disk that are alike and become one: reading so many at once still takes little memory
 

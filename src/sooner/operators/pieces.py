@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 
 from sooner.kernels.arrays import to_arrow, to_numpy
 from sooner.kernels.matching import Codes, Positions
-from sooner.operators.arrivals import CodeRows
-from sooner.policies.view import LEFT, RIGHT, SIDES
+from sooner.operators.sorted_runs import CodeRows
 from sooner.runs.ledger import Mask
 from sooner.runs.run import HELPER_BYTES
+from sooner.sides import LEFT, RIGHT, SIDES
 
 Sides: TypeAlias = tuple[pa.RecordBatch, pa.RecordBatch]
 

@@ -5,7 +5,7 @@ A policy is a pure function of a `JoinView`, so it has no state of its own to sa
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +13,8 @@ import numpy.typing as npt
 from sooner.errors import InvalidJoin
 from sooner.kernels.matching import Codes
 
-LEFT: Final = 0
-RIGHT: Final = 1
-SIDES: Final = (LEFT, RIGHT)
-
 Counts = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
-
-
-def opposite(side: int) -> int:
-    return 1 - side
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from sooner.runs.run import HELPER_BYTES, Run, Stamp
 
 # By position, since users' columns may have any name.
 _CODE: Final = pa.field("code", pa.uint64())
-_STAMPS: Final = [pa.field(name, pa.int32()) for name in ("arrived", "left_memory", "met_disk")]
+_STAMPS: Final = [pa.field(name, pa.int32()) for name in ("arrived", "departed", "met_disk")]
 _STAMPS_KEPT: Final = {"spilled": 3, "resident": 1}  # rows in memory have not left it, and share one `met_disk`
 _END_OF_STREAM: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 BLOCK_BYTES: Final = 64 * 1024
@@ -173,7 +173,7 @@ class RunFiles:
         ]
 
     def _encode_block(self, run: Run, n_bytes: int) -> "EncodedBlock":
-        stamps = (run.arrived, run.left_memory, run.met_disk)[: self._n_stamps]
+        stamps = (run.arrived, run.departed, run.met_disk)[: self._n_stamps]
         arrays = [to_arrow(run.codes), *(to_arrow(_spread(stamp, len(run))) for stamp in stamps)]
         content = pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=self._schema).serialize(memory_pool=POOL)
         first_code, last_code = int(run.codes[0]), int(run.codes[-1])

@@ -8,7 +8,7 @@ three ways (design: "cells"; XJoin; RPJ sec. 5.1 and 5.2):
 3. A disk-disk task covered the two runs that they are in.
 
 The first two follow from three integers per row. The third is a set of pairs of runs: merging (PSMJ, RPJ sec. 5.2)
-matches runs group by group, which covers blocks along the diagonal, so a count of leading runs would not do.
+matches runs group by group, which covers rectangles along the diagonal, so a count of leading runs would not do.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,13 +21,13 @@ from sooner.kernels.matching import Positions
 from sooner.runs.run import NEVER, Run, Stamp, pick
 
 Mask = npt.NDArray[np.bool_]
-Block = tuple[tuple[int, ...], tuple[int, ...]]  # numbers of left runs, numbers of right runs
+Rectangle = tuple[tuple[int, ...], tuple[int, ...]]  # numbers of left runs, numbers of right runs
 
 
 def not_met(left: Run, right: Run, at_left: Positions, at_right: Positions) -> Mask:
     """For each pair of rows: True if neither memory nor a memory-disk task has brought them together."""
-    l_arrived, l_left = pick(left.arrived, at_left), pick(left.left_memory, at_left)
-    r_arrived, r_left = pick(right.arrived, at_right), pick(right.left_memory, at_right)
+    l_arrived, l_left = pick(left.arrived, at_left), pick(left.departed, at_left)
+    r_arrived, r_left = pick(right.arrived, at_right), pick(right.departed, at_right)
     met = np.logical_and(l_arrived <= r_left, r_arrived <= l_left)
     if _ever(left.met_disk):
         met |= _seen_by_task(pick(left.met_disk, at_left), l_arrived, r_left)
@@ -61,8 +61,8 @@ class CoveredCells:
     def cover(self, left: Iterable[int], right: Sequence[int]) -> None:
         self._cells.update((a, b) for a in left for b in right)
 
-    def open_blocks(self, left: Sequence[int], right: Sequence[int]) -> list[Block]:
-        """What is not covered of left x right, as few blocks (left runs, right runs) as there are patterns."""
+    def open_rectangles(self, left: Sequence[int], right: Sequence[int]) -> list[Rectangle]:
+        """What is not covered of left x right, as few rectangles (left runs, right runs) as there are patterns."""
         by_pattern: dict[tuple[int, ...], list[int]] = {}
         for a in left:
             missing = tuple(b for b in right if (a, b) not in self._cells)
@@ -70,22 +70,22 @@ class CoveredCells:
                 by_pattern.setdefault(missing, []).append(a)
         return [(tuple(lefts), missing) for missing, lefts in by_pattern.items()]
 
-    def blocks_to_merge(self, left: "Group", right: "Group") -> list[Block]:
+    def rectangles_to_merge(self, left: "Group", right: "Group") -> list[Rectangle]:
         """What must be covered before each group may become one run.
 
         That is their own open cells, and those of an outsider that has met some runs of a group but not all:
         the merged run could not say which of its rows the outsider has met.
         """
-        blocks = self.open_blocks(left.members, right.members)
+        rectangles = self.open_rectangles(left.members, right.members)
         for outsider in left.outsiders:
             missing = [b for b in right.members if (outsider, b) not in self._cells]
             if 0 < len(missing) < len(right.members):
-                blocks.append(((outsider,), tuple(missing)))
+                rectangles.append(((outsider,), tuple(missing)))
         for outsider in right.outsiders:
             missing = [a for a in left.members if (a, outsider) not in self._cells]
             if 0 < len(missing) < len(left.members):
-                blocks.append((tuple(missing), (outsider,)))
-        return blocks
+                rectangles.append((tuple(missing), (outsider,)))
+        return rectangles
 
     def met(self, side: int) -> dict[int, list[int]]:
         """For each run of one side the runs of the other that it has met."""

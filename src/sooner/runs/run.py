@@ -32,7 +32,7 @@ class Run:
     codes: Codes
     rows: pa.RecordBatch
     arrived: Stamp
-    left_memory: Stamp = STILL_HERE
+    departed: Stamp = STILL_HERE
     met_disk: Stamp = NEVER
 
     @cached_property
@@ -63,7 +63,7 @@ class Run:
             self.codes[positions],
             gather(self.rows, positions),
             pick(self.arrived, positions),
-            pick(self.left_memory, positions),
+            pick(self.departed, positions),
             pick(self.met_disk, positions),
         )
 
@@ -74,7 +74,7 @@ class Run:
 
     def slice(self, begin: int, end: int) -> "Run":
         """The rows at positions begin to end, sharing buffers with this run."""
-        stamps = (self.arrived, self.left_memory, self.met_disk)
+        stamps = (self.arrived, self.departed, self.met_disk)
         return Run(
             self.codes[begin:end],
             self.rows.slice(begin, end - begin),
@@ -115,7 +115,7 @@ def merge(runs: Sequence[Run]) -> Run:
         codes[order],
         gather_from([run.rows for run in runs], order),
         _merge_stamps([run.arrived for run in runs], runs, order),
-        _merge_stamps([run.left_memory for run in runs], runs, order),
+        _merge_stamps([run.departed for run in runs], runs, order),
         _merge_stamps([run.met_disk for run in runs], runs, order),
     )
 

@@ -6,7 +6,7 @@
 3
 """
 
-from sooner.sources.arrivals import (
+from sooner.sources.arrival_patterns import (
     ArrivalPattern,
     Exponential,
     Fixed,

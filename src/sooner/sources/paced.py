@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
-from sooner.sources.arrivals import ArrivalPattern, ArrivalSchedule, Seconds
+from sooner.sources.arrival_patterns import ArrivalPattern, ArrivalSchedule, Seconds
 from sooner.sources.opening import open_source
 from sooner.sources.source import Source, close_source
 

@@ -14,9 +14,9 @@ require("pyspark", "sooner.spark", "spark")
 
 if TYPE_CHECKING:
     from sooner.spark import sinks, sources
-    from sooner.spark.progress import JoinProgress
-    from sooner.spark.query import Query, start
-    from sooner.spark.session import local_session
+    from sooner.spark.session.query import Query, start
+    from sooner.spark.session.session import local_session
+    from sooner.spark.step.standing import JoinProgress
     from sooner.spark.streaming_join import join
 
 __all__ = ["JoinProgress", "Query", "join", "local_session", "sinks", "sources", "start"]
@@ -24,12 +24,12 @@ __all__ = ["JoinProgress", "Query", "join", "local_session", "sinks", "sources",
 __getattr__, __dir__ = lazily(
     __name__,
     {
-        "JoinProgress": "sooner.spark.progress",
-        "Query": "sooner.spark.query",
+        "JoinProgress": "sooner.spark.step.standing",
+        "Query": "sooner.spark.session.query",
         "join": "sooner.spark.streaming_join",
-        "local_session": "sooner.spark.session",
+        "local_session": "sooner.spark.session.session",
         "sinks": "sooner.spark.sinks",
         "sources": "sooner.spark.sources",
-        "start": "sooner.spark.query",
+        "start": "sooner.spark.session.query",
     },
 )

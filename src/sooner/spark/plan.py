@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from sooner.named_algorithms import Algorithm
-from sooner.spark.shared_columns import SharedColumns
+from sooner.spark.shuffle.shared_columns import SharedColumns
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """`sooner.spark.join`: two streaming DataFrames in, one out.
 
-    left, right: tagged, in shared columns    the ticker and a mark: a row for each partition
+    left, right: tagged, in shared columns    the pacemaker and a mark: a row for each partition
                  \\_____________ union ______________/
                                   |
               repartitionById: each row to the partition of its key
@@ -21,11 +21,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from sooner.budget import format_bytes, parse_bytes
-from sooner.errors import BudgetTooSmall, InvalidJoin
-from sooner.kernels.keys import KeyPlan, plan_keys
-from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
-from sooner.operators.arguments import (
+from sooner.arguments import (
     Columns,
     How,
     key_names,
@@ -34,18 +30,22 @@ from sooner.operators.arguments import (
     require_suffixes,
     require_whole_number,
 )
-from sooner.operators.output import OutputPlan, plan_output
-from sooner.policies.view import LEFT, RIGHT
-from sooner.spark.placing import place, require_binary_collation, with_whole_keys
+from sooner.budget import format_bytes, parse_bytes
+from sooner.errors import BudgetTooSmall, InvalidJoin
+from sooner.kernels.keys import KeyPlan, plan_keys
+from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
+from sooner.operators.two_way.output import OutputPlan, plan_output
+from sooner.sides import LEFT, RIGHT
 from sooner.spark.plan import JoinPlan
-from sooner.spark.prerequisites import require_classic
-from sooner.spark.row_kinds import place_column
-from sooner.spark.shared_columns import KIND, share_columns
+from sooner.spark.session.pacemaker import FORMAT, Pulses, with_figures
+from sooner.spark.session.prerequisites import require_classic
+from sooner.spark.session.streams import streams_of
+from sooner.spark.shuffle.placing import place, require_binary_collation, with_whole_keys
+from sooner.spark.shuffle.row_kinds import place_column
+from sooner.spark.shuffle.shared_columns import KIND, share_columns
 from sooner.spark.sources.loading import register_source
-from sooner.spark.state_directory import location_of, require_same_join, stored_identity
-from sooner.spark.step import Attempt, run_step
-from sooner.spark.streaming_sources import streams_of
-from sooner.spark.ticks import FORMAT, Ticks, with_figures
+from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
+from sooner.spark.step.step import Attempt, run_step
 
 LEAST_PARTITION_BYTES: Final = 64 * 2**10
 
@@ -110,12 +110,12 @@ def join(
 
 
 def _placed(left: DataFrame, right: DataFrame, plan: JoinPlan, keys: KeyPlan) -> DataFrame:
-    """All rows and ticks, each in its partition."""
+    """All rows and pulses, each in its partition."""
     shared, partitions = plan.shared, plan.partitions
     union = (
         shared.tagged(with_whole_keys(left, plan.left_on), LEFT, place(plan.left_on, keys, partitions))
         .unionAll(shared.tagged(with_whole_keys(right, plan.right_on), RIGHT, place(plan.right_on, keys, partitions)))
-        .unionAll(shared.ticks(_ticks(left, right, plan), partitions))
+        .unionAll(shared.pulses(_pulses(left, right, plan), partitions))
         .unionAll(shared.marks(_places(left.sparkSession, partitions)))
     )
     return union.repartitionById(partitions, place_column(F.col(KIND)))
@@ -220,10 +220,10 @@ def _result_schema(left: StructType, right: StructType, output: OutputPlan) -> S
     )
 
 
-def _ticks(left: DataFrame, right: DataFrame, plan: JoinPlan) -> DataFrame:
+def _pulses(left: DataFrame, right: DataFrame, plan: JoinPlan) -> DataFrame:
     spark = left.sparkSession
-    register_source(spark, Ticks)
-    ticks = (
+    register_source(spark, Pulses)
+    pulses = (
         spark.readStream.format(FORMAT)
         .option("state", plan.state)
         .option("partitions", plan.partitions)
@@ -232,7 +232,7 @@ def _ticks(left: DataFrame, right: DataFrame, plan: JoinPlan) -> DataFrame:
         .option("right_streams", len(streams_of(right)))
         .load()
     )
-    return with_figures(ticks, plan.state)
+    return with_figures(pulses, plan.state)
 
 
 def _places(spark: SparkSession, partitions: int) -> DataFrame:

@@ -19,9 +19,9 @@ from rich.console import Console
 
 import sooner.spark as ss
 from sooner.budget import format_bytes
-from sooner.runs.copies_directory import SHARED_MEMORY
-from sooner.sources.arrivals import ArrivalPattern, Fixed, ParetoBursts, Pauses, arrival_times
-from sooner.spark.session import end_local_session
+from sooner.runs.shared_memory_directory import SHARED_MEMORY
+from sooner.sources.arrival_patterns import ArrivalPattern, Fixed, ParetoBursts, Pauses, arrival_times
+from sooner.spark.session.session import end_local_session
 from sooner.spark.sources import replay
 from sooner.spark.streaming_join import LEAST_PARTITION_BYTES
 from sooner.ui.demo_summary import BatchJoin, summarise

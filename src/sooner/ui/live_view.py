@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sooner.budget import format_bytes
-from sooner.operators.progress import Progress
+from sooner.progress import Progress
 
 _PHASES = {
     "arriving": "arriving: new rows meet what is in memory",

@@ -38,8 +38,9 @@ from sooner.policies.flush.largest import Largest
 from sooner.policies.flush.rate_optimal import RateOptimal
 from sooner.policies.react.best_rate import BestRate
 from sooner.policies.react.never import Never
-from sooner.policies.view import DeviceCosts, JoinView, MemoryDisk, Task, opposite
-from sooner.sources.arrivals import ArrivalPattern, Fixed, ZipfGaps
+from sooner.policies.view import DeviceCosts, JoinView, MemoryDisk, Task
+from sooner.sides import opposite
+from sooner.sources.arrival_patterns import ArrivalPattern, Fixed, ZipfGaps
 
 ROWS: Final = 2_000_000
 MEMORY_ROWS: Final = 100_000

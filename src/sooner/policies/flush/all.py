@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from sooner.policies.flush.order import evict_partition
-from sooner.policies.view import SIDES, Evict, JoinView
+from sooner.policies.view import Evict, JoinView
+from sooner.sides import SIDES
 
 
 class All:

@@ -10,7 +10,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from sooner.policies.flush.order import evict_partition
-from sooner.policies.view import LEFT, RIGHT, SIDES, Evict, JoinView
+from sooner.policies.view import Evict, JoinView
+from sooner.sides import LEFT, RIGHT, SIDES
 
 
 class Balanced:

@@ -5,7 +5,8 @@ from typing import Literal
 
 import numpy as np
 
-from sooner.policies.view import SIDES, Counts, Evict, JoinView, Numbers
+from sooner.policies.view import Counts, Evict, JoinView, Numbers
+from sooner.sides import SIDES
 
 Scope = Literal["one side", "both sides"]
 

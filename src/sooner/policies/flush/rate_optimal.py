@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sooner.policies.view import SIDES, Evict, JoinView, Numbers, opposite
+from sooner.policies.view import Evict, JoinView, Numbers
+from sooner.sides import SIDES, opposite
 
 
 @dataclass(frozen=True)

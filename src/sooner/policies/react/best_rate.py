@@ -10,7 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from sooner.policies.view import SIDES, DiskDisk, JoinView, MemoryDisk, Numbers, Task, opposite, require_fan_in
+from sooner.policies.view import DiskDisk, JoinView, MemoryDisk, Numbers, Task, require_fan_in
+from sooner.sides import SIDES, opposite
 
 
 @dataclass(frozen=True)

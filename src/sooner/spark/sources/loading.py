@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.udf import _wrap_function
 
-from sooner.spark.prerequisites import require_classic, require_fit_workers
+from sooner.spark.session.prerequisites import require_classic, require_fit_workers
 
 _FILES_OF_STREAMS: Final = "streaming_job"  # where Spark has streaming sources look for what --py-files brought
 

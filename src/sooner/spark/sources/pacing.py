@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sooner.sources.arrivals import ArrivalPattern, ArrivalSchedule, Seconds
+from sooner.sources.arrival_patterns import ArrivalPattern, ArrivalSchedule, Seconds
 
 # Arrival times drawn at once: half a megabyte.
 PIECE_ROWS = 65_536

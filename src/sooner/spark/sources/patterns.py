@@ -10,7 +10,15 @@ from dataclasses import fields
 from typing import Any
 
 from sooner.errors import InvalidJoin
-from sooner.sources.arrivals import ArrivalPattern, Exponential, Fixed, Fragments, ParetoBursts, Pauses, ZipfGaps
+from sooner.sources.arrival_patterns import (
+    ArrivalPattern,
+    Exponential,
+    Fixed,
+    Fragments,
+    ParetoBursts,
+    Pauses,
+    ZipfGaps,
+)
 
 _PATTERNS: dict[str, Any] = {
     pattern.__name__: pattern for pattern in (Exponential, Fixed, Fragments, ParetoBursts, Pauses, ZipfGaps)

@@ -20,7 +20,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
 from sooner.errors import InvalidJoin
-from sooner.sources.arrivals import ArrivalPattern, ArrivalSchedule
+from sooner.sources.arrival_patterns import ArrivalPattern, ArrivalSchedule
 from sooner.spark.sources import options as option
 from sooner.spark.sources.loading import load_stream, tasks_of
 from sooner.spark.sources.pacing import DueRows

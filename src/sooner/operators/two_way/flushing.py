@@ -1,0 +1,191 @@
+"""Let rows leave memory: what an eviction means, run by run, and how it becomes runs on disk.
+
+What leaves is merged and written slab by slab, so that a flush needs little memory beside what it frees. Nothing in
+memory changes before all of it is safe on disk.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from sooner.kernels.matching import Codes
+from sooner.kernels.sizes import Weights, cuts_by_bytes
+from sooner.operators.events import Flushed
+from sooner.operators.parallel import ALONE, Crew
+from sooner.operators.two_way.covering import Workbench
+from sooner.operators.two_way.state import JoinState
+from sooner.policies.view import Evict
+from sooner.runs.files import EncodedBlock, SpilledRun
+from sooner.runs.ledger import Mask
+from sooner.runs.resident import ResidentRuns
+from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge
+
+BYTES_WORTH_THREADS: Final = 2**20  # fewer are written faster than handed over
+SAMPLES: Final = 64  # of the codes of a slab: enough to tell where the next begins
+
+Choice = Callable[[Run], Mask]  # which rows of a run go
+
+
+@dataclass(frozen=True)
+class Departure:
+    """What an eviction means for one side and partition; without a choice all its rows go."""
+
+    side: int
+    partition: int
+    going: list[Run]
+    choice: Choice | None
+
+
+@dataclass(frozen=True)
+class Slab:
+    """The rows of a departure in a range of codes."""
+
+    departure: Departure
+    low: int
+    high: int
+
+
+def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, crew: Crew) -> bool:
+    """Write what goes, one file a side; only with the rows safe on disk does memory change. Whether anything went."""
+    state.tick += 1
+    departures = [found for eviction in evictions if (found := _departure(state, eviction)) is not None]
+    if not departures:
+        return False
+    going_bytes = sum(run.n_bytes for departure in departures for run in departure.going)
+    crew = crew if going_bytes >= BYTES_WORTH_THREADS else ALONE
+    # Each worker has a slab, and one is being written, unless there is room for all of them at once.
+    slab_bytes = going_bytes if going_bytes <= bench.slab_bytes else bench.slab_bytes // (crew.workers + 1)
+    written = _written(state, departures, slab_bytes, bench, crew)
+    unseen = list(crew.in_order(lambda departure: _leave(state, departure, bench.divided(crew.workers)), departures))
+    for departure, spilled, arrivals in zip(departures, written, unseen, strict=True):
+        _settle(state, departure, spilled, arrivals)
+    return True
+
+
+def _written(
+    state: JoinState, departures: Sequence[Departure], slab_bytes: int, bench: Workbench, crew: Crew
+) -> list[SpilledRun]:
+    written: list[SpilledRun] = []
+    slabs = [slab for departure in departures for slab in _slabs(departure, slab_bytes)]
+    with ExitStack() as open_files:
+        sides = sorted({departure.side for departure in departures})
+        writers = {side: open_files.enter_context(state.files[side].writer()) for side in sides}
+        for slab, encoded in zip(slabs, crew.in_order(lambda s: _encoded(state, s), slabs), strict=True):
+            bench.breathe()
+            side, p = slab.departure.side, slab.departure.partition
+            writers[side].append(encoded)
+            if slab.high == 2**64:
+                written.append(writers[side].end_run(state.partitions[side][p].new_number()))
+    return written
+
+
+def _departure(state: JoinState, eviction: Evict) -> Departure | None:
+    partition = state.partitions[eviction.side][eviction.partition]
+    choice = _choice(partition.resident, eviction)
+    chosen = [run if choice is None else _only(run, choice(run)) for run in partition.resident]
+    going = [replace(run, departed=state.tick, met_disk=partition.met_disk) for run in chosen if len(run)]
+    return Departure(eviction.side, eviction.partition, going, choice) if going else None
+
+
+def _choice(resident: ResidentRuns, eviction: Evict) -> Choice | None:
+    """No code is ever split by size."""
+    if eviction.codes is not None:
+        return partial(_has_one_of, eviction.codes)
+    if eviction.at_most_bytes is None or eviction.at_most_bytes >= resident.n_bytes:
+        return None
+    wanted_rows = max(1, -(-eviction.at_most_bytes * resident.n_rows // resident.n_bytes))
+    codes = np.concatenate([run.codes for run in resident])
+    last_code = np.partition(codes, wanted_rows - 1)[wanted_rows - 1]
+    return lambda run: run.codes <= last_code
+
+
+def _has_one_of(codes: Codes, run: Run) -> Mask:
+    return np.isin(run.codes, codes)
+
+
+def _only(run: Run, wanted: Mask) -> Run:
+    """These rows, sharing buffers with the run if they lie together."""
+    positions = np.flatnonzero(wanted)
+    if not len(positions):
+        return run.slice(0, 0)
+    begin, end = int(positions[0]), int(positions[-1]) + 1
+    return run.slice(begin, end) if end - begin == len(positions) else run.take(positions)
+
+
+def _slabs(departure: Departure, slab_bytes: int) -> Iterator[Slab]:
+    """All codes, in ranges with about so many bytes; a code that has more is a range of its own."""
+    for low, high in itertools.pairwise(_bounds(departure.going, slab_bytes)):
+        yield Slab(departure, low, high)
+
+
+def _bounds(runs: Sequence[Run], slab_bytes: int) -> list[int]:
+    if sum(run.n_bytes for run in runs) <= slab_bytes:
+        return [0, 2**64]
+    samples = [_sampled(run, slab_bytes // SAMPLES) for run in runs]
+    codes, weights = (np.concatenate(parts) for parts in zip(*samples, strict=True))
+    order = np.argsort(codes)
+    codes, weights = codes[order], weights[order]
+    cuts = cuts_by_bytes(weights, len(codes), slab_bytes)
+    firsts: Codes = codes[[begin for begin, _ in cuts]]
+    alone = firsts[:-1][firsts[:-1] == firsts[1:]]  # one slab after another begins with it
+    return sorted({0, 2**64, *firsts[1:].tolist(), *alone.tolist(), *(code + 1 for code in alone.tolist())})
+
+
+def _sampled(run: Run, sample_bytes: int) -> tuple[Codes, Weights]:
+    """The codes of some rows, and what each of them weighs with the rows after it, up to the next."""
+    step = max(1, len(run) * sample_bytes // run.n_bytes)
+    weights = np.broadcast_to(run.row_bytes + HELPER_BYTES, len(run))
+    return run.codes[::step], np.add.reduceat(weights, np.arange(0, len(run), step))
+
+
+def _encoded(state: JoinState, slab: Slab) -> list[EncodedBlock]:
+    files = state.files[slab.departure.side]
+    parts = [part for run in slab.departure.going if len(part := run.between(slab.low, slab.high))]
+    if slab.high - slab.low == 1:  # in any order
+        return [block for part in parts for block in files.encode(part)]
+    return files.encode(merge(parts)) if parts else []
+
+
+def _leave(state: JoinState, departure: Departure, bench: Workbench) -> Ticks:
+    """Rows that are safe leave memory. Gives when those of them came that no memory-disk task has seen."""
+    partition = state.partitions[departure.side][departure.partition]
+    unseen = _arrivals_after(departure.going, partition.met_disk)
+    departure.going.clear()  # they would keep the buffers of those that stay
+    before = partition.resident.n_bytes
+    _reduce(partition.resident, departure.choice, bench)
+    state.budget.release(before)
+    state.budget.take(partition.resident.n_bytes)
+    return unseen
+
+
+def _settle(state: JoinState, departure: Departure, spilled: SpilledRun, unseen: Ticks) -> None:
+    side, p = departure.side, departure.partition
+    state.count_resident(side, p)
+    state.set_spilled(side, p, [*state.spilled(side, p), spilled])
+    state.statistics.rows_spilled(side, p, state.tick, spilled.n_rows, unseen)
+    state.report(Flushed(state.tick, side, p, spilled.n_rows, spilled.n_bytes))
+
+
+def _reduce(resident: ResidentRuns, choice: Choice | None, bench: Workbench) -> None:
+    """What stays gets buffers of its own, or nothing would get free: as one run if there is room to make it."""
+    if choice is None:
+        resident.clear()
+        return
+    staying = [part for run in resident if len(part := _only(run, ~choice(run)))]
+    if len(staying) > 1 and sum(part.n_bytes for part in staying) <= bench.merge_bytes:
+        resident.replace(merge(staying))
+        return
+    del staying
+    resident.reduce(lambda run: run.take(np.flatnonzero(~choice(run))))
+
+
+def _arrivals_after(runs: Sequence[Run], tick: int) -> Ticks:
+    """When the rows came that came after this tick."""
+    arrived = np.concatenate([np.broadcast_to(np.asarray(run.arrived, np.int32), len(run)) for run in runs])
+    later: Ticks = arrived[arrived > tick]
+    return later

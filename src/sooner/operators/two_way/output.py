@@ -1,0 +1,49 @@
+"""From pairs to result rows: which columns a join gives, what they are called, and how they are gathered."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sooner.errors import InvalidJoin
+from sooner.kernels.gathering import gather
+from sooner.kernels.keys import KeyPlan
+from sooner.operators.two_way.pairs import Pairs
+
+
+@dataclass(frozen=True)
+class OutputPlan:
+    """All columns of the left, then those of the right. A key of the same name on both sides comes once."""
+
+    schema: pa.Schema
+    right: list[int]  # positions of the columns that come from the right
+
+    def batch(self, pairs: Pairs) -> pa.RecordBatch:
+        left = gather(pairs.left.rows, pairs.at_left)
+        right = gather(pairs.right.rows.select(self.right), pairs.at_right)
+        return pa.RecordBatch.from_arrays(left.columns + right.columns, schema=self.schema)
+
+
+def plan_output(left: pa.Schema, right: pa.Schema, keys: KeyPlan, suffixes: tuple[str, str]) -> OutputPlan:
+    shared_keys = {a for a, b in zip(keys.left, keys.right, strict=True) if a == b}
+    from_right = [i for i, name in enumerate(right.names) if name not in shared_keys]
+    right_names = {right.names[i] for i in from_right}
+    clashing = set(left.names) & right_names
+    fields = [_renamed(field, clashing, suffixes[0]) for field in left]
+    fields += [_renamed(right.field(i), clashing, suffixes[1]) for i in from_right]
+    _require_distinct([field.name for field in fields], suffixes)
+    return OutputPlan(pa.schema(fields), from_right)
+
+
+def _renamed(field: pa.Field, clashing: set[str], suffix: str) -> pa.Field:
+    return field.with_name(field.name + suffix) if field.name in clashing else field
+
+
+def _require_distinct(names: Sequence[str], suffixes: tuple[str, str]) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise InvalidJoin(
+            f"The result would have several columns named {repeated[0]!r} with suffixes={suffixes!r}; "
+            "give other suffixes or rename a column."
+        )

@@ -1,0 +1,97 @@
+"""How far a join is: plain numbers. Asked in the middle of a step, some may be a little newer than others."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, get_args
+
+from sooner.budget import format_bytes
+from sooner.operators.phases import Phase
+from sooner.operators.two_way.join import TwoWayJoin
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One join, or all partitions of one. Pairs of numbers are for left and right."""
+
+    phase: Phase
+    arrived_rows: tuple[int, int]
+    resident_rows_by_side: tuple[int, int]
+    resident_bytes: int
+    peak_bytes: int
+    spilled_rows_by_side: tuple[int, int]
+    spilled_bytes: int
+    results: int
+    arrived_pairs: float  # the rectangle of rows that have arrived, as far as they share a partition
+    covered_pairs: float
+
+    @property
+    def resident_rows(self) -> int:
+        return sum(self.resident_rows_by_side)
+
+    @property
+    def spilled_rows(self) -> int:
+        return sum(self.spilled_rows_by_side)
+
+    @property
+    def covered_fraction(self) -> float:
+        """Of the rectangle of rows that have arrived."""
+        return self.covered_pairs / self.arrived_pairs if self.arrived_pairs else 1.0
+
+    def __str__(self) -> str:
+        left, right = self.arrived_rows
+        return (
+            f"{self.phase}: {left:,} x {right:,} rows arrived, {self.covered_fraction:.1%} of their pairs covered, "
+            f"{self.results:,} results, {format_bytes(self.resident_bytes)} in memory, "
+            f"{format_bytes(self.spilled_bytes)} spilled"
+        )
+
+    def to_plain(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_plain(data: dict[str, Any]) -> "Progress":
+        values: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in data.items()}
+        return Progress(**values)
+
+
+def progress_of(join: TwoWayJoin[Any]) -> Progress:
+    statistics = join.statistics
+    return Progress(
+        phase=join.phase,
+        arrived_rows=_pair(statistics.received_rows.tolist()),
+        resident_rows_by_side=_pair(statistics.resident_rows.sum(axis=1).tolist()),
+        resident_bytes=join.budget.used_bytes,
+        peak_bytes=join.budget.peak_bytes,
+        spilled_rows_by_side=_pair(statistics.spilled_rows.sum(axis=1).tolist()),
+        spilled_bytes=int(statistics.spilled_bytes.sum()),
+        results=statistics.results,
+        arrived_pairs=statistics.arrived_pairs,
+        covered_pairs=statistics.arrived_pairs * statistics.covered_fraction,
+    )
+
+
+def together(parts: Sequence[Progress]) -> Progress:
+    """The partitions of one join as one; its phase is that of the partition which is least far."""
+    phases: tuple[Phase, ...] = get_args(Phase)
+    return Progress(
+        phase=min((part.phase for part in parts), key=phases.index),
+        arrived_rows=_sums(part.arrived_rows for part in parts),
+        resident_rows_by_side=_sums(part.resident_rows_by_side for part in parts),
+        resident_bytes=sum(part.resident_bytes for part in parts),
+        peak_bytes=sum(part.peak_bytes for part in parts),
+        spilled_rows_by_side=_sums(part.spilled_rows_by_side for part in parts),
+        spilled_bytes=sum(part.spilled_bytes for part in parts),
+        results=sum(part.results for part in parts),
+        arrived_pairs=sum(part.arrived_pairs for part in parts),
+        covered_pairs=sum(part.covered_pairs for part in parts),
+    )
+
+
+def _sums(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    lefts, rights = zip(*pairs, strict=True)
+    return sum(lefts), sum(rights)
+
+
+def _pair(numbers: Sequence[int]) -> tuple[int, int]:
+    left, right = numbers
+    return left, right

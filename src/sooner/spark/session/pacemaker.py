@@ -1,0 +1,188 @@
+"""The pacemaker: a source that has news when a join has something to do although no row comes.
+
+Spark runs a batch only when a source has news. The pacemaker looks at what the partitions said in their last version,
+and gives a pulse when there is work on disk, when there is word that a side has ended, and after each batch that
+changed something. When nothing is left to do it rests, and so does the query. What a pulse says goes through the
+pacemaker's offsets, and so through Spark's own log: a batch that runs again is told the same as before.
+
+When Spark is to stop by itself, all that is there must be joined first: such pulses ask the steps to settle it. With
+`availableNow` that may take several batches. With `once` there is one only, which Spark shows by lifting the limit that
+the pacemaker asks for.
+
+A pulse is a row, and so Spark counts it as one that came in. It also carries how far the join is, for Spark's progress:
+as of the batch before, since the pacemaker cannot see what will come. That is why a pulse follows the last change too.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
+from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+
+from sooner.spark.session.endings import finished_sides
+from sooner.spark.shuffle.row_kinds import SETTLING, Settling
+from sooner.spark.step.standing import JoinProgress, Standing, newest_batch, read_standing
+
+FORMAT: Final = "sooner.pulses"
+LOOK_SECONDS: Final = 0.25  # while resting: Spark asks a hundred times a second
+ALL_ENDED: Final = 3
+FIGURES: Final = {
+    "phase": "string",
+    "arrived_left": "long",
+    "arrived_right": "long",
+    "results": "long",
+    "resident_bytes": "long",
+    "spilled_bytes": "long",
+    "covered_fraction": "double",
+}
+
+_NAMED: Final[Counter[str]] = Counter()  # how many joins this program has made with a state
+
+Offset = dict[str, Any]
+Row = tuple[Any, ...]
+
+
+class Pulses(DataSource):
+    """Options: `state` and `partitions`; and how many sources each side has, for the query's handle."""
+
+    @classmethod
+    def name(cls) -> str:
+        """What `format` takes."""
+        return FORMAT
+
+    def schema(self) -> str:
+        """What a pulse says to the steps, and how far the join was before it."""
+        return ", ".join(("ended int", "settling int", *(f"{name} {kind}" for name, kind in FIGURES.items())))
+
+    def streamReader(self, schema: object) -> "PulseStream":  # noqa: ARG002, N802 - Spark's contract
+        """The pacemaker; it runs in the driver."""
+        return PulseStream(PulseReader(self.options["state"], int(self.options["partitions"])))
+
+
+class PulseStream(_SimpleStreamReaderWrapper):
+    """As Spark wraps a simple reader, whose rows need no task to read them; but this one learns of its limit."""
+
+    def __init__(self, pacemaker: "PulseReader") -> None:
+        super().__init__(pacemaker)
+        self._pacemaker = pacemaker
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """A pulse at a time, unless all has to be done in one batch."""
+        return ReadMaxRows(1)
+
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
+        """Where the next batch ends."""
+        if isinstance(limit, ReadAllAvailable):
+            self._pacemaker.prepare_for_one_batch()
+        return super().latestOffset(start, ReadAllAvailable())
+
+
+class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Decides when there is a pulse, and what it says."""
+
+    def __init__(self, state: str, partitions: int) -> None:
+        self._state = state
+        self._partitions = partitions
+        self._settling: Settling = "not now"
+        self._standing: Standing | None = None
+        self._resting_since: tuple[Offset, float] | None = None
+        self._has_given_any = False
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """What is there is to be joined, and then the query is to stop."""
+        self._settling = "in portions"
+
+    def prepare_for_one_batch(self) -> None:
+        """What is there is to be joined in the one batch that there will be."""
+        self._settling = "at once"
+
+    def initialOffset(self) -> Offset:  # noqa: N802
+        """Before the first pulse."""
+        return self._offset(0, 0)
+
+    def read(self, start: Offset) -> tuple[Iterator[Row], Offset]:
+        """One more pulse, if there is something to do."""
+        if self._is_asleep(start):
+            return iter([]), start
+        is_known = self._look()
+        ended = start["ended"] | self._news_of_ends(start["ended"])
+        if is_known and ended == start["ended"] and not self._is_due(start["pulse"]):
+            self._resting_since = (start, time.monotonic())
+            return iter([]), start
+        self._has_given_any, self._resting_since = True, None
+        end = self._offset(start["pulse"] + 1, ended)
+        return iter([self._row(end, self._standing)]), end
+
+    def readBetweenOffsets(self, start: Offset, end: Offset) -> Iterator[Row]:  # noqa: ARG002, N802
+        """The same pulse again, with what was known then."""
+        return iter([self._row(end, None)])
+
+    def _is_asleep(self, start: Offset) -> bool:
+        """Looking costs something; but a query that is to stop by itself does so as soon as there is no pulse."""
+        if self._resting_since is None or self._settling != "not now":
+            return False
+        where, since = self._resting_since
+        return where == start and time.monotonic() - since < LOOK_SECONDS
+
+    def _look(self) -> bool:
+        """Whether it is known how the join stands: not if a partition lacks the newest version."""
+        newest = newest_batch(self._state)
+        if newest is None:
+            self._standing = None
+        elif self._standing is None or self._standing.progress.batch != newest:
+            self._standing = read_standing(self._state, self._partitions, newest)
+        return newest is None or self._standing is not None
+
+    def _news_of_ends(self, known: int) -> int:
+        """A word counts once a batch has shown which query the state belongs to."""
+        if self._standing is None or known == ALL_ENDED:
+            return 0
+        return finished_sides(self._state, self._standing.query)
+
+    def _is_due(self, pulses: int) -> bool:
+        standing = self._standing
+        if self._settling == "at once":
+            return True  # rows may come in this batch, and must be told
+        if standing is None:
+            return pulses == 0
+        if self._settling == "in portions":
+            return standing.was_busy or not standing.is_settled
+        # A run begins with a pulse: whoever watches the query hears how far it is, and that it is done if it is.
+        return standing.was_busy or standing.has_work or not self._has_given_any
+
+    def _offset(self, pulse: int, ended: int) -> Offset:
+        """With a name, because Spark has none for a source in Python."""
+        return {"pacemaker of": self._state, "pulse": pulse, "ended": ended, "settling": self._settling}
+
+    def _row(self, offset: Offset, standing: Standing | None) -> Row:
+        figures = _figures(None if standing is None else standing.progress)
+        return (offset["ended"], SETTLING.index(offset["settling"]), *figures)
+
+
+def with_figures(pulses: DataFrame, state: str) -> DataFrame:
+    """The same pulses; how far the join is appears in Spark's progress, among the observed metrics, under this name."""
+    largest: list[Column] = [F.max(name).alias(name) for name in FIGURES]  # of one row, and of one that came twice
+    _NAMED[state] += 1
+    # Two joins with one state are refused in a sentence when they start; Spark would refuse their union in a page.
+    again = f" ({_NAMED[state]})" if _NAMED[state] > 1 else ""
+    return pulses.observe(f"sooner:{state}{again}", *largest)
+
+
+def _figures(progress: JoinProgress | None) -> Row:
+    """In the order of FIGURES."""
+    if progress is None:
+        return (None,) * len(FIGURES)
+    total = progress.total
+    return (
+        total.phase,
+        *total.arrived_rows,
+        total.results,
+        total.resident_bytes,
+        total.spilled_bytes,
+        total.covered_fraction,
+    )

@@ -1,0 +1,238 @@
+"""`sooner.spark.start`: run a query with joins in it, watch it, and end it when there is nothing left to join.
+
+A plain `writeStream...start()` runs the joins as well; this handle adds what needs an eye on the whole query. It sees
+in Spark's own progress that a finite source has given its last row, leaves word for the join, and stops the query once
+all partitions say that every pair of rows has met. A side that never ends by itself ends with `finish`.
+"""
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from sooner.errors import InvalidJoin
+from sooner.runs.shared_memory_directory import remove_copies
+from sooner.sides import SIDES
+from sooner.spark.session.endings import SIDE_NAMES, finish_side
+from sooner.spark.session.failures import as_sooner_error
+from sooner.spark.session.pacemaker import FORMAT
+from sooner.spark.session.streams import numbered, options_of, streams_of
+from sooner.spark.step.standing import JoinProgress, read_progress
+from sooner.spark.step.state_directory import location_of
+
+POLL_SECONDS: Final = 0.05
+Side = Literal["left", "right"]
+Listener = Callable[[JoinProgress], None]
+
+
+@dataclass(frozen=True)
+class RunningJoin:
+    """A join in a query, and which of the query's streams feed each of its sides."""
+
+    state: str
+    partitions: int
+    shared_memory: Path | None
+    stream: int
+    streams: tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def start(writer: DataStreamWriter, path: str | None = None, *, listener: Listener | None = None) -> "Query":
+    """Start what `writer` writes; `path` is for sinks that need one.
+
+    The query stops by itself when both inputs of its joins have ended and the answer is complete. `listener` is called
+    with the progress of the (last) join after each batch, from a thread of its own.
+    """
+    if not isinstance(writer, DataStreamWriter):
+        raise InvalidJoin(
+            f"start takes a writer, and this is a {type(writer).__name__}; give it joined.writeStream, with a format "
+            "and a checkpointLocation."
+        )
+    joins = _joins_in(writer)
+    return Query(writer.start(path), joins, listener)
+
+
+class Query:
+    """A running query, in the manner of Spark's `StreamingQuery`, which is at `spark_query`."""
+
+    def __init__(self, spark_query: StreamingQuery, joins: list[RunningJoin], listener: Listener | None) -> None:
+        self.spark_query = spark_query
+        self._joins = joins
+        self._listener = listener
+        self._progress: dict[str, JoinProgress] = {}
+        self._finished: set[tuple[str, int]] = set()
+        self._seen_batch = -1
+        self._failure: BaseException | None = None
+        self._watcher = threading.Thread(target=self._watch, name="sooner-query", daemon=True)
+        self._watcher.start()
+
+    @property
+    def id(self) -> str:
+        """Stays the same when the query goes on from its checkpoint."""
+        return str(self.spark_query.id)
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802 - as in Spark
+        return bool(self.spark_query.isActive)
+
+    @property
+    def progress(self) -> JoinProgress | None:
+        """That of the join, or of the last join if there are several; None before the first batch."""
+        return self._progress.get(self._joins[-1].state)
+
+    def progress_of(self, state: str | Path) -> JoinProgress | None:
+        """That of the join with this state."""
+        return self._progress.get(self._join(state).state)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every pair of rows has met, in all joins."""
+        found = [self._progress.get(join.state) for join in self._joins]
+        return all(progress is not None and progress.total.phase == "done" for progress in found)
+
+    def finish(self, side: Side, state: str | Path | None = None) -> None:
+        """This side has no more rows: what its source still gives is left out. Of which join, if there are several?"""
+        sides = {name: number for number, name in SIDE_NAMES.items()}
+        if side not in sides:
+            raise InvalidJoin(f"side={side!r} must be 'left' or 'right'.")
+        if state is None and len(self._joins) > 1:
+            states = ", ".join(join.state for join in self._joins)
+            raise InvalidJoin(f"The query has several joins; say which by its state: {states}.")
+        join = self._joins[0] if state is None else self._join(state)
+        finish_side(join.state, sides[side], self.id)
+
+    def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802 - as in Spark
+        """Wait until the query has ended, by itself or not; whether it has. Raises what made it fail."""
+        try:
+            ended = self.spark_query.awaitTermination(timeout)  # type: ignore[arg-type] # fractions do
+        except StreamingQueryException as error:
+            self._watcher.join()
+            raise (as_sooner_error(error) or error) from None
+        if ended is False:
+            return False
+        self._watcher.join()
+        if self._failure is not None:
+            raise self._failure
+        return True
+
+    def stop(self) -> None:
+        """Stop now; started again with the same checkpoint and state, the query goes on."""
+        self.spark_query.stop()
+        if threading.current_thread() is not self._watcher:  # a listener may stop its query
+            self._watcher.join()
+
+    def exception(self) -> BaseException | None:
+        """What made the query fail, if it has."""
+        error = self.spark_query.exception()
+        return self._failure if error is None else as_sooner_error(error) or error
+
+    def __repr__(self) -> str:
+        """Without a question to Spark, which may be gone."""
+        running = "running" if self._watcher.is_alive() else "ended"
+        known = "no batch yet" if self.progress is None else str(self.progress.total)
+        return f"<sooner.spark.Query {running}, {known}; state {self._joins[-1].state}>"
+
+    def __enter__(self) -> "Query":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _join(self, state: str | Path) -> RunningJoin:
+        for join in self._joins:
+            if join.state == location_of(state):
+                return join
+        raise InvalidJoin(f"The query has no join with the state {state!r}.")
+
+    def _watch(self) -> None:
+        try:
+            while self.spark_query.isActive:
+                self._look()
+                if self.is_complete:
+                    self.spark_query.stop()
+                time.sleep(POLL_SECONDS)
+            self._look()
+        except Exception as error:
+            self._failure = error
+            with contextlib.suppress(Exception):
+                self.spark_query.stop()
+        finally:
+            for join in self._joins:
+                remove_copies(join.state, join.shared_memory)
+
+    def _look(self) -> None:
+        """Take note of what the last batch brought."""
+        last = self.spark_query.lastProgress
+        if last is None or (batch := _last_batch(last)) <= self._seen_batch:
+            return
+        self._seen_batch = batch
+        for join in self._joins:
+            if (progress := read_progress(join.state, join.partitions, self._seen_batch)) is not None:
+                self._progress[join.state] = progress
+        self._pass_on_ends([_parsed(source["endOffset"]) for source in last["sources"]])
+        if self._listener is not None and self.progress is not None:
+            self._listener(self.progress)
+
+    def _pass_on_ends(self, offsets: list[Any]) -> None:
+        """Leave word for each side all of whose streams have ended: finite sources, or joins that are done."""
+        done = {join.stream for join in self._joins if self._is_done(join)}
+
+        def has_ended(stream: int) -> bool:
+            offset = offsets[stream]
+            return stream in done or (isinstance(offset, dict) and offset.get("ended") is True)
+
+        for join in self._joins:
+            for side in SIDES:
+                if (join.state, side) not in self._finished and all(map(has_ended, join.streams[side])):
+                    finish_side(join.state, side, self.id)
+                    self._finished.add((join.state, side))
+
+    def _is_done(self, join: RunningJoin) -> bool:
+        progress = self._progress.get(join.state)
+        return progress is not None and progress.total.phase == "done"
+
+
+def _joins_in(writer: DataStreamWriter) -> list[RunningJoin]:
+    """Each join is known by its pacemaker, which stands after the streams of its left and of its right."""
+    joins = []
+    streams = streams_of(writer._df)
+    numbers = numbered(streams)
+    for position, stream in enumerate(streams):
+        if (options := options_of(stream, FORMAT)) is not None:
+            right = position - int(options["right_streams"])
+            left = right - int(options["left_streams"])
+            sides = tuple(numbers[left:right]), tuple(numbers[right:position])
+            memory = Path(options["shared_memory"]) if options["shared_memory"] else None
+            joins.append(RunningJoin(options["state"], int(options["partitions"]), memory, numbers[position], sides))
+    if not joins:
+        raise InvalidJoin("What this writer writes has no join of sooner.spark in it; start it with writer.start().")
+    _require_a_state_each(joins)
+    return joins
+
+
+def _require_a_state_each(joins: list[RunningJoin]) -> None:
+    """The same join may be there twice: then it does everything twice, to the same end."""
+    for join in joins:
+        if any(other.state == join.state and other != join for other in joins):
+            raise InvalidJoin(f"Two joins of the query have one state, {join.state}; give each its own.")
+
+
+def _last_batch(progress: Any) -> int:
+    """While it waits, Spark may report under the number of the batch to come."""
+    return int(progress["batchId"]) - ("addBatch" not in progress["durationMs"])
+
+
+def _parsed(offset: Any) -> Any:
+    if not isinstance(offset, str):
+        return offset
+    try:
+        return json.loads(offset)
+    except ValueError:
+        return offset

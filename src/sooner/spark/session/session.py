@@ -1,0 +1,107 @@
+"""A Spark session on this machine, for demos, tests and first steps: quiet, and with the Java and Python that fit.
+
+On a cluster you have a session already, which is then what this gives; nothing else in `sooner.spark` needs it.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from sooner.spark.session.java import ENDING, java_home, start_java
+from sooner.spark.session.prerequisites import UnfitSession
+
+JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+SILENT_LOGS: Final = Path(__file__).with_name("silent_log4j2.properties")
+DEATH_SECONDS: Final = 10.0  # what Java gets to end by itself
+DEFAULTS: Final = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+
+
+def local_session(master: str | None = None, **settings: str) -> SparkSession:
+    """The session that is there, else a new one on this machine. Settings are Spark's, with `__` for the dots.
+
+    In a program that was submitted it is the one that `spark-submit` was told of; `master` must then be the same.
+
+    >>> local_session("local[2]", spark__driver__memory="4g")  # doctest: +SKIP
+    """
+    chosen = {name.replace("__", "."): value for name, value in settings.items()}
+    present = _present_master()
+    if present is None:
+        return _new_session("local[*]" if master is None else master, chosen)
+    if master not in (None, present):
+        raise UnfitSession(
+            f"master is {master!r}, but Spark runs with {present!r} already: leave master out to use that, or end the "
+            "session that is there (of a program that was submitted: give spark-submit this --master)."
+        )
+    if present.startswith("local"):
+        _let_workers_be_this_python()
+    session: SparkSession = SparkSession.builder.config(map={**chosen}).getOrCreate()
+    return session
+
+
+def _present_master() -> str | None:
+    """That of the session that is there, or that spark-submit has prepared."""
+    if (context := SparkContext._active_spark_context) is not None:
+        return context.master
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return None
+    SparkContext._ensure_initialized()
+    return SparkConf().get("spark.master")
+
+
+def _new_session(master: str, chosen: dict[str, str]) -> SparkSession:
+    os.environ["JAVA_HOME"] = java_home()
+    _let_workers_be_this_python()
+    chosen = DEFAULTS | chosen
+    chosen[JAVA_OPTIONS] = f'"-Dlog4j2.configurationFile={SILENT_LOGS}" {chosen.get(JAVA_OPTIONS, "")}'.rstrip()
+    configuration = SparkConf(loadDefaults=False).setMaster(master).setAppName("sooner").setAll(list(chosen.items()))
+    if SparkContext._gateway is None:
+        start_java(configuration)
+    session: SparkSession = SparkSession.builder.config(conf=configuration).getOrCreate()
+    return session
+
+
+def _let_workers_be_this_python() -> None:
+    """Only the Python that runs this program is known to have pyarrow and sooner. What the user has set stays."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+def end_local_session() -> None:
+    """Stop the present session and its Java, and wait until both are gone: from then on nothing writes any more."""
+    gateway: Any = SparkContext._gateway
+    if gateway is None or gateway.proc is None:
+        return
+    ENDING.set()
+    # A thread has its own connection to Java: that of this one may be in the middle of an answer, after Ctrl-C.
+    farewell = threading.Thread(target=_say_farewell, args=(gateway,), daemon=True)
+    farewell.start()
+    farewell.join(DEATH_SECONDS)
+    process: subprocess.Popen[bytes] = gateway.proc  # PySpark leaves it there
+    assert process.stdin is not None
+    process.stdin.close()  # Java ends when it sees that
+    try:
+        process.wait(DEATH_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+
+
+def _say_farewell(gateway: Any) -> None:
+    session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    if session is not None:
+        for query in session.streams.active:
+            query.stop()
+        session.stop()
+    gateway.shutdown()

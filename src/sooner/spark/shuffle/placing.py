@@ -1,0 +1,55 @@
+"""Which of the partitions a row goes to: any function of its key will do that gives equal keys equal places.
+
+Keys that can be equal may differ in type (an int and a long, decimals of other scales), so both sides are brought to
+one type first. Rows with a null in their key match nothing and go nowhere.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import StringType, StructType
+
+from sooner.errors import InvalidJoin
+from sooner.kernels.keys import KeyPlan
+from sooner.spark.shuffle.shared_columns import quoted
+
+# Where the common type has no name in SQL, or would need casts that lose digits, a double does: this only places rows.
+_SQL_TYPES: Final = (
+    (pa.types.is_integer, "bigint"),
+    (pa.types.is_floating, "double"),
+    (pa.types.is_decimal, "double"),
+    (lambda type_: pa.types.is_timestamp(type_) and type_.tz is None, "timestamp_ntz"),
+)
+
+
+def with_whole_keys(rows: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Without the rows that can match nothing."""
+    for name in names:
+        rows = rows.where(F.col(quoted(name)).isNotNull())
+    return rows
+
+
+def place(names: Sequence[str], keys: KeyPlan, partitions: int) -> Column:
+    columns = [_comparable(F.col(quoted(name)), type_) for name, type_ in zip(names, keys.types, strict=True)]
+    return F.pmod(F.xxhash64(*columns), F.lit(partitions)).cast("int")
+
+
+def require_binary_collation(side: str, schema: StructType, names: Sequence[str]) -> None:
+    """Under a collation different texts can be equal, which codes do not know."""
+    for name, type_ in ((field.name, field.dataType) for field in schema if field.name in names):
+        if isinstance(type_, StringType) and not type_.isUTF8BinaryCollation():
+            raise InvalidJoin(
+                f"key {name!r} on the {side} has the collation {type_.collation}; join on a column that compares "
+                "bytes, such as lower(...) of it"
+            )
+
+
+def _comparable(column: Column, type_: pa.DataType) -> Column:
+    sql_type = next((name for belongs, name in _SQL_TYPES if belongs(type_)), None)
+    if sql_type is None:
+        return column
+    # Adding zero makes -0.0 what equals it.
+    return column.cast(sql_type) + F.lit(0.0) if sql_type == "double" else column.cast(sql_type)

@@ -1,0 +1,101 @@
+"""Rows of a batch that are too many to hold at once: staged on local disk, taken back range by range of their codes.
+
+A batch can be far larger than the memory, such as the first one after an outage. Its rows are written down as sorted
+runs as they come. Then they are read back in ranges of codes, whose bounds depend on the set of rows and not on the
+order in which they came. A range that is too large for one array, which only a hot key can make, comes in several
+shares: which row is in which share depends on its content, and of equal rows each share gets its part.
+"""
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs as pafs
+import xxhash
+
+from sooner.kernels.gathering import gather
+from sooner.operators.pieces import Sides
+from sooner.operators.sorted_runs import CodeRows
+from sooner.operators.two_way.covering import OnDisk
+from sooner.runs.files import RunFiles
+from sooner.runs.private_directory import PrivateDirectory
+from sooner.runs.run import HELPER_BYTES, NEVER, Run
+from sooner.sides import SIDES
+from sooner.spark.shuffle.shared_columns import as_one_batch
+
+GRID_BITS: Final = 12  # ranges are whole cells of a grid of so many bits
+MOST_AT_ONCE_BYTES: Final = 512 * 2**20  # far below the 2 GB of text that an array can have
+
+
+class Staging:
+    """A context: its files are gone at the end."""
+
+    def __init__(self, schemas: tuple[pa.Schema, pa.Schema], coders: tuple[CodeRows, CodeRows]) -> None:
+        self._coders = coders
+        self._schemas = schemas
+        self._folder = PrivateDirectory("staging")
+        self._files = [
+            RunFiles(pafs.LocalFileSystem(), str(self._folder.path), schema, rows="resident") for schema in schemas
+        ]
+        self._runs: tuple[list[OnDisk], list[OnDisk]] = ([], [])
+        self._bytes_in_cell = np.zeros(1 << GRID_BITS)
+
+    def add(self, side: int, rows: pa.RecordBatch) -> None:
+        if not rows.num_rows:
+            return
+        codes, _ = self._coders[side](rows)
+        order = np.argsort(codes)
+        run = Run(codes[order], gather(rows, order), NEVER)
+        files = self._files[side]
+        with files.writer() as writer:
+            writer.append(files.encode(run))
+            written = writer.end_run(NEVER)
+        self._runs[side].append(OnDisk(files, written))
+        cells = (run.codes >> np.uint64(64 - GRID_BITS)).astype(np.int64)
+        weights = np.broadcast_to(run.row_bytes + HELPER_BYTES, len(run))
+        self._bytes_in_cell += np.bincount(cells, weights, minlength=1 << GRID_BITS)
+
+    def ranges(self, at_most_bytes: int) -> Iterator[Sides]:
+        """All rows, each range with about so many bytes; a single cell of the grid may have more."""
+        for first, end in itertools.pairwise(self._bounds(at_most_bytes)):
+            low, high = first << (64 - GRID_BITS), end << (64 - GRID_BITS)
+            shares = max(1, math.ceil(self._bytes_in_cell[first:end].sum() / MOST_AT_ONCE_BYTES))
+            for share in range(shares):
+                left, right = (self._between(side, low, high, share, shares) for side in SIDES)
+                yield left, right
+
+    def _bounds(self, at_most_bytes: int) -> list[int]:
+        """Cells with which ranges begin, and the end of all."""
+        bounds, filled = [0], 0.0
+        for cell, weight in enumerate(self._bytes_in_cell.tolist()):
+            if filled and filled + weight > at_most_bytes:
+                bounds.append(cell)
+                filled = 0.0
+            filled += weight
+        return [*bounds, 1 << GRID_BITS]
+
+    def _between(self, side: int, low: int, high: int, share: int, shares: int) -> pa.RecordBatch:
+        found = (run.rows for part in self._runs[side] for run in part.load(low, high))
+        seen: Counter[int] = Counter()
+        mine = [rows if shares == 1 else _of_share(rows, share, shares, seen) for rows in found]
+        return as_one_batch([pa.Table.from_batches(mine)] if mine else [], self._schemas[side])
+
+    def __enter__(self) -> "Staging":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.remove()
+
+
+def _of_share(rows: pa.RecordBatch, share: int, shares: int, seen: Counter[int]) -> pa.RecordBatch:
+    """The rows of one share. `seen` counts equal rows: they go round, whichever of them goes where."""
+    chosen = []
+    for row in rows.to_pylist():
+        content = xxhash.xxh3_64_intdigest(repr(row).encode())
+        chosen.append((content + seen[content]) % shares == share)
+        seen[content] += 1
+    return rows.filter(pa.array(chosen, pa.bool_()))

@@ -1,0 +1,1 @@
+"""A step: one partition, one batch, from one version of the state to the next."""

@@ -1,0 +1,96 @@
+"""How far a join on Spark is: what its partitions said in their last version."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow.fs as pafs
+
+from sooner.operators.two_way.join import TwoWayJoin
+from sooner.progress import Progress, progress_of, together
+from sooner.runs.versions import Header, Versions
+from sooner.sides import SIDES
+from sooner.spark.step.state_directory import QUERY, open_state, partition_directory
+
+READ_TOGETHER: Final = 16  # manifests that lie far away; those at hand are read before a thread has started
+
+
+@dataclass(frozen=True)
+class JoinProgress:
+    """A join after a batch."""
+
+    batch: int
+    total: Progress
+    partitions: tuple[Progress, ...]
+    late_rows: tuple[int, int]  # came after their side had ended, and were left out
+
+    def __str__(self) -> str:
+        return f"batch {self.batch}, {self.total}"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A join after a batch, and whether another batch has something to do although no row comes."""
+
+    query: str
+    progress: JoinProgress
+    was_busy: bool  # with rows or on disk: how far it is, is news
+    has_work: bool  # that the algorithm would do in silence, or of the clean-up
+    is_settled: bool  # all that has arrived has met
+
+
+def summary_of(join: TwoWayJoin[Any], late_rows: list[int], was_busy: bool) -> dict[str, Any]:
+    """What a partition says of its new version."""
+    is_open = join.phase in ("arriving", "reactive")
+    return {
+        "progress": progress_of(join).to_plain(),
+        "late_rows": late_rows,
+        "was_busy": was_busy,
+        "has_work": join.choose_task() is not None if is_open else join.phase != "done",
+        "is_settled": join.is_settled,
+    }
+
+
+def newest_batch(state: str) -> int | None:
+    """The last batch of which there is a version: by the first partition, since every batch gives one to each."""
+    filesystem, path = open_state(state)
+    return max(Versions(filesystem, partition_directory(path, 0)).published(), default=None)
+
+
+def read_standing(state: str, partitions: int, batch: int) -> Standing | None:
+    """What all partitions said after a batch; None if one of them did not, or its word is gone."""
+    headers = _headers(state, partitions, batch)
+    if headers is None:
+        return None
+    said = [header.summary for header in headers]
+    parts = tuple(Progress.from_plain(one["progress"]) for one in said)
+    left, right = (sum(one["late_rows"][side] for one in said) for side in SIDES)
+    return Standing(
+        query=headers[0].identity[QUERY],
+        progress=JoinProgress(batch, together(parts), parts, (left, right)),
+        was_busy=any(one["was_busy"] for one in said),
+        has_work=any(one["has_work"] for one in said),
+        is_settled=all(one["is_settled"] for one in said),
+    )
+
+
+def read_progress(state: str, partitions: int, batch: int | None = None) -> JoinProgress | None:
+    """How far the join was after a batch, or after the newest; None if that is not known."""
+    wanted = newest_batch(state) if batch is None else batch
+    standing = None if wanted is None else read_standing(state, partitions, wanted)
+    return None if standing is None else standing.progress
+
+
+def _headers(state: str, partitions: int, batch: int) -> list[Header] | None:
+    filesystem, path = open_state(state)
+
+    def header(partition: int) -> Header | None:
+        return Versions(filesystem, partition_directory(path, partition)).header(batch)
+
+    if isinstance(filesystem, pafs.LocalFileSystem):
+        headers = [header(partition) for partition in range(partitions)]
+    else:
+        with ThreadPoolExecutor(min(partitions, READ_TOGETHER)) as readers:
+            headers = list(readers.map(header, range(partitions)))
+    found = [one for one in headers if one is not None]
+    return found if len(found) == partitions else None

@@ -1,0 +1,99 @@
+"""The state directory of a join: who it belongs to, and where its partitions lie.
+
+    <state>/left-has-ended             word from the driver, see `words`
+    <state>/partition-00003/           manifests and run files of one partition, see `sooner.runs.versions`
+
+A state belongs to one join of one query. Anything else that comes with it is refused in a sentence, before the query
+starts where that can be known, and by the first step otherwise.
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from sooner.arguments import plain_path
+from sooner.errors import InvalidJoin, StateCorrupted
+from sooner.runs.versions import Versions
+from sooner.spark.locations import open_location
+
+QUERY: Final = "query"
+_WHAT_DIFFERS: Final = {
+    "partitions": "has another number of partitions",
+    "algorithm": "was made with another algorithm",
+    "left": "has other columns on the left",
+    "right": "has other columns on the right",
+    "keys": "has other keys",
+    "arrow": "was made with other Arrow settings",
+}
+
+
+def open_state(state: str) -> tuple[pafs.FileSystem, str]:
+    """The filesystem, and the path in it."""
+    try:
+        return open_location(state)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InvalidJoin(f"state={state!r} cannot be opened ({error}); give a path or a URI of Arrow.") from error
+
+
+def location_of(state: str | Path) -> str:
+    """A path or URI that means the same in every process of a cluster with a shared filesystem."""
+    if not isinstance(state, str | Path) or not str(state):
+        raise InvalidJoin(f"state={state!r} must be a directory, by path or URI.")
+    text = str(state)
+    location = text if "://" in text else str(plain_path("state", text.removeprefix("file:")))
+    open_state(location)
+    return location
+
+
+def partition_directory(path: str, partition: int) -> str:
+    return f"{path}/partition-{partition:05}"
+
+
+def stored_identity(state: str) -> dict[str, Any] | None:
+    """Which join a state belongs to, if it has been used."""
+    filesystem, path = open_state(state)
+    versions = Versions(filesystem, partition_directory(path, 0))
+    for version in reversed(versions.published()):
+        if (header := versions.header(version)) is not None:
+            return header.identity
+    return None
+
+
+def require_same_join(state: str, stored: dict[str, Any], identity: dict[str, Any]) -> None:
+    """Refuse a state that another join has left. Which query it was is known only while the query runs."""
+    for name, what in _WHAT_DIFFERS.items():
+        if stored.get(name) != identity.get(name):
+            raise InvalidJoin(
+                f"The state in {state} {what}: {stored.get(name)} there, {identity.get(name)} here. Give the join "
+                "another state, or make it as it was."
+            )
+    if QUERY in identity and stored[QUERY] != identity[QUERY]:
+        raise InvalidJoin(
+            f"The state in {state} belongs to another query (id {stored[QUERY]}): give this one a state of its own, or "
+            "start it from that query's checkpoint."
+        )
+
+
+def start_from(
+    versions: Versions, version: int, identity: dict[str, Any], state: str, partition: int
+) -> dict[str, Any] | None:
+    """The state that this version is made from: that of the version before, or None if this is the first."""
+    published = versions.published()
+    if version == 0:
+        for number in published:
+            if (header := versions.header(number)) is not None:
+                require_same_join(state, header.identity, identity)
+        return None
+    earlier = max((number for number in published if number < version), default=None)
+    if earlier is not None:
+        header, data = versions.load(earlier)
+        require_same_join(state, header.identity, identity)
+        if earlier == version - 1:
+            return data
+    raise StateCorrupted(
+        f"Partition {partition} in {state} has no version {version - 1} to go on from. Either something after the join "
+        "did not read all of it in the last batch (limit, take, first or show do that: write the whole batch before "
+        "you look at some of it), or files of the state are gone. Start anew with another checkpoint and state."
+    )

@@ -1,0 +1,119 @@
+"""Which runs are merged next: passes as a pure function of numbers, levels and covered cells."""
+
+from dataclasses import replace
+
+from sooner.operators.two_way.merging import open_share, plan_merge
+from sooner.runs.block_index import Block
+from sooner.runs.files import SpilledRun, spilled_run
+from sooner.runs.ledger import CoveredCells
+
+
+def runs(*levels: int, n_rows: int = 10) -> list[SpilledRun]:
+    """Runs numbered from 1 with these levels."""
+    blocks = [Block(0, 100, n_rows, 0, 9, 0)]
+    return [spilled_run("f", number, level, blocks, 100) for number, level in enumerate(levels, 1)]
+
+
+def covered(left: list[SpilledRun], right: list[SpilledRun]) -> CoveredCells:
+    return CoveredCells((a.number, b.number) for a in left for b in right)
+
+
+def test_nothing_is_merged_of_nothing() -> None:
+    assert plan_merge([], [], CoveredCells(), fan_in=2) is None
+
+
+def test_one_run_a_side_that_have_met_are_done() -> None:
+    assert plan_merge(runs(0), runs(0), CoveredCells([(1, 1)]), fan_in=2) is None
+
+
+def test_one_run_a_side_that_have_not_met_are_joined_and_nothing_is_written() -> None:
+    plan = plan_merge(runs(0), runs(0), CoveredCells(), fan_in=2)
+    assert plan is not None
+    assert plan.rectangles == [((1,), (1,))]
+    assert [group.members for group in plan.groups] == [(1,), (1,)]
+
+
+def test_the_oldest_runs_of_the_lowest_level_are_merged_first_and_go_one_level_up() -> None:
+    plan = plan_merge(runs(0, 0, 0, 0), runs(0, 0, 0), CoveredCells(), fan_in=2)
+    assert plan is not None
+    assert [group.members for group in plan.groups] == [(1, 2), (1, 2)]
+    assert [group.outsiders for group in plan.groups] == [(3, 4), (3,)]
+    assert plan.rectangles == [((1, 2), (1, 2))]
+    assert plan.level == 1
+
+
+def test_the_fan_in_bounds_each_side() -> None:
+    plan = plan_merge(runs(*[0] * 9), runs(*[0] * 5), CoveredCells(), fan_in=3)
+    assert plan is not None
+    assert [len(group.members) for group in plan.groups] == [3, 3]
+
+
+def test_a_second_pass_comes_when_the_first_is_over() -> None:
+    left, right = runs(1, 1), runs(1, 1)
+    plan = plan_merge(left, right, CoveredCells([(1, 1), (2, 2)]), fan_in=2)
+    assert plan is not None
+    assert plan.level == 2
+    assert sorted(plan.rectangles) == [((1,), (2,)), ((2,), (1,))]
+
+
+def test_what_is_left_over_on_a_level_goes_up_with_the_next_one() -> None:
+    # A new run of the left, and nothing new on the right: they are not merged alone.
+    left, right = runs(0, 1), runs(1)
+    plan = plan_merge(left, right, CoveredCells([(2, 1)]), fan_in=2)
+    assert plan is not None
+    assert plan.groups[0].members == (1, 2)
+    assert plan.groups[1].members == (1,)
+    assert plan.level == 2
+
+
+def test_runs_on_one_side_only_are_merged_without_a_join() -> None:
+    plan = plan_merge(runs(0, 0), [], CoveredCells(), fan_in=2)
+    assert plan is not None
+    assert plan.rectangles == []
+    assert plan.reads(0) == {1, 2}
+    assert plan.reads(1) == set()
+
+
+def test_a_plan_reads_the_members_and_the_outsiders_that_must_meet_them() -> None:
+    # Run 3 of the left has met run 1 of the right and not run 2: it must, before 1 and 2 become one.
+    left, right = runs(0, 0, 1), runs(0, 0)
+    cells = CoveredCells([*((a, b) for a in (1, 2) for b in (1, 2)), (3, 1)])
+    plan = plan_merge(left, right, cells, fan_in=2)
+    assert plan is not None
+    assert plan.rectangles == [((3,), (2,))]
+    assert plan.reads(0) == {1, 2, 3}
+    assert plan.reads(1) == {1, 2}
+
+
+def test_planning_ends_with_all_cells_covered_and_one_run_a_side() -> None:
+    left, right, cells, merges = runs(*[0] * 7), runs(*[0] * 4), CoveredCells(), 0
+    while (plan := plan_merge(left, right, cells, fan_in=2)) is not None:
+        for block in plan.rectangles:
+            cells.cover(*block)
+        left, right = (
+            lifted(side, some, plan.groups[side].members, plan.level, cells, 100 + merges)
+            for side, some in enumerate((left, right))
+        )
+        merges += 1
+        assert merges < 20
+    assert len(left) == len(right) == 1
+    assert cells.open_rectangles([left[0].number], [right[0].number]) == []
+
+
+def lifted(
+    side: int, some: list[SpilledRun], members: tuple[int, ...], level: int, cells: CoveredCells, number: int
+) -> list[SpilledRun]:
+    """These runs after a merge of `members`."""
+    stay = [run for run in some if run.number not in members]
+    going_up = [replace(run, level=level) for run in some if run.number in members]
+    if len(going_up) > 1:
+        cells.merge(side, members, number)
+        going_up = [replace(going_up[0], number=number)]
+    return [*going_up, *stay]
+
+
+def test_the_share_of_open_cells_is_by_area() -> None:
+    left, right = runs(0, 0), runs(0)
+    assert open_share(left, right, CoveredCells(), [((1,), (1,))]) == 0.5
+    assert open_share(left, right, CoveredCells([(2, 1)]), [((1,), (1,))]) == 1.0
+    assert open_share(left, right, covered(left, right), []) == 1.0

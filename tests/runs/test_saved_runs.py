@@ -1,0 +1,174 @@
+"""Resident runs that were written down come back as they were, from the copy or from the file."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.fs as pafs
+import pytest
+
+from run_building import ROWS, content, files_in, run_of
+from sooner.errors import StateCorrupted
+from sooner.runs.files import RunFiles
+from sooner.runs.run import Run
+from sooner.runs.saved_runs import SEAL_BYTES, MappedRuns, RewrittenRuns
+from sooner.runs.shared_memory import open_shared_memory
+
+PLENTY = 2**20
+ONE_BLOCK = 2**62
+
+
+def mapped_in(folder: Path, limit_bytes: int = PLENTY) -> MappedRuns:
+    """As another process would make it."""
+    state = folder / "state"
+    state.mkdir(exist_ok=True)
+    files = RunFiles(
+        pafs.LocalFileSystem(), str(state), ROWS, ONE_BLOCK, rows="resident", removal="by the owner", prefix="7-"
+    )
+    return MappedRuns(files, open_shared_memory("the state", 0, limit_bytes, folder / "copies"))
+
+
+def some_runs(n_runs: int = 3) -> list[Run]:
+    return [run_of(range(number, 600 + number), arrived=number + 1) for number in range(n_runs)]
+
+
+def copies_in(folder: Path) -> dict[str, Path]:
+    return {path.name.removesuffix(".copy"): path for path in sorted(folder.glob("copies/*/*/0/*"))}
+
+
+def files_of(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.exists() else []
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_a_run_comes_back_from_its_copy_or_else_from_its_file(copied: bool, tmp_path: Path) -> None:
+    runs, first = some_runs(), mapped_in(tmp_path)
+    places = first.save(runs)
+    if copied:
+        first.copy()
+        for path in files_of(tmp_path / "state"):
+            path.unlink()
+    later = mapped_in(tmp_path)
+    for run, place in zip(runs, places, strict=True):
+        back = later.load(place.to_plain())
+        assert content(back) == content(run)
+        assert (back.directory is None) == (run.directory is None)
+        assert back.directory is None or (back.directory.starts == run.directory.starts).all()  # type: ignore[union-attr]
+
+
+def test_a_run_is_written_once(tmp_path: Path) -> None:
+    runs, written = some_runs(), mapped_in(tmp_path)
+    places = written.save(runs[:2])
+    assert len(files_of(tmp_path / "state")) == 1
+    assert written.save(runs)[:2] == places
+    assert len(files_of(tmp_path / "state")) == 2
+    later = mapped_in(tmp_path)
+    loaded = [later.load(place.to_plain()) for place in places]
+    assert later.save(loaded) == places
+    assert len(files_of(tmp_path / "state")) == 2
+
+
+def test_a_copy_that_is_gone_is_made_again(tmp_path: Path) -> None:
+    first = mapped_in(tmp_path)
+    [place] = first.save(some_runs(1))
+    later = mapped_in(tmp_path)
+    later.save([later.load(place.to_plain())])
+    later.copy()
+    assert copies_in(tmp_path).keys() == later.copy_names
+    for path in files_of(tmp_path / "state"):
+        path.unlink()
+    assert content(mapped_in(tmp_path).load(place.to_plain())) == content(some_runs(1)[0])
+
+
+def test_only_runs_that_are_still_there_are_copied(tmp_path: Path) -> None:
+    written, runs = mapped_in(tmp_path), some_runs(2)
+    places = written.save(runs)
+    later = mapped_in(tmp_path)
+    kept, _ = (later.load(place.to_plain()) for place in places)
+    later.save([kept])
+    later.copy()
+    assert copies_in(tmp_path).keys() == later.copy_names
+    assert len(later.copy_names) == 1
+
+
+def test_without_room_for_copies_files_do(tmp_path: Path) -> None:
+    runs, first = some_runs(), mapped_in(tmp_path, limit_bytes=0)
+    places = first.save(runs)
+    first.copy()
+    assert copies_in(tmp_path) == {}
+    later = mapped_in(tmp_path, limit_bytes=0)
+    assert [content(later.load(place.to_plain())) for place in places] == list(map(content, runs))
+
+
+def flipped_at(position: int) -> Callable[[bytes], bytes]:
+    def flip(content: bytes) -> bytes:
+        damaged = bytearray(content)
+        damaged[position] ^= 1
+        return bytes(damaged)
+
+    return flip
+
+
+FORGERIES: dict[str, Callable[[bytes], bytes]] = {
+    "a row": flipped_at(600),
+    "the last place in the directory": flipped_at(-12),
+    "a place in the middle of the directory": flipped_at(-1200),
+    "the seal": flipped_at(-1),
+    "cut": lambda content: content[:-4],
+    "cut within the rows": lambda content: content[:100],
+    "without directory and seal": lambda content: content[:-2500],
+    "longer": lambda content: content + b"1234",
+    "empty": lambda _: b"",
+    "all of it": lambda content: b"x" * len(content),
+}
+
+
+@pytest.mark.parametrize("forge", FORGERIES.values(), ids=FORGERIES)
+def test_a_forged_copy_is_not_used_and_replaced(forge: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    [run], first = some_runs(1), mapped_in(tmp_path)
+    [place] = first.save([run])
+    first.copy()
+    [copy] = copies_in(tmp_path).values()
+    intact = copy.read_bytes()
+    assert run.directory is not None
+    assert len(intact) == place.blocks[0].n_bytes + run.directory.starts.nbytes + SEAL_BYTES
+    copy.write_bytes(forge(intact))
+    later = mapped_in(tmp_path)
+    back = later.load(place.to_plain())
+    assert content(back) == content(run)
+    assert back.directory is not None
+    assert (back.directory.starts == run.directory.starts).all()
+    later.copy()
+    assert copy.read_bytes() == intact
+
+
+def test_the_copy_of_another_run_is_not_used(tmp_path: Path) -> None:
+    """Nor is its directory, which would fit."""
+    runs, first = [run_of(range(1000)), run_of(range(0, 2000, 2))], mapped_in(tmp_path)
+    places = first.save(runs)
+    first.copy()
+    paths = [copies_in(tmp_path)[f"{place.file}.{place.blocks[0].offset}"] for place in places]
+    (one, other), end = (path.read_bytes() for path in paths), places[0].blocks[0].n_bytes
+    assert len(one) == len(other)
+    for forged in (other, one[:end] + other[end:]):
+        paths[0].write_bytes(forged)
+        back = mapped_in(tmp_path).load(places[0].to_plain())
+        assert content(back) == content(runs[0])
+        assert not paths[0].exists()
+
+
+def test_a_damaged_file_is_found_when_there_is_no_copy(tmp_path: Path) -> None:
+    [place] = mapped_in(tmp_path).save(some_runs(1))
+    [path] = files_of(tmp_path / "state")
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(StateCorrupted, match=path.name):
+        mapped_in(tmp_path).load(place.to_plain())
+
+
+def test_rewritten_runs_come_back_and_their_files_go(tmp_path: Path) -> None:
+    runs, written = some_runs(), RewrittenRuns(files_in(tmp_path))
+    places = written.save(runs)
+    assert len(files_of(tmp_path)) == len(runs)
+    assert [content(written.load(place.to_plain())) for place in places] == list(map(content, runs))
+    assert files_of(tmp_path) == []
