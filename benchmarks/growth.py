@@ -22,6 +22,8 @@ import pyarrow.fs as pafs
 from sooner.budget import UNLIMITED_BYTES, Budget
 from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS
+from sooner.operators.inputs import Input
+from sooner.operators.operator import Means
 from sooner.operators.sorted_runs import coder
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.runs.files import RunFiles
@@ -29,6 +31,7 @@ from sooner.sides import LEFT, RIGHT, SIDES
 
 NEW_ROWS = 100_000
 STEPS = 8
+PARTITIONS = 16
 SCHEMA = pa.schema([("key", pa.int64()), ("value", pa.float64())])
 
 
@@ -41,15 +44,17 @@ def mean_step_seconds(resident_rows: int, seed: int) -> float:
     rng = np.random.default_rng(seed)
     plan = plan_keys(SCHEMA, SCHEMA, ["key"], ["key"])
     with tempfile.TemporaryDirectory() as folder:
-        files = [RunFiles(pafs.LocalFileSystem(), folder, SCHEMA) for _ in SIDES]
-        coders = coder(plan, LEFT), coder(plan, RIGHT)
-        algorithm = ALGORITHMS["symmetric_hash"]
-        join = TwoWayJoin(plan, coders, (files[0], files[1]), algorithm, Budget(UNLIMITED_BYTES), 16, result_of=len)
+        inputs = [
+            Input(str(side), SCHEMA, coder(plan, side), RunFiles(pafs.LocalFileSystem(), folder, SCHEMA), PARTITIONS)
+            for side in SIDES
+        ]
+        means = Means(Budget(UNLIMITED_BYTES))
+        join = TwoWayJoin((inputs[LEFT], inputs[RIGHT]), plan, ALGORITHMS["symmetric_hash"], len, means)
 
         def step() -> None:
             left, right = (batch(rng, NEW_ROWS, resident_rows) for _ in SIDES)
             started = time.perf_counter()
-            for _ in join.arrive([left], [right], 0.0):
+            for _ in join.arrive([[left], [right]], 0.0):
                 pass
             seconds.append(time.perf_counter() - started)
 

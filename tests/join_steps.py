@@ -13,12 +13,13 @@ import pyarrow.fs as pafs
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 
 from sooner.named_algorithms import ALGORITHMS
+from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.runs.versions import Versions
 from sooner.sides import LEFT, RIGHT, SIDES
-from sooner.spark.plan import JoinPlan
-from sooner.spark.shuffle.delivery import Arrivals
 from sooner.spark.shuffle.row_kinds import MARK, PULSE, SETTLING, Settling, kind_of
 from sooner.spark.shuffle.shared_columns import KIND, share_columns
+from sooner.spark.step.delivery import Delivery
+from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.state_directory import partition_directory
 from sooner.spark.step.step import Attempt, Step, run_step
 
@@ -36,20 +37,20 @@ def plan_of(
     algorithm: str = "rpj",
     memory_bytes: int = 2**14,
     identity: dict[str, Any] | None = None,
-) -> JoinPlan:
+    trace: str | None = None,
+) -> StepPlan:
     """A join of one partition."""
-    return JoinPlan(
+    return StepPlan(
+        operator=TwoWayPlan(tuple(left_on), tuple(right_on), ("_left", "_right"), ALGORITHMS[algorithm]),
         state=str(folder / "state"),
-        names=(tuple(left.names), tuple(right.names)),
-        left_on=tuple(left_on),
-        right_on=tuple(right_on),
-        suffixes=("_left", "_right"),
+        inputs=INPUTS,
+        columns=(tuple(left.names), tuple(right.names)),
         shared=share_columns(from_arrow_schema(left), from_arrow_schema(right)),
-        algorithm=ALGORITHMS[algorithm],
         memory_bytes=PLENTY if algorithm == "symmetric_hash" else memory_bytes,
         partitions=1,
         identity=identity or {"algorithm": algorithm},
         shared_memory=folder / "shared-memory",
+        trace=trace,
     )
 
 
@@ -62,12 +63,12 @@ class Arriving:
     ended: tuple[bool, bool] = (False, False)
     settling: Settling = "not now"
 
-    def batches(self, plan: JoinPlan, place: int = 0, seed: int | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(self, plan: StepPlan, place: int = 0, seed: int | None = None) -> Iterator[pa.RecordBatch]:
         """As Spark sends it; a seed puts rows in another order and cuts them elsewhere."""
         columns = [pa.array(self._kinds(place), pa.int64())]
         types = [pa.field("", pa.null())] * len(plan.shared.types)
         for side, table in enumerate((self.left, self.right)):
-            for position, place_of_column in enumerate(plan.shared.of_side[side]):
+            for position, place_of_column in enumerate(plan.shared.of_input[side]):
                 types[place_of_column] = table.schema.field(position)
         for position, column_field in enumerate(types):
             columns.append(pa.concat_arrays([*self._parts(plan, position, column_field.type)]))
@@ -80,13 +81,14 @@ class Arriving:
         rows = [kind_of(LEFT, place)] * len(self.left) + [kind_of(RIGHT, place)] * len(self.right)
         if not any(self.ended) and self.settling == "not now":
             return [*rows, kind_of(MARK, place), kind_of(MARK, place)]
-        pulse = kind_of(PULSE + self.ended[LEFT] + 2 * self.ended[RIGHT], place, SETTLING.index(self.settling))
+        ended = self.ended[LEFT] + 2 * self.ended[RIGHT]
+        pulse = kind_of(PULSE, place, SETTLING.index(self.settling), ended)
         return [*rows, pulse, kind_of(MARK, place)]
 
-    def _parts(self, plan: JoinPlan, position: int, type_: pa.DataType) -> Iterator[pa.Array]:
+    def _parts(self, plan: StepPlan, position: int, type_: pa.DataType) -> Iterator[pa.Array]:
         for side, table in enumerate((self.left, self.right)):
-            if position in plan.shared.of_side[side]:
-                column = table.column(plan.shared.of_side[side].index(position))
+            if position in plan.shared.of_input[side]:
+                column = table.column(plan.shared.of_input[side].index(position))
                 yield pa.concat_arrays([pa.nulls(0, type_), *column.chunks])
             else:
                 yield pa.nulls(len(table), type_)
@@ -110,14 +112,14 @@ def through_ipc(batch: pa.RecordBatch) -> pa.RecordBatch:
         return pa.ipc.open_stream(sink.getvalue()).read_next_batch()
 
 
-def new_step(plan: JoinPlan, version: int, arriving: Arriving, seed: int | None = None) -> Step:
+def new_step(plan: StepPlan, version: int, arriving: Arriving, seed: int | None = None) -> Step:
     """An attempt that has read its parent, and no more."""
     batches = arriving.batches(plan, seed=seed)
-    return Step(plan, Attempt(version, QUERY), Arrivals(plan, batches), place=0)
+    return Step(plan, Attempt(version, QUERY), Delivery(plan, batches), place=0)
 
 
 def run(
-    plan: JoinPlan, version: int, arriving: Arriving, seed: int | None = None, place: int = 0, query: str = QUERY
+    plan: StepPlan, version: int, arriving: Arriving, seed: int | None = None, place: int = 0, query: str = QUERY
 ) -> list[pa.RecordBatch]:
     """An attempt from its begin to its end."""
     return list(run_step(plan, Attempt(version, query), arriving.batches(plan, place, seed)))
@@ -133,28 +135,34 @@ def same(some: Pairs, others: Pairs) -> bool:
     return bool(np.array_equal(some, others))
 
 
-def versions_of(plan: JoinPlan, place: int = 0) -> Versions:
+def versions_of(plan: StepPlan, place: int = 0) -> Versions:
     return Versions(pafs.LocalFileSystem(), partition_directory(plan.state, place))
 
 
-def meaning(plan: JoinPlan, version: int) -> dict[str, Any]:
+def meaning(plan: StepPlan, version: int) -> dict[str, Any]:
     """A version without what may differ between attempts that are equivalent: names of files, places in them."""
     _, state = versions_of(plan).load(version)
-    join = state["join"]
-    for side in SIDES:
-        for partition in join["partitions"][side]:
-            for kind in ("resident", "spilled"):
-                partition[kind] = [_meaning_of_run(data) for data in partition[kind]]
-    join["cells"] = [sorted(cells) for cells in join["cells"]]
+    operator = state["operator"]
+    for one in operator["inputs"]:
+        for partition in one["partitions"]:
+            partition["resident"] = [_meaning_of_segment(data) for data in partition["resident"]]
+            partition["spilled"] = [_meaning_of_run(data) for data in partition["spilled"]]
+    operator["cells"] = [sorted(cells) for cells in operator["cells"]]
+    for task in operator["tasks"]:
+        task["written"] = [[_meaning_of_segment(data) for data in side] for side in task.get("written", ())]
     return state
 
 
 def _meaning_of_run(data: dict[str, Any]) -> tuple[Any, ...]:
+    return data["number"], data["level"], [_meaning_of_segment(segment) for segment in data["segments"]]
+
+
+def _meaning_of_segment(data: dict[str, Any]) -> tuple[Any, ...]:
     blocks = [(block[2], block[3], block[4]) for block in data.get("blocks", ())]
-    return data["number"], data["level"], data["n_rows"], data["n_bytes"], blocks
+    return data["n_rows"], data["n_bytes"], blocks
 
 
-def summary_of(plan: JoinPlan, version: int, place: int = 0) -> dict[str, Any]:
+def summary_of(plan: StepPlan, version: int, place: int = 0) -> dict[str, Any]:
     header = versions_of(plan, place).header(version)
     assert header is not None
     return header.summary
@@ -164,7 +172,7 @@ def summary_of(plan: JoinPlan, version: int, place: int = 0) -> dict[str, Any]:
 class Lane:
     """A join that goes on from version to version."""
 
-    plan: JoinPlan
+    plan: StepPlan
     version: int = 0
     results: list[pa.RecordBatch] = field(default_factory=list)
 
@@ -183,12 +191,12 @@ class Lane:
         raise AssertionError("the join does not come to its end")
 
 
-def nothing(plan: JoinPlan, ended: tuple[bool, bool] = (False, False), settling: Settling = "not now") -> Arriving:
+def nothing(plan: StepPlan, ended: tuple[bool, bool] = (False, False), settling: Settling = "not now") -> Arriving:
     """A batch without rows."""
     left, right = (_schema(plan, side).empty_table() for side in SIDES)
     return Arriving(left, right, ended, settling)
 
 
-def _schema(plan: JoinPlan, side: int) -> pa.Schema:
-    types = [to_arrow_type(plan.shared.types[i]) for i in plan.shared.of_side[side]]
-    return pa.schema(list(zip(plan.names[side], types, strict=True)))
+def _schema(plan: StepPlan, side: int) -> pa.Schema:
+    types = [to_arrow_type(plan.shared.types[i]) for i in plan.shared.of_input[side]]
+    return pa.schema(list(zip(plan.columns[side], types, strict=True)))

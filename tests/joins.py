@@ -1,6 +1,7 @@
 """Two-way joins by hand: rows go in as keys and numbers, pairs of numbers come out."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,15 @@ from schedules import ROW_BYTES, SCHEMA, RowPairs, row_numbers
 from sooner.budget import Budget
 from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS, Algorithm
+from sooner.operators.inputs import Input
+from sooner.operators.operator import Means
 from sooner.operators.sorted_runs import coder
-from sooner.operators.two_way.join import TwoWayJoin
+from sooner.operators.two_way.join import MakeRoom, TwoWayJoin
+from sooner.policies.view import SILENT, JoinView, Surroundings, Task
 from sooner.sides import LEFT, RIGHT, SIDES
 
 PLENTY = 10**6
+WHOLE_TASK = 2**62
 
 
 def new_join(
@@ -26,20 +31,20 @@ def new_join(
     schema: pa.Schema = SCHEMA,
     budget_bytes: int | None = None,
     block_bytes: int = 200,
+    result_of: Any = None,
+    room: MakeRoom | None = None,
+    budget: Budget | None = None,
     **others: Any,
 ) -> TwoWayJoin[Any]:
-    """A join of rows with the columns `key` and `row` on both sides."""
+    """A join of rows with the columns `key` and `row` on both sides; a budget that is given is shared with others."""
     keys = plan_keys(schema, schema, ["key"], ["key"])
-    left, right = (files_in(directory, schema, block_bytes) for _ in SIDES)
-    return TwoWayJoin(
-        keys,
-        (coder(keys, LEFT), coder(keys, RIGHT)),
-        (left, right),
-        ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm,
-        Budget(budget_rows * ROW_BYTES if budget_bytes is None else budget_bytes),
-        partitions,
-        **{"result_of": row_numbers} | others,
+    left, right = (
+        Input(str(side), schema, coder(keys, side), files_in(directory, schema, block_bytes), partitions)
+        for side in SIDES
     )
+    chosen = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
+    budget = budget or Budget(budget_rows * ROW_BYTES if budget_bytes is None else budget_bytes)
+    return TwoWayJoin((left, right), keys, chosen, result_of or row_numbers, Means(budget, **others), room)
 
 
 def rows(keys: Sequence[int | None], numbers: Iterable[int] | None = None) -> pa.RecordBatch:
@@ -52,7 +57,7 @@ def arrive(
 ) -> RowPairs:
     """What comes out when these rows come in."""
     lefts, rights = ([] if batch is None else [batch] for batch in (left, right))
-    return flat(join.arrive(lefts, rights, now))
+    return flat(join.arrive([lefts, rights], now))
 
 
 def flat(results: Iterator[RowPairs]) -> RowPairs:
@@ -65,5 +70,28 @@ def end(join: TwoWayJoin[Any]) -> RowPairs:
     join.end(RIGHT)
     pairs: RowPairs = []
     while join.phase != "done":
-        pairs += flat(join.clean_up())
+        pairs += flat(join.work(WHOLE_TASK, SILENT))
     return pairs
+
+
+def perform(join: TwoWayJoin[Any], task: Task) -> RowPairs:
+    """This task, whatever the react policy of the join would choose."""
+    own, join._algorithm = join._algorithm, replace(join._algorithm, react=Obedient(task))
+    found = react(join)
+    join._algorithm = own
+    return found
+
+
+@dataclass(frozen=True)
+class Obedient:
+    """A react policy that does as it is told."""
+
+    task: Task
+
+    def choose(self, view: JoinView) -> Task | None:  # noqa: ARG002 - the contract
+        return self.task
+
+
+def react(join: TwoWayJoin[Any], around: Surroundings = SILENT) -> RowPairs:
+    """One task of disk work, if there is any."""
+    return flat(join.work(WHOLE_TASK, around))

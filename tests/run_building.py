@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from sooner.operators.two_way.covering import OnDisk
-from sooner.runs.files import RunFiles, SpilledRun
+from sooner.runs.files import RunFiles
 from sooner.runs.run import NEVER, STILL_HERE, Run, Stamp
+from sooner.runs.store import Segment
 
 ROWS = pa.schema([("row", pa.int64())])
 
@@ -45,17 +46,17 @@ def files_in(directory: Path | str, schema: pa.Schema = ROWS, block_bytes: int =
     return RunFiles(pafs.LocalFileSystem(), str(directory), schema, block_bytes)
 
 
-def spill(files: RunFiles, *runs: Run) -> list[SpilledRun]:
-    """All runs in one file, numbered from 1."""
+def spill(files: RunFiles, *runs: Run) -> list[Segment]:
+    """All runs in one file, a segment each."""
     with files.writer() as writer:
         written = []
-        for number, run in enumerate(runs, 1):
+        for run in runs:
             writer.append(files.encode(run))
-            written.append(writer.end_run(number))
+            written.append(writer.end_segment())
     return written
 
 
-def load(files: RunFiles, spilled: SpilledRun, low: int = 0, high: int = 2**64) -> list[Run]:
+def load(files: RunFiles, spilled: Segment, low: int = 0, high: int = 2**64) -> list[Run]:
     """The rows with low <= code < high."""
     return list(OnDisk(files, spilled).load(low, high))
 

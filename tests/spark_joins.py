@@ -20,8 +20,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
 import sooner.spark as ss
+from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import SIDES
-from sooner.spark.session.endings import finish_side
+from sooner.spark.session.endings import note_end
 from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.step.state_directory import stored_identity
 
@@ -95,7 +96,7 @@ class JoinCase:
         assert identity is not None
         for side in SIDES:
             if progress.total.arrived_rows[side] == self.whole_rows(side):
-                finish_side(str(self.state), side, identity["query"])
+                note_end(str(self.state), INPUTS[side], identity["query"])
 
     def whole_rows(self, side: int) -> int:
         """Rows without a null in their key: only these arrive."""

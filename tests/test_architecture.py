@@ -13,22 +13,24 @@ BOTTOM = {"errors", "kernels"}
 MAY_ENTER: dict[str, set[str]] = {
     "errors": set(),
     "version": set(),
+    "sides": set(),
     "extras": {"errors"},
     "lazily": {"extras"},
+    "arguments": {"errors"},
+    "phases": {"errors"},
     "kernels": {"errors"},
     "budget": {"errors"},
-    "sides": set(),
+    "progress": {"budget", "phases"},
     "sources": BOTTOM,
     "runs": BOTTOM,
-    "policies": {*BOTTOM, "runs", "sides"},
+    "policies": {*BOTTOM, "sides"},
     "named_algorithms": {"errors", "policies"},
     "estimate": BOTTOM,
-    "operators": {*BOTTOM, "budget", "runs", "policies", "named_algorithms", "estimate", "sides"},
-    "arguments": BOTTOM,
-    "progress": {"budget", "operators"},
+    "operators": {*BOTTOM, "budget", "estimate", "named_algorithms", "phases", "policies", "progress", "runs", "sides"},
+    "trace": {"arguments", "errors", "operators"},
 }
 INSIDE = set(MAY_ENTER)
-MAY_ENTER |= {"local": INSIDE, "spark": INSIDE, "lab": INSIDE}
+MAY_ENTER |= {"local": INSIDE, "spark": INSIDE, "lab": INSIDE, "testing": INSIDE}
 MAY_ENTER["sooner"] = {*INSIDE, "local"}  # the public surface
 MAY_ENTER["ui"] = set(MAY_ENTER)
 MAY_ENTER["__main__"] = {"ui"}  # the command

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from joins import arrive, new_join, rows
+from joins import arrive, new_join, react, rows
 from run_building import run_of
 from sooner.operators.two_way.pairs import pairs_of
+from sooner.policies.view import SILENT
 from sooner.runs.resident import FANOUT, ResidentRuns
 
 MORE_TIERS = 2  # ten times the rows is less than FANOUT ** 2 = 16 times: at most two tiers more
@@ -48,7 +49,7 @@ def test_the_ledger_of_a_long_stream_does_not_grow_with_the_merges_behind_it(tmp
         join = new_join(tmp_path, "hmj_all", budget_rows=20)
         for _ in range(n_flushes):
             arrive(join, rows(list(range(8))), rows(list(range(8))))
-            while (task := join.choose_task()) is not None:
-                list(join.perform(task))
+            while join.has_work(SILENT):
+                react(join)
         sizes.append(sum(len(cells) for cells in join.snapshot()["cells"]))
     assert sizes[1] <= sizes[0] + 2

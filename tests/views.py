@@ -6,7 +6,7 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 
-from sooner.policies.view import DeviceCosts, Evict, JoinView
+from sooner.policies.view import SILENT, DeviceCosts, JoinView, Together
 from sooner.sides import SIDES
 
 ROW_BYTES = 28
@@ -21,6 +21,7 @@ def view_of(resident_rows: Table, arrived_rows: Table | None = None, **others: A
     fields: dict[str, Any] = {
         "tick": 1,
         "ended": (False, False),
+        "around": SILENT,
         "arrived_rows": np.array(resident_rows if arrived_rows is None else arrived_rows, np.int64),
         "resident_rows": resident,
         "resident_bytes": resident * ROW_BYTES,
@@ -57,15 +58,15 @@ def random_views(partitions: int = 4, most_rows: int = 9) -> st.SearchStrategy[J
     )
 
 
-def rows_taken(view: JoinView, evictions: Iterable[Evict], needed_rows: int) -> np.ndarray[Any, Any]:
+def rows_taken(view: JoinView, groups: Iterable[Together], needed_rows: int) -> np.ndarray[Any, Any]:
     """[side, partition]: how many rows leave when evictions are taken in order until enough has left."""
     taken = np.zeros(view.resident_rows.shape, np.int64)
-    for eviction in evictions:
-        missing = needed_rows - int(taken.sum())
-        if missing <= 0:
+    for group in groups:
+        if taken.sum() >= needed_rows:
             break
-        rows = int(view.resident_rows[eviction.side, eviction.partition])
-        if eviction.at_most_bytes is not None:
-            rows = min(rows, -(-eviction.at_most_bytes // ROW_BYTES))
-        taken[eviction.side, eviction.partition] += rows
+        for eviction in group:
+            rows = int(view.resident_rows[eviction.side, eviction.partition])
+            if eviction.at_most_bytes is not None:
+                rows = min(rows, -(-eviction.at_most_bytes // ROW_BYTES))
+            taken[eviction.side, eviction.partition] += rows
     return taken

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from sooner.errors import (
     BudgetTooSmall,
+    InvalidCall,
     InvalidJoin,
     MissingLibrary,
     SinkFailed,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Algorithm",
     "BudgetTooSmall",
+    "InvalidCall",
     "InvalidJoin",
     "MissingLibrary",
     "Query",

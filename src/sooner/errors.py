@@ -8,8 +8,12 @@ class SoonerError(Exception):
     """Base of everything that sooner raises on purpose."""
 
 
-class InvalidJoin(SoonerError, ValueError):  # noqa: N818 - names say what is wrong, not that something is
+class InvalidCall(SoonerError, ValueError):  # noqa: N818 - names say what is wrong, not that something is
     """The call cannot be right: its author must change an argument. Raised before data is read."""
+
+
+class InvalidJoin(InvalidCall):
+    """The call of a join cannot be right, or what was given to it cannot be joined."""
 
 
 class MissingLibrary(SoonerError, ModuleNotFoundError):  # noqa: N818
@@ -30,6 +34,10 @@ class SinkFailed(SoonerError):  # noqa: N818
 
 class SpillFailed(SoonerError):  # noqa: N818
     """The disk refused to take or return rows: free space or give another directory."""
+
+
+class PhaseError(SoonerError, RuntimeError):
+    """An operator was asked for something that its phase does not allow: whoever drives it must mend that."""
 
 
 class StateCorrupted(SoonerError):  # noqa: N818

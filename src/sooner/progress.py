@@ -1,24 +1,25 @@
-"""How far a join is: plain numbers. Asked in the middle of a step, some may be a little newer than others."""
+"""How far an operator is: plain numbers. Asked in the middle of a step, some may be a little newer than others."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
 from sooner.budget import format_bytes
-from sooner.operators.phases import Phase
-from sooner.operators.two_way.join import TwoWayJoin
+from sooner.phases import Phase
+
+PerInput = tuple[int, ...]  # for a join left, then right
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One join, or all partitions of one. Pairs of numbers are for left and right."""
+    """One operator, or all partitions of one."""
 
     phase: Phase
-    arrived_rows: tuple[int, int]
-    resident_rows_by_side: tuple[int, int]
+    arrived_rows: PerInput
+    resident_rows_by_side: PerInput
     resident_bytes: int
     peak_bytes: int
-    spilled_rows_by_side: tuple[int, int]
+    spilled_rows_by_side: PerInput
     spilled_bytes: int
     results: int
     arrived_pairs: float  # the rectangle of rows that have arrived, as far as they share a partition
@@ -38,9 +39,9 @@ class Progress:
         return self.covered_pairs / self.arrived_pairs if self.arrived_pairs else 1.0
 
     def __str__(self) -> str:
-        left, right = self.arrived_rows
+        arrived = " x ".join(f"{rows:,}" for rows in self.arrived_rows)
         return (
-            f"{self.phase}: {left:,} x {right:,} rows arrived, {self.covered_fraction:.1%} of their pairs covered, "
+            f"{self.phase}: {arrived} rows arrived, {self.covered_fraction:.1%} of their pairs covered, "
             f"{self.results:,} results, {format_bytes(self.resident_bytes)} in memory, "
             f"{format_bytes(self.spilled_bytes)} spilled"
         )
@@ -54,24 +55,8 @@ class Progress:
         return Progress(**values)
 
 
-def progress_of(join: TwoWayJoin[Any]) -> Progress:
-    statistics = join.statistics
-    return Progress(
-        phase=join.phase,
-        arrived_rows=_pair(statistics.received_rows.tolist()),
-        resident_rows_by_side=_pair(statistics.resident_rows.sum(axis=1).tolist()),
-        resident_bytes=join.budget.used_bytes,
-        peak_bytes=join.budget.peak_bytes,
-        spilled_rows_by_side=_pair(statistics.spilled_rows.sum(axis=1).tolist()),
-        spilled_bytes=int(statistics.spilled_bytes.sum()),
-        results=statistics.results,
-        arrived_pairs=statistics.arrived_pairs,
-        covered_pairs=statistics.arrived_pairs * statistics.covered_fraction,
-    )
-
-
 def together(parts: Sequence[Progress]) -> Progress:
-    """The partitions of one join as one; its phase is that of the partition which is least far."""
+    """The partitions of one operator as one; its phase is that of the partition which is least far."""
     phases: tuple[Phase, ...] = get_args(Phase)
     return Progress(
         phase=min((part.phase for part in parts), key=phases.index),
@@ -87,11 +72,5 @@ def together(parts: Sequence[Progress]) -> Progress:
     )
 
 
-def _sums(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
-    lefts, rights = zip(*pairs, strict=True)
-    return sum(lefts), sum(rights)
-
-
-def _pair(numbers: Sequence[int]) -> tuple[int, int]:
-    left, right = numbers
-    return left, right
+def _sums(per_input: Iterable[PerInput]) -> PerInput:
+    return tuple(map(sum, zip(*per_input, strict=True)))

@@ -41,5 +41,5 @@ def test_what_meets_least_leaves_first() -> None:
     )
     policy = Clairvoyant(trace, row_bytes=10, memory_rows=3)
     view = view_of(resident_rows=[[3], [0]])
-    leaving = [next(iter(policy.choose(view, needed_bytes=10))).codes for _ in range(3)]
-    assert leaving == [key_codes(3, 1)[key] for key in (1, 2, 0)]
+    leaving = [next(iter(policy.choose(view, needed_bytes=10))) for _ in range(3)]
+    assert [eviction.codes for [eviction] in leaving] == [key_codes(3, 1)[key] for key in (1, 2, 0)]

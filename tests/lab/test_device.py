@@ -4,7 +4,7 @@ import pytest
 
 from sooner.lab.device import Device, Meter
 from sooner.operators.events import Arrived, Entered, Event, Flushed, Merged, Scanned
-from sooner.operators.phases import Phase
+from sooner.phases import Phase
 from sooner.policies.view import DeviceCosts
 
 DEVICE = Device(DeviceCosts(100, 10.0, 1.0), memory_bytes=1000, comparison_seconds=0.5)

@@ -17,7 +17,7 @@ import pytest
 
 import sooner
 from queries import join_rows, multiset, numbered, soon, wait_until
-from sooner.local.query import CROWD
+from sooner.local.starting import CROWD
 from sooner.sources import Source, open_source
 
 MOST_RESULT_BYTES = 8 * 2**20
@@ -154,7 +154,7 @@ def test_runs_on_disk_stay_few_in_process_too(algorithm: str) -> None:
     query = sooner.join(left, right, on="k", memory="64KB", algorithm=algorithm)
     most_runs = 0
     for _ in query:
-        most_runs = max(most_runs, int(query._join.statistics.spilled_runs.max()))
+        most_runs = max(most_runs, int(query._operator.statistics.spilled_runs.max()))
     assert 1 < most_runs <= 3 * CROWD  # of two tiers, and those of a flush
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from sooner.kernels.keys import plan_keys
-from sooner.operators.pieces import Sides, pieces, weight
+from sooner.operators.pieces import Rows, pieces, weight
 from sooner.operators.sorted_runs import CodeRows, coder
 from sooner.sides import LEFT, RIGHT, SIDES
 
@@ -50,11 +50,11 @@ def content(batch: pa.RecordBatch) -> Counter[str]:
     return Counter(map(repr, batch.to_pylist()))
 
 
-def contents(cut: list[Sides]) -> list[tuple[Counter[str], Counter[str]]]:
+def contents(cut: list[Rows]) -> list[tuple[Counter[str], Counter[str]]]:
     return [(content(left), content(right)) for left, right in cut]
 
 
-def shuffled(rows: Sides, seed: int) -> Sides:
+def shuffled(rows: Rows, seed: int) -> Rows:
     dice = np.random.default_rng(seed)
     left, right = (side.take(pa.array(dice.permutation(side.num_rows))) for side in rows)
     return left, right

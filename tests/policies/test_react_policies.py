@@ -1,5 +1,7 @@
 """Which disk work each react policy picks, on views small enough to check by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from sooner.named_algorithms import ALGORITHMS
@@ -7,7 +9,7 @@ from sooner.policies.react.best_rate import BestRate
 from sooner.policies.react.memory_disk import LargestMemoryDisk
 from sooner.policies.react.merge import Merge
 from sooner.policies.react.never import Never
-from sooner.policies.view import DeviceCosts, DiskDisk, JoinView, MemoryDisk, ReactPolicy
+from sooner.policies.view import BUSY, DeviceCosts, DiskDisk, JoinView, MemoryDisk, ReactPolicy, Surroundings
 from sooner.sides import LEFT, RIGHT
 from views import view_of
 
@@ -29,6 +31,14 @@ def test_merge_takes_the_partition_that_waited_longest_and_has_something_to_meet
 def test_no_policy_works_when_all_that_is_there_has_met(policy: ReactPolicy) -> None:
     busy_but_met = view_of([[5, 5], [5, 5]], spilled_rows=[[3, 3], [3, 3]], spilled_runs=[[1, 1], [1, 1]])
     assert policy.choose(busy_but_met) is None
+
+
+@pytest.mark.parametrize("policy", [a.react for a in ALGORITHMS.values()], ids=list(ALGORITHMS))
+def test_no_policy_works_while_rows_keep_coming(policy: ReactPolicy) -> None:
+    much_to_do = tasks_of(with_disk=1000.0, on_disk=1000.0)
+    assert (policy.choose(much_to_do) is None) == isinstance(policy, Never)
+    assert policy.choose(replace(much_to_do, around=BUSY)) is None
+    assert policy.choose(replace(much_to_do, around=Surroundings(waiting_rows=(5, 0)))) is None
 
 
 def test_never_does_nothing_even_if_there_is_work() -> None:

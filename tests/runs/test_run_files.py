@@ -1,6 +1,5 @@
 """Run files: what was written comes back, or a clear error does, never something else."""
 
-import itertools
 import json
 import random
 import subprocess
@@ -17,8 +16,7 @@ from hypothesis import strategies as st
 
 from run_building import concatenated, contents, files_in, load, run_of, spill
 from sooner.errors import SpillFailed, StateCorrupted
-from sooner.runs.block_index import Block
-from sooner.runs.files import SpilledRun, slabs, spilled_run
+from sooner.runs.store import SpilledRun, remove_run, run_from_plain
 
 MOMENT = datetime(2024, 2, 29, 12, 30, 15, 123456)
 SOME_OF_EACH_TYPE = {
@@ -90,6 +88,17 @@ def test_a_spilled_run_survives_as_plain_data(tmp_path: Path, n_rows: int) -> No
     [spilled] = spill(files_in(tmp_path), run_of(range(n_rows)))
     plain = json.loads(json.dumps(spilled.to_plain()))
     assert files_in(tmp_path).from_plain(plain) == spilled
+
+
+def test_a_run_in_several_segments_survives_as_plain_data_and_goes_as_a_whole(tmp_path: Path) -> None:
+    [low], [high] = (spill(files_in(tmp_path), run_of(some)) for some in (range(100), [300]))
+    written = SpilledRun(7, 2, (low, high))
+    files = files_in(tmp_path)
+    again = run_from_plain(files, json.loads(json.dumps(written.to_plain())))
+    assert again == written
+    assert (again.n_rows, again.n_bytes) == (101, low.n_bytes + high.n_bytes)
+    remove_run(files, again)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_a_state_keeps_of_a_run_does_not_grow_with_its_blocks(tmp_path: Path) -> None:
@@ -230,52 +239,7 @@ def test_a_full_disk_is_reported_and_leaves_no_partial_file(limit_bytes: int, tm
     assert list(tmp_path.iterdir()) == []
 
 
-# Slabs
-
-
-def spilled_of(*blocks: tuple[int, int, int]) -> SpilledRun:
-    """A run with blocks from first to last code with so many bytes; only what `slabs` looks at is meant."""
-    return spilled_run("", 1, 0, [Block(0, n_bytes, 1, first, last, 0) for first, last, n_bytes in blocks], 0)
-
-
-@st.composite
-def spilled_runs(draw: st.DrawFn) -> SpilledRun:
-    bounds = sorted(draw(st.lists(codes, min_size=2, max_size=12)))
-    return spilled_of(*((a, b, draw(st.integers(1, 50))) for a, b in zip(bounds[::2], bounds[1::2], strict=False)))
-
-
-@given(runs=st.lists(spilled_runs(), max_size=4), slab_bytes=st.integers(1, 120))
-@settings(max_examples=200, deadline=None, derandomize=True)
-def test_slabs_cover_all_codes_once(runs: list[SpilledRun], slab_bytes: int) -> None:
-    bounds = list(slabs([run.blocks for run in runs], slab_bytes))
-    assert bounds[0][0] == 0
-    assert bounds[-1][1] == 2**64
-    assert all(low < high for low, high in bounds)
-    assert all(before[1] == after[0] for before, after in itertools.pairwise(bounds))
-
-
-def test_what_fits_is_one_slab() -> None:
-    runs = [spilled_of((0, 10, 30), (10, 20, 30)), spilled_of((5, 30, 40))]
-    assert list(slabs([run.blocks for run in runs], 100)) == [(0, 2**64)]
-
-
-def test_slabs_are_cut_where_the_next_block_would_not_fit() -> None:
-    run = spilled_of(*((10 * n, 10 * n + 9, 40) for n in range(6)))
-    assert list(slabs([run.blocks], 100)) == [(0, 20), (20, 40), (40, 2**64)]
-
-
-def test_a_code_that_fills_more_than_a_slab_gets_one_of_its_own() -> None:
-    hot = spilled_of((1, 7, 40), (7, 7, 40), (7, 7, 40), (7, 7, 40), (7, 9, 40))
-    assert (7, 8) in list(slabs([hot.blocks], 100))
-    highest = 2**64 - 1
-    hottest = spilled_of((highest, highest, 60), (highest, highest, 60))
-    assert (highest, 2**64) in list(slabs([hottest.blocks], 100))
-
-
-def test_wide_rows_with_a_block_each_share_slabs() -> None:
-    """Not every code that has a block by itself is hot: a slab for each would read all runs for every row."""
-    wide = spilled_of(*((10 * n, 10 * n, 40) for n in range(100)))
-    assert len(list(slabs([wide.blocks], 400))) == 10
+# Blocks
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 from sooner.sources import (
     ArrivalPattern,
     Exponential,
@@ -174,5 +174,5 @@ def test_pauses_leave_the_gaps_of_the_inner_pattern_alone() -> None:
     ],
 )
 def test_nonsense_is_refused_by_name(make: object, culprit: str) -> None:
-    with pytest.raises(InvalidJoin, match=culprit):
+    with pytest.raises(InvalidCall, match=culprit):
         make()

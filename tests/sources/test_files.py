@@ -8,7 +8,7 @@ import pyarrow.dataset as arrow_dataset
 import pyarrow.parquet as arrow_parquet
 import pytest
 
-from sooner.errors import InvalidJoin, SourceFailed
+from sooner.errors import InvalidCall, SourceFailed
 from sooner.sources import Source, checked, csv, open_source, parquet
 
 
@@ -113,31 +113,31 @@ def test_bad_columns_are_refused(columns: list[str], culprit: str, parquet_file:
         lambda: parquet([parquet_file], columns=columns, name="orders"),
         lambda: csv(csv_file, columns=columns, name="orders"),
     ):
-        with pytest.raises(InvalidJoin, match=culprit):
+        with pytest.raises(InvalidCall, match=culprit):
             make()
 
 
 def test_a_type_for_a_column_that_is_not_there_is_refused(csv_file: Path) -> None:
-    with pytest.raises(InvalidJoin, match=r"rows\.csv: there is no column 'z'"):
+    with pytest.raises(InvalidCall, match=r"rows\.csv: there is no column 'z'"):
         csv(csv_file, column_types={"z": pa.int64()})
 
 
 def test_a_batch_of_no_rows_is_refused(parquet_file: Path) -> None:
-    with pytest.raises(InvalidJoin, match="batch_rows is 0"):
+    with pytest.raises(InvalidCall, match="batch_rows is 0"):
         parquet(parquet_file, batch_rows=0)
 
 
 def test_a_column_asked_for_by_an_ambiguous_name_is_refused(tmp_path: Path) -> None:
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     arrow_parquet.write_table(twice, tmp_path / "rows.parquet")
-    with pytest.raises(InvalidJoin, match="orders: there are 2 columns 'a'"):
+    with pytest.raises(InvalidCall, match="orders: there are 2 columns 'a'"):
         parquet(tmp_path / "rows.parquet", columns=["a"], name="orders")
 
 
 def test_datasets_cannot_have_two_columns_of_one_name(tmp_path: Path) -> None:
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     arrow_parquet.write_table(twice, tmp_path / "rows.parquet")
-    with pytest.raises(InvalidJoin, match="left: there are 2 columns 'a'"):
+    with pytest.raises(InvalidCall, match="left: there are 2 columns 'a'"):
         open_source(arrow_dataset.dataset(twice), "left")
-    with pytest.raises(InvalidJoin, match=r"left: .* cannot be read as a directory .*duplicate field names"):
+    with pytest.raises(InvalidCall, match=r"left: .* cannot be read as a directory .*duplicate field names"):
         open_source(tmp_path, "left")

@@ -14,7 +14,7 @@ import pyarrow.feather as arrow_feather
 import pyarrow.parquet as arrow_parquet
 import pytest
 
-from sooner.errors import InvalidJoin, SourceFailed
+from sooner.errors import InvalidCall, SourceFailed
 from sooner.sources import Source, open_source
 
 ROWS = 100_000
@@ -173,7 +173,7 @@ def test_a_schema_that_is_costly_to_look_at_is_not_looked_at() -> None:
         def schema(self) -> pa.Schema:
             raise AssertionError("the schema was worked out for nothing")
 
-    with pytest.raises(InvalidJoin, match="left is a Lazy; give"):
+    with pytest.raises(InvalidCall, match="left is a Lazy; give"):
         open_source(Lazy(), "left")
 
 
@@ -243,7 +243,7 @@ def test_hive_partitions_are_columns(tmp_path: Path) -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_anything_else_is_refused_by_the_name_of_its_side(thing: object, culprit: str) -> None:
-    with pytest.raises(InvalidJoin, match=culprit):
+    with pytest.raises(InvalidCall, match=culprit):
         open_source(thing, "left")
 
 
@@ -257,30 +257,30 @@ def test_anything_else_is_refused_by_the_name_of_its_side(thing: object, culprit
 )
 def test_files_of_another_format_are_refused(file_name: str, culprit: str, tmp_path: Path) -> None:
     (tmp_path / file_name).write_text("not what it says")
-    with pytest.raises(InvalidJoin, match=f"left: .*{file_name} {culprit}"):
+    with pytest.raises(InvalidCall, match=f"left: .*{file_name} {culprit}"):
         open_source(tmp_path / file_name, "left")
 
 
 def test_an_empty_csv_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").touch()
-    with pytest.raises(InvalidJoin, match=r"left: .*rows.csv cannot be read as CSV"):
+    with pytest.raises(InvalidCall, match=r"left: .*rows.csv cannot be read as CSV"):
         open_source(tmp_path / "rows.csv", "left")
 
 
 def test_a_directory_without_parquet_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidJoin, match=r"left: the directory .* holds no Parquet file"):
+    with pytest.raises(InvalidCall, match=r"left: the directory .* holds no Parquet file"):
         open_source(tmp_path, "left")
 
 
 def test_a_directory_in_a_list_of_files_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidJoin, match=r"left: .* is a directory; give a file"):
+    with pytest.raises(InvalidCall, match=r"left: .* is a directory; give a file"):
         open_source([tmp_path], "left")
 
 
 def test_a_second_stream_of_one_duckdb_connection_is_refused_with_the_cure() -> None:
     connection = duckdb.connect()
     first = open_source(connection.sql("select range as k from range(1000000)"), "left")
-    with pytest.raises(InvalidJoin, match=r"right is a DuckDBPyRelation whose .* connection\.cursor\(\)"):
+    with pytest.raises(InvalidCall, match=r"right is a DuckDBPyRelation whose .* connection\.cursor\(\)"):
         open_source(connection.sql("select range as k from range(1000000)"), "right")
     own_cursor = open_source(connection.cursor().sql("select range as k from range(1000000)"), "right")
     assert sum(batch.num_rows for batch in first.batches()) == 1_000_000

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as arrow_parquet
 import pytest
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 from sooner.sources import (
     Exponential,
     Fixed,
@@ -210,15 +210,15 @@ def test_the_real_clock_takes_real_time() -> None:
 
 @pytest.mark.parametrize("speed", [0, -1, math.nan, math.inf])
 def test_a_speed_that_is_none_is_refused(speed: float) -> None:
-    with pytest.raises(InvalidJoin, match="speed is"):
+    with pytest.raises(InvalidCall, match="speed is"):
         paced(numbered(1), Fixed(1.0), speed=speed)
 
 
 def test_what_is_no_pattern_is_refused_before_rows_are_asked_for() -> None:
-    with pytest.raises(InvalidJoin, match=r"the arrival pattern is 0\.5; give an arrival pattern"):
+    with pytest.raises(InvalidCall, match=r"the arrival pattern is 0\.5; give an arrival pattern"):
         paced(numbered(1), 0.5)
 
 
 def test_what_cannot_be_opened_is_refused_by_name() -> None:
-    with pytest.raises(InvalidJoin, match="orders is an int; give"):
+    with pytest.raises(InvalidCall, match="orders is an int; give"):
         paced(5, Fixed(1.0), name="orders")

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 import sooner.spark as ss
 from queries import refused
 from sooner.errors import InvalidJoin, StateCorrupted
-from sooner.spark.plan import JoinPlan
+from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.step import Attempt, run_step
 from spark_joins import JoinCase, ended, rows_of, skewed, stream_of
 
@@ -90,9 +90,9 @@ class Recorder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.plans: list[JoinPlan] = []
+        self.plans: list[StepPlan] = []
 
-    def step_of(self, plan: JoinPlan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def step_of(self, plan: StepPlan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
         self.plans.append(plan)
         folder = str(self.folder)
 
@@ -119,7 +119,7 @@ def test_attempts_that_write_after_newer_versions_are_there(
 ) -> None:
     recorder = Recorder(tmp_path / "recorded")
     recorder.folder.mkdir()
-    monkeypatch.setattr(importlib.import_module("sooner.spark.streaming_join"), "_step_of", recorder.step_of)
+    monkeypatch.setattr(importlib.import_module("sooner.spark.dataflow"), "_step_of", recorder.step_of)
     case = case_in(spark, tmp_path, algorithm="hmj")
     query = case.run_until_batch(2)
     last = case.progress[-1].batch

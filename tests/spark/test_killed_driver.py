@@ -8,24 +8,26 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from pyspark.sql import SparkSession
 
 import spark_driver
-from spark_joins import SOON_SECONDS
+import union_driver
+from spark_joins import SOON_SECONDS, ended
 
 BATCHES = 6
 KILL_WITHIN_SECONDS = 3.0
 
 
-def start_driver(folder: Path, master: str, batches: int) -> tuple["subprocess.Popen[str]", int]:
+def start_driver(folder: Path, program: ModuleType, *arguments: object) -> tuple["subprocess.Popen[str]", int]:
     """In a process group of its own, and so is its Java, whose number is the second."""
-    tests = Path(spark_driver.__file__).parent
     with (folder / "errors").open("a") as errors:
         driver = subprocess.Popen(
-            [sys.executable, str(tests / "spark_driver.py"), str(folder), master, str(batches)],
+            [sys.executable, str(program.__file__), str(folder), *map(str, arguments)],
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
@@ -37,9 +39,9 @@ def start_driver(folder: Path, master: str, batches: int) -> tuple["subprocess.P
     return driver, int(json.loads(first)["java"])
 
 
-def kill_in_a_batch(folder: Path, dice: random.Random) -> None:
+def kill_in_a_batch(folder: Path, dice: random.Random, program: ModuleType, *arguments: object) -> None:
     """Start a driver, let it begin a batch, and kill it and its Java a random time later."""
-    driver, java = start_driver(folder, "local[2,4]", BATCHES)
+    driver, java = start_driver(folder, program, *arguments)
     offsets = folder / "checkpoint" / "offsets"
     before, deadline = batches_in(offsets), time.monotonic() + SOON_SECONDS
     try:
@@ -62,7 +64,7 @@ def batches_in(log: Path) -> int:
 def require_right_answer_after_kills(spark: SparkSession, folder: Path, kills: int, seed: int) -> None:
     dice = random.Random(seed)
     for _ in range(kills):
-        kill_in_a_batch(folder, dice)
+        kill_in_a_batch(folder, dice, spark_driver, "local[2,4]", BATCHES)
     case = spark_driver.case_in(spark, folder, BATCHES)
     case.run(then=spark_driver.noting_workers(str(folder)))
     assert case.written() == case.expected(), f"seed {seed}"
@@ -78,10 +80,21 @@ def test_a_driver_that_is_killed_again_and_again_for_long(spark: SparkSession, t
     require_right_answer_after_kills(spark, tmp_path, kills=3, seed=seed)
 
 
+def test_a_second_operator_goes_on_after_kills_by_the_contract_alone(spark: SparkSession, tmp_path: Path) -> None:
+    dice = random.Random(2)
+    for _ in range(2):
+        kill_in_a_batch(tmp_path, dice, union_driver)
+    query = union_driver.start(spark, tmp_path)
+    ended(query)
+    assert query.is_complete
+    found = Counter(row.k for row in spark.read.parquet(str(tmp_path / "output")).collect())
+    assert found == Counter(union_driver.expected())
+
+
 def test_two_executors_share_the_work_the_state_and_one_limit_of_shared_memory(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    driver, _ = start_driver(tmp_path, "local-cluster[2,1,1024]", batches=2)
+    driver, _ = start_driver(tmp_path, spark_driver, "local-cluster[2,1,1024]", 2)
     said, _ = driver.communicate(timeout=SOON_SECONDS)
     assert driver.returncode == 0, (tmp_path / "errors").read_text()[-2000:]
     daemons = {path.name for path in (tmp_path / "daemons").iterdir()}

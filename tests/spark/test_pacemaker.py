@@ -13,11 +13,12 @@ import sooner.spark.step.step
 from join_steps import QUERY, Arriving, Lane, nothing, pairs_in, plan_of, same, summary_of
 from queries import numbered
 from sooner.named_algorithms import ALGORITHMS
+from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import LEFT, RIGHT
-from sooner.spark.plan import JoinPlan
-from sooner.spark.session.endings import finish_side
-from sooner.spark.session.pacemaker import FIGURES, LOOK_SECONDS, PulseReader, Pulses, PulseStream
+from sooner.spark.session.endings import note_end
+from sooner.spark.session.pacemaker import LOOK_SECONDS, PulseReader, Pulses, PulseStream, figures_of
 from sooner.spark.shuffle.row_kinds import SETTLING
+from sooner.spark.step.plan import StepPlan
 from step_schedules import StepSchedule, step_schedule
 
 PIECES = 6
@@ -58,8 +59,8 @@ class Rounds:
         raise AssertionError("the pacemaker does not rest")
 
 
-def rounds(plan: JoinPlan) -> Rounds:
-    return Rounds(Lane(plan), PulseReader(plan.state, 1))
+def rounds(plan: StepPlan) -> Rounds:
+    return Rounds(Lane(plan), PulseReader(plan.state, 1, INPUTS))
 
 
 TABLES = numbered(600, 60, 1, "a"), numbered(600, 60, 2, "b")
@@ -76,7 +77,7 @@ def expected(parts: int = PIECES) -> int:
     return sum(left.count(key) for key in right)
 
 
-def small_plan(folder: Path, algorithm: str = "rpj", memory_bytes: int = 2**14) -> JoinPlan:
+def small_plan(folder: Path, algorithm: str = "rpj", memory_bytes: int = 2**14) -> StepPlan:
     return plan_of(TABLES[LEFT].schema, TABLES[RIGHT].schema, folder, algorithm=algorithm, memory_bytes=memory_bytes)
 
 
@@ -122,7 +123,7 @@ def test_a_run_begins_with_a_pulse_so_that_whoever_watches_it_hears_of_it(tmp_pa
     query = rounds(small_plan(tmp_path))
     query.round(arriving(0))
     query.until_rest()
-    again = Rounds(query.lane, PulseReader(query.lane.plan.state, 1), query.offset)
+    again = Rounds(query.lane, PulseReader(query.lane.plan.state, 1, INPUTS), query.offset)
     assert again.until_rest() == 1
 
 
@@ -134,7 +135,7 @@ def test_looking_is_rare_while_the_pacemaker_rests_but_word_is_seen_within_a_sec
     monkeypatch.setattr(sooner.spark.session.pacemaker, "LOOK_SECONDS", 60)
     query.until_rest()
     for side in (LEFT, RIGHT):
-        finish_side(plan.state, side, QUERY)
+        note_end(plan.state, INPUTS[side], QUERY)
     for _ in range(100):
         assert not query.round(), "it has looked"
     monkeypatch.undo()
@@ -156,12 +157,12 @@ def test_a_side_that_has_ended_is_in_the_pulse_after_the_first_batch(
     """Word may come before there is a batch, or a state at all."""
     query = rounds(small_plan(tmp_path))
     for side in sides:
-        finish_side(query.lane.plan.state, side, QUERY)
+        note_end(query.lane.plan.state, INPUTS[side], QUERY)
     query.round(arriving(0))
     assert query.offset["ended"] == 0
     query.until_rest()
     assert query.offset["ended"] == bits
-    again = Rounds(query.lane, PulseReader(query.lane.plan.state, 1), query.offset)
+    again = Rounds(query.lane, PulseReader(query.lane.plan.state, 1, INPUTS), query.offset)
     again.until_rest()
     assert again.offset["ended"] == bits
 
@@ -170,7 +171,7 @@ def test_a_side_that_has_ended_is_in_the_pulse_after_the_first_batch(
 def test_a_word_left_by_a_query_that_never_ran_drops_no_row_of_a_new_one(word: str, tmp_path: Path) -> None:
     plan = small_plan(tmp_path)
     for side in (LEFT, RIGHT):
-        finish_side(plan.state, side, word)
+        note_end(plan.state, INPUTS[side], word)
     query = rounds(plan)
     for part in range(PIECES):
         query.round(arriving(part))
@@ -181,7 +182,7 @@ def test_a_word_left_by_a_query_that_never_ran_drops_no_row_of_a_new_one(word: s
 
 
 def test_what_has_ended_stays_ended_even_if_the_word_is_lost(tmp_path: Path) -> None:
-    reader = PulseReader(small_plan(tmp_path).state, 1)
+    reader = PulseReader(small_plan(tmp_path).state, 1, INPUTS)
     _, offset = reader.read({**reader.initialOffset(), "ended": 2})
     assert (offset["pulse"], offset["ended"]) == (1, 2)
 
@@ -191,9 +192,9 @@ def test_a_pulse_that_is_read_again_says_what_it_said_then(tmp_path: Path) -> No
     begin = query.offset
     query.round(arriving(0))
     first = query.offset
-    finish_side(query.lane.plan.state, LEFT, QUERY)
+    note_end(query.lane.plan.state, INPUTS[LEFT], QUERY)
     query.round()
-    again = PulseReader(query.lane.plan.state, 1)
+    again = PulseReader(query.lane.plan.state, 1, INPUTS)
     assert [row[:2] for row in again.readBetweenOffsets(begin, first)] == [(0, 0)]
     assert [row[:2] for row in again.readBetweenOffsets(first, query.offset)] == [(1, 0)]
 
@@ -210,7 +211,7 @@ def test_with_available_now_all_that_is_there_is_joined_in_every_run(
     monkeypatch.setattr(sooner.spark.step.step, "WORK_BYTES", work_bytes)
     query = rounds(small_plan(tmp_path, algorithm))
     for parts in (range(4), range(4, PIECES), range(0)):
-        query.reader = PulseReader(query.lane.plan.state, 1)
+        query.reader = PulseReader(query.lane.plan.state, 1, INPUTS)
         query.reader.prepareForTriggerAvailableNow()
         before = query.lane.version
         for part in parts:
@@ -229,12 +230,12 @@ def test_with_once_all_that_is_there_is_joined_in_the_one_batch_there_is(
     monkeypatch.setattr(sooner.spark.step.step, "WORK_BYTES", 1)
     query = rounds(small_plan(tmp_path, algorithm))
     for parts in range(1, PIECES + 1):
-        query.reader = PulseReader(query.lane.plan.state, 1)
+        query.reader = PulseReader(query.lane.plan.state, 1, INPUTS)
         query.reader.prepare_for_one_batch()
         query.round(arriving(parts - 1))
         assert len(pairs_in(query.lane.results)) == expected(parts)
     for side in (LEFT, RIGHT):
-        finish_side(query.lane.plan.state, side, QUERY)
+        note_end(query.lane.plan.state, INPUTS[side], QUERY)
     query.round()
     assert summary_of(query.lane.plan, query.lane.version - 1)["progress"]["phase"] == "done"
     assert len(pairs_in(query.lane.results)) == expected()
@@ -267,7 +268,7 @@ def test_what_has_been_settled_is_what_has_arrived(algorithm: str, seed: int, tm
 
 
 def test_spark_lifts_the_limit_of_the_pacemaker_when_there_is_one_batch_only(tmp_path: Path) -> None:
-    source = Pulses({"state": str(tmp_path / "state"), "partitions": "1"})
+    source = Pulses({"state": str(tmp_path / "state"), "partitions": "1", "inputs": "left,right"})
     stream = source.streamReader(None)
     assert isinstance(stream, PulseStream)
     begin = stream.initialOffset()
@@ -276,7 +277,7 @@ def test_spark_lifts_the_limit_of_the_pacemaker_when_there_is_one_batch_only(tmp
     assert end["settling"] == "at once"
     [row] = list(stream.getCache(begin, end) or ())[-1:]
     assert row[:2] == (0, SETTLING.index("at once"))
-    assert len(row) == len(source.schema().split(", ")) == 2 + len(FIGURES)
+    assert len(row) == len(source.schema().split(", ")) == 2 + len(figures_of(INPUTS))
 
 
 def test_pulses_tell_how_far_the_join_is(tmp_path: Path) -> None:
@@ -284,7 +285,7 @@ def test_pulses_tell_how_far_the_join_is(tmp_path: Path) -> None:
     query.round(arriving(0))
     rows, _ = query.reader.read(query.offset)
     [(_, _, *figures)] = rows
-    told = dict(zip(FIGURES, figures, strict=True))
+    told = dict(zip(figures_of(INPUTS), figures, strict=True))
     assert told["phase"] == "arriving"
     assert (told["arrived_left"], told["arrived_right"], told["results"]) == (100, 100, expected(1))
     assert told["resident_bytes"] > 0

@@ -8,8 +8,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import sooner.spark as ss
+from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import SIDES
-from sooner.spark.session.endings import finish_side
+from sooner.spark.session.endings import note_end
 from spark_joins import SOON_SECONDS, JoinCase, ended, skewed, write_files
 
 LEFT, RIGHT = skewed(3000, 1500, 1, "a"), skewed(2500, 1500, 2, "b")
@@ -58,7 +59,7 @@ def test_an_idle_query_runs_no_batch_and_writes_no_file_and_sees_a_row_and_finis
     """Words that a query which never ran has left for both sides mean nothing to it."""
     case = JoinCase(spark, tmp_path, LEFT, RIGHT, batches=2)
     for side in SIDES:
-        finish_side(str(case.state), side, "a query that never ran")
+        note_end(str(case.state), INPUTS[side], "a query that never ran")
     case.listen = case.progress.append  # type: ignore[method-assign]
     query = case.start()
     wait_for_rest(case, LEFT.num_rows)

@@ -20,12 +20,12 @@ LONG, TEXT, FLOAT = T.LongType(), T.StringType(), T.DoubleType()
 def test_columns_of_equal_type_share_a_place() -> None:
     shared = share_columns(schema(LONG, TEXT, LONG), schema(TEXT, LONG, FLOAT))
     assert shared.types == (LONG, TEXT, LONG, FLOAT)
-    assert shared.of_side == ((0, 1, 2), (1, 0, 3))
+    assert shared.of_input == ((0, 1, 2), (1, 0, 3))
 
 
 def test_a_side_never_uses_a_place_twice() -> None:
     shared = share_columns(schema(LONG), schema(LONG, LONG, LONG))
-    assert shared.of_side == ((0,), (0, 1, 2))
+    assert shared.of_input == ((0,), (0, 1, 2))
 
 
 def test_types_that_differ_inside_do_not_share() -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-import sooner.spark.shuffle.delivery
-import sooner.spark.shuffle.staging
+import sooner.spark.step.delivery
+import sooner.spark.step.staging
 from join_steps import Arriving, plan_of
 from queries import numbered
-from sooner.spark.shuffle.delivery import Arrivals
+from sooner.spark.step.delivery import Delivery
 
 LEFT, RIGHT = numbered(500, 50, 1, "a"), numbered(500, 50, 2, "b")
 KILLED_WORKER = """
@@ -27,12 +27,12 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_staged_rows_are_private_and_go_and_so_do_those_of_killed_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sooner.spark.shuffle.delivery, "LEAST_HELD_BYTES", 2**10)
+    monkeypatch.setattr(sooner.spark.step.delivery, "LEAST_HELD_BYTES", 2**10)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     subprocess.run([sys.executable, "-c", KILLED_WORKER, str(tmp_path)])
     [of_the_killed] = tmp_path.iterdir()
     plan = plan_of(LEFT.schema, RIGHT.schema, tmp_path / "elsewhere", memory_bytes=2**10)
-    with Arrivals(plan, Arriving(LEFT, RIGHT).batches(plan, seed=1)) as arrivals:
+    with Delivery(plan, Arriving(LEFT, RIGHT).batches(plan, seed=1)) as arrivals:
         [directory] = tmp_path.iterdir()
         assert directory != of_the_killed
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700
@@ -45,15 +45,15 @@ def test_staged_rows_are_private_and_go_and_so_do_those_of_killed_workers(
 def test_a_hot_key_with_more_than_an_array_can_have_comes_in_shares_that_depend_on_the_rows_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sooner.spark.shuffle.delivery, "LEAST_HELD_BYTES", 2**10)
-    monkeypatch.setattr(sooner.spark.shuffle.staging, "MOST_AT_ONCE_BYTES", 2**13)
+    monkeypatch.setattr(sooner.spark.step.delivery, "LEAST_HELD_BYTES", 2**10)
+    monkeypatch.setattr(sooner.spark.step.staging, "MOST_AT_ONCE_BYTES", 2**13)
     numbers = [n % 150 for n in range(600)]  # equal rows among them
     left = pa.table({"k": [7] * 600, "a": numbers})
     right = pa.table({"k": [7] * 20, "b": range(20)})
     plan = plan_of(left.schema, right.schema, tmp_path, memory_bytes=2**10)
     seen = []
     for seed in (1, 2, 3):
-        with Arrivals(plan, Arriving(left, right).batches(plan, seed=seed)) as arrivals:
+        with Delivery(plan, Arriving(left, right).batches(plan, seed=seed)) as arrivals:
             seen.append(
                 [
                     [sorted(side["a" if n == 0 else "b"].to_pylist()) for n, side in enumerate(piece)]

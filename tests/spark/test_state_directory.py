@@ -12,8 +12,9 @@ import pytest
 from join_steps import Arriving, Lane, nothing, pairs_in, plan_of, run, same, summary_of
 from queries import numbered, refused
 from sooner.errors import InvalidJoin, SpillFailed, StateCorrupted
+from sooner.operators.two_way.plan import INPUTS
 from sooner.runs.versions import Header, Versions
-from sooner.spark.session.endings import finish_side
+from sooner.spark.session.endings import note_end
 from sooner.spark.step.state_directory import (
     location_of,
     open_state,
@@ -151,7 +152,7 @@ def test_a_state_is_private_whatever_the_umask(tmp_path: Path) -> None:
     for begin in range(0, 2000, 500):
         lane.step(Arriving(left.slice(begin, 500), right.slice(begin, 500)))
     for side in (0, 1, 1):
-        finish_side(lane.plan.state, side, "query")
+        note_end(lane.plan.state, INPUTS[side], "query")
     for kind in ("state", "shared-memory"):
         found = [tmp_path / kind, *(tmp_path / kind).rglob("*")]
         assert {stat.S_IMODE(path.stat().st_mode) for path in found if path.is_dir()} == {0o700}

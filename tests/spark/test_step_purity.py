@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-import sooner.spark.shuffle.delivery
+import sooner.spark.step.delivery
 from join_steps import Arriving, Lane, Pairs, meaning, new_step, pairs_in, plan_of, run, same, versions_of
 from sooner.errors import StateCorrupted
 from sooner.named_algorithms import ALGORITHMS
-from sooner.spark.plan import JoinPlan
+from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.step import Step
 from step_schedules import StepSchedule, step_schedule
 
@@ -20,7 +20,7 @@ SEEDS = range(4)
 MANY_SEEDS = range(100, 160)
 
 
-def plan_for(schedule: StepSchedule, folder: Path, algorithm: str) -> JoinPlan:
+def plan_for(schedule: StepSchedule, folder: Path, algorithm: str) -> StepPlan:
     return plan_of(
         schedule.left.schema,
         schedule.right.schema,
@@ -64,7 +64,7 @@ def test_results_and_states_depend_on_the_set_of_rows_only(algorithm: str, seed:
 def test_batches_that_are_staged_on_disk_are_no_exception(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sooner.spark.shuffle.delivery, "LEAST_HELD_BYTES", 2**10)
+    monkeypatch.setattr(sooner.spark.step.delivery, "LEAST_HELD_BYTES", 2**10)
     several_attempts(list(ALGORITHMS)[1 + seed % (len(ALGORITHMS) - 1)], seed, tmp_path)
 
 
@@ -167,6 +167,6 @@ def test_what_spilled_rows_weigh_does_not_depend_on_their_order(tmp_path: Path) 
         plan = plan_of(left.schema, right.schema, tmp_path / str(seed), algorithm="pmj", memory_bytes=2**16)
         for version in range(6):
             run(plan, version, Arriving(left, right), seed=seed)
-        weights.append(versions_of(plan).load(5)[1]["join"]["statistics"]["spilled_bytes"])
+        weights.append(versions_of(plan).load(5)[1]["operator"]["statistics"]["spilled_bytes"])
     assert sum(map(sum, weights[0])) > 0
     assert weights[0] == weights[1]

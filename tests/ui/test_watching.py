@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from sooner.operators.phases import Phase
+from sooner.phases import Phase
 from sooner.progress import Progress
 from sooner.spark import JoinProgress, Query
 from sooner.ui.interrupts import Interrupts

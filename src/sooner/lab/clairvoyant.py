@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from sooner.lab.traces import Trace, key_codes
-from sooner.policies.view import Counts, Evict, JoinView
+from sooner.policies.view import Counts, Evict, JoinView, Together
 from sooner.runs.ledger import Mask
 from sooner.sides import SIDES
 
@@ -35,14 +35,14 @@ class Clairvoyant:
         self._resident = np.zeros((len(SIDES), trace.domain), np.int64)
         self._seen = 0
 
-    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Evict]:
+    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:
         now = int(view.arrived_rows.sum())
         self._resident += self._counts(self._seen, now)
         self._seen = now
         future = self._counts(now, now + self._horizon_rows)
         going = self._least_worth(future[::-1], -(-needed_bytes // self._row_bytes))
         self._resident[going] = 0
-        return self._evictions(going)
+        return [self._evictions(going)]
 
     def _least_worth(self, worth: Counts, rows: int) -> Mask:
         """The keys of each side that leave, so that at least so many rows do."""
@@ -54,12 +54,17 @@ class Clairvoyant:
         going[order[:keys_to_go]] = True
         return going.reshape(worth.shape)
 
-    def _evictions(self, going: Mask) -> Iterable[Evict]:
+    def _evictions(self, going: Mask) -> Together:
+        """All of them together: the policy knows itself when it is enough."""
+        evictions = []
         for side in SIDES:
             keys = np.flatnonzero(going[side])
             partitions = keys % self._trace.partitions
-            for partition in np.unique(partitions):
-                yield Evict(side, int(partition), codes=self._codes[keys[partitions == partition]])
+            evictions += [
+                Evict(side, int(partition), codes=self._codes[keys[partitions == partition]])
+                for partition in np.unique(partitions)
+            ]
+        return evictions
 
     def _counts(self, begin: int, end: int) -> Counts:
         """Rows of the trace from begin to end, by side and key."""

@@ -17,8 +17,8 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from sooner.operators.events import Arrived, Entered, Event, Flushed, Merged, Scanned
-from sooner.operators.phases import Phase
+from sooner.operators.events import Arrived, Entered, Event, Flushed, Merged, Reached, Scanned, Tidied
+from sooner.phases import Phase
 from sooner.policies.view import DeviceCosts
 
 INSPECTED_SHARE: Final = 1 / 5
@@ -58,7 +58,7 @@ class Meter:
                 return disk.scan_seconds(runs * math.ceil(n_bytes / self._device.memory_bytes), n_bytes)
             case Merged(n_bytes=n_bytes, written_bytes=written_bytes):
                 return disk.random_seconds * (disk.pages(n_bytes) + disk.pages(written_bytes))
-            case Entered():
+            case Entered() | Tidied() | Reached():
                 return 0.0
 
     def _opens_file(self, event: Flushed) -> bool:

@@ -1,6 +1,7 @@
 """What a simulated run gives: how its results, its cost and its buffer grew in simulated time."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -8,7 +9,9 @@ from typing import Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sooner.operators.phases import Phase
+from sooner.operators.events import Reached
+from sooner.phases import Phase
+from sooner.trace import Entry
 
 Numbers = npt.NDArray[np.float64]
 
@@ -31,6 +34,14 @@ class History:
     moments: tuple[Moment, ...]
     last_arrival_seconds: float
     events: Counter[str]  # how many of each kind
+
+    @staticmethod
+    def of(trace: Sequence[Entry | Moment], last_arrival_seconds: float) -> "History":
+        """What a trace with its moments tells."""
+        moments = tuple(one for one in trace if isinstance(one, Moment))
+        events = (one.event for one in trace if isinstance(one, Entry))
+        counts = Counter(type(event).__name__ for event in events if not isinstance(event, Reached))
+        return History(moments, last_arrival_seconds, counts)
 
     def results_at(self, seconds: float) -> float:
         return float(self._at(np.array(seconds), "results"))

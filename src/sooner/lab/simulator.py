@@ -1,4 +1,4 @@
-"""Runs a two-way join in simulated time: a trace, a device and an algorithm in, a history out. No wall clock.
+"""Runs an operator in simulated time: a trace, a device and an operator in, a history out. No wall clock.
 
 The operator is the real one; only its disk and its clock are simulated. Rows that arrive while it is busy wait in an
 input buffer without limit. When the sources are silent it does disk work, task by task, and looks at the buffer after
@@ -8,8 +8,7 @@ Rows go in by chunks, for speed. Work on a chunk overlaps with the arrival of it
 appear evenly over that time. A chunk never reaches beyond a silence that is still to come.
 """
 
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,16 +19,24 @@ from sooner.budget import Budget
 from sooner.kernels.keys import KeyPlan
 from sooner.lab.device import Device, Meter
 from sooner.lab.history import History, Moment
-from sooner.lab.run_files import SimulatedRunFiles
+from sooner.lab.kept_runs import KeptRuns
 from sooner.lab.traces import Trace, batch_of
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Event
+from sooner.operators.inputs import Input
+from sooner.operators.operator import Means, Operator
 from sooner.operators.two_way.join import TwoWayJoin
+from sooner.policies.view import SILENT
 from sooner.runs.run import HELPER_BYTES
 from sooner.sides import SIDES
+from sooner.trace import Entry
 
 ROW_BYTES: Final = 4 + HELPER_BYTES  # the key of a simulated row, and what a run keeps beside it
+SCHEMA: Final = pa.schema([("key", pa.int32())])
 KEYS: Final = KeyPlan(("key",), ("key",), (pa.int32(),), exact=True)
+WHOLE_TASK: Final = 2**62  # bytes: a task is looked at when it is done
+
+MakeOperator = Callable[[Sequence[Input], Means], Operator[int]]  # whose results are counts
 
 
 @dataclass(frozen=True)
@@ -43,53 +50,58 @@ class Laboratory:
 
 
 def simulate(trace: Trace, algorithm: Algorithm, laboratory: Laboratory) -> History:
-    """What this algorithm makes of this trace."""
-    return _Simulation(trace, algorithm, laboratory).run()
+    """What the two-way join with this algorithm makes of this trace."""
+
+    def two_way(inputs: Sequence[Input], means: Means) -> TwoWayJoin[int]:
+        left, right = inputs
+        return TwoWayJoin((left, right), KEYS, algorithm, len, means)
+
+    return simulate_operator(trace, two_way, laboratory)
+
+
+def simulate_operator(trace: Trace, make: MakeOperator, laboratory: Laboratory) -> History:
+    """What any operator makes of this trace."""
+    return _Simulation(trace, make, laboratory).run()
 
 
 class _Simulation:
-    def __init__(self, trace: Trace, algorithm: Algorithm, laboratory: Laboratory) -> None:
+    def __init__(self, trace: Trace, make: MakeOperator, laboratory: Laboratory) -> None:
         self._trace = trace
         self._laboratory = laboratory
         code = trace.code_rows()
-        self._join: TwoWayJoin[int] = TwoWayJoin(
-            KEYS,
-            (code, code),
-            (SimulatedRunFiles(), SimulatedRunFiles()),
-            algorithm,
+        means = Means(
             Budget(laboratory.device.memory_bytes),
-            trace.partitions,
-            result_of=len,
-            device=laboratory.device.disk,
             flush_fraction=laboratory.flush_fraction,
+            device=laboratory.device.disk,
             listener=self._listen,
         )
+        inputs = [Input(str(side), SCHEMA, code, KeptRuns(), trace.partitions) for side in SIDES]
+        self._operator = make(inputs, means)
         self._last_rows = [int(np.flatnonzero(trace.sides == side)[-1]) for side in SIDES]
         self._taken = 0  # rows that the join has taken in
         self._clock = 0.0
         self._meter = Meter(laboratory.device)
-        self._events: Counter[str] = Counter()
-        self._moments: list[Moment] = []
+        self._recorded: list[Entry | Moment] = []
 
     def run(self) -> History:
         while self._taken < len(self._trace):
             self._take_chunk()
             self._use_silences()
-        while self._join.phase != "done":
-            self._work(self._join.clean_up())
-        return History(tuple(self._moments), float(self._trace.seconds[-1]), self._events)
+        while self._operator.phase != "done":
+            self._work(self._operator.work(WHOLE_TASK, SILENT))
+        return History.of(self._recorded, float(self._trace.seconds[-1]))
 
     def _take_chunk(self) -> None:
         first, end = self._taken, self._chunk_end()
         first_seconds, last_seconds = (float(self._trace.seconds[row]) for row in (first, end - 1))
         self._clock = max(self._clock, first_seconds)
         sides, keys = self._trace.sides[first:end], self._trace.keys[first:end]
-        left, right = ([batch_of(keys[sides == side])] for side in SIDES)
-        results = self._join.arrive(left, right, last_seconds / self._laboratory.unit_seconds)
+        rows = [[batch_of(keys[sides == side])] for side in SIDES]
+        results = self._operator.arrive(rows, last_seconds / self._laboratory.unit_seconds)
         self._work(results, taking_rows=end - first, not_over_before=last_seconds)
         for side in SIDES:
             if first <= self._last_rows[side] < end:
-                self._join.end(side)
+                self._operator.end(side)
 
     def _chunk_end(self) -> int:
         """After the rows that are there, and those that come before the next silence."""
@@ -107,10 +119,9 @@ class _Simulation:
             if self._clock >= next_row:
                 return
             while self._clock < silences.over_seconds[silence]:
-                task = self._join.choose_task()
-                if task is None:
+                if not self._operator.has_work(SILENT):
                     return
-                self._work(self._join.perform(task))
+                self._work(self._operator.work(WHOLE_TASK, SILENT))
 
     def _next_silence(self) -> int:
         """Which silence is now, or else the next one."""
@@ -131,16 +142,16 @@ class _Simulation:
         self._note()
 
     def _listen(self, event: Event) -> None:
-        self._events[type(event).__name__] += 1
-        self._meter.add(event, self._join.phase)
+        self._recorded.append(Entry(self._clock, event))
+        self._meter.add(event, self._operator.phase)
 
     def _note(self) -> None:
-        self._moments.append(
+        self._recorded.append(
             Moment(
                 self._clock,
-                self._join.statistics.results,
+                self._operator.progress().results,
                 self._meter.seconds,
                 self._arrived(self._clock) - self._taken,
-                self._join.phase,
+                self._operator.phase,
             )
         )

@@ -1,21 +1,19 @@
-"""Where sources put what has arrived and the join takes it: bounded in bytes, so a fast source waits.
+"""Where sources put what has arrived and the operator takes it: bounded in bytes, so a fast source waits.
 
-The join takes all that waits at once. While it keeps up, each batch is joined as it comes; when it does not, it gets
+The operator takes all that waits at once. While it keeps up, each batch goes in as it comes; when it does not, it gets
 fewer and larger pieces, which cost it less. Nothing is dropped, and the end of a source, good or bad, comes after all
 that arrived before it.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import pyarrow as pa
 
-from sooner.sides import SIDES
-
 FIRST_ROOM_BYTES: Final = 2**18  # what waits is small at first, so that first results come soon, and then doubles
-PIECES_HELD: Final = 4  # each side: one piece that waits, one that the join has in its hands
+PIECES_HELD: Final = 2  # of each input: one piece that waits, one that the operator has in its hands
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Waiting:
-    """What one side has for the join."""
+    """What one input has for the operator."""
 
     batches: list[pa.RecordBatch]
     end: Ended | None
@@ -45,10 +43,10 @@ class _Queue:
 
 
 class Inbox:
-    def __init__(self, piece_bytes: int) -> None:
+    def __init__(self, inputs: int, piece_bytes: int) -> None:
         self._piece_bytes = piece_bytes
         self._room_bytes = min(FIRST_ROOM_BYTES, piece_bytes)
-        self._queues = tuple(_Queue() for _ in SIDES)
+        self._queues = tuple(_Queue() for _ in range(inputs))
         self._stopped = False
         self._changed = threading.Condition()
 
@@ -56,27 +54,32 @@ class Inbox:
     def held_bytes(self) -> int:
         return sum(queue.n_bytes for queue in self._queues)
 
-    def put(self, side: int, batch: pa.RecordBatch) -> None:
+    @property
+    def waiting_rows(self) -> tuple[int, ...]:
+        with self._changed:
+            return tuple(sum(batch.num_rows for batch in queue.batches) for queue in self._queues)
+
+    def put(self, which: int, batch: pa.RecordBatch) -> None:
         """Add a batch, waiting for room; one larger than all the room waits for an empty queue."""
-        queue, n_bytes = self._queues[side], batch.nbytes
+        queue, n_bytes = self._queues[which], batch.nbytes
         with self._changed:
             self._wait(lambda: not queue.batches or queue.n_bytes + n_bytes <= self._room_bytes)
             queue.batches.append(batch)
             queue.n_bytes += n_bytes
             self._changed.notify_all()
 
-    def end(self, side: int, end: Ended) -> None:
+    def end(self, which: int, end: Ended) -> None:
         with self._changed:
-            self._queues[side].end = end
+            self._queues[which].end = end
             self._changed.notify_all()
 
-    def take(self, timeout_seconds: float | None) -> tuple[Waiting, Waiting] | None:
-        """All that waits on both sides; None after a silence of both."""
+    def take(self, timeout_seconds: float | None) -> Sequence[Waiting] | None:
+        """All that waits of each input; None after a silence of all."""
         with self._changed:
             if not self._wait(lambda: any(q.batches or q.end for q in self._queues), timeout_seconds):
                 return None
             self._room_bytes = min(2 * self._room_bytes, self._piece_bytes)
-            return self._empty(0), self._empty(1)
+            return [self._empty(queue) for queue in self._queues]
 
     def stop(self) -> None:
         with self._changed:
@@ -89,8 +92,7 @@ class Inbox:
             raise Stopped
         return bool(reached)
 
-    def _empty(self, side: int) -> Waiting:
-        queue = self._queues[side]
+    def _empty(self, queue: _Queue) -> Waiting:
         taken = Waiting(queue.batches, queue.end)
         queue.batches, queue.n_bytes, queue.end = [], 0, None
         self._changed.notify_all()

@@ -4,8 +4,6 @@ import os
 from pathlib import Path
 from typing import Final
 
-import pyarrow.fs as pafs
-
 from sooner.arguments import (
     Columns,
     How,
@@ -15,31 +13,16 @@ from sooner.arguments import (
     require_suffixes,
     require_whole_number,
 )
-from sooner.budget import Budget
-from sooner.kernels.keys import plan_keys
 from sooner.local.arguments import require_silence, require_two_streams, usable_memory
-from sooner.local.inbox import PIECES_HELD, Inbox
 from sooner.local.query import Query
-from sooner.local.reading import Reader
-from sooner.local.returned_memory import ReturnedMemory
-from sooner.local.spill_directory import SpillDirectory
+from sooner.local.starting import start
 from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
-from sooner.operators.sorted_runs import coder
-from sooner.operators.two_way.join import FLUSH_FRACTION, TwoWayJoin
-from sooner.operators.two_way.output import plan_output
-from sooner.runs.files import RunFiles
-from sooner.sides import LEFT, RIGHT, SIDES
-from sooner.sources.checked import checked
+from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sources.opening import opened
+from sooner.trace import Tracer, open_trace
 
-INBOX_SHARE: Final = 3  # of the memory, one part in so many is for rows that wait to be joined
-MEMORY_IN_BLOCKS: Final = 256  # blocks of spilled runs are small beside the memory: one of each run is read at once
-LEAST_BLOCK_BYTES: Final = 64 * 2**10
-MOST_BLOCK_BYTES: Final = 2**20
-LEAST_FLUSH_BYTES: Final = 512 * 2**10  # a file for each few rows would cost more than what is in it
 LEAST_PARTITION_BYTES: Final = 2 * 2**20
 MOST_PARTITIONS: Final = 16
-MOST_PIECE_BYTES: Final = 8 * 2**20  # larger pieces save nothing more
 
 
 def join(
@@ -57,6 +40,7 @@ def join(
     workers: int | None = None,
     silence_seconds: float = 0.025,
     spill_dir: str | Path | None = None,
+    trace: str | Path | Tracer | None = None,
 ) -> Query:
     """Join two inputs while they arrive.
 
@@ -69,6 +53,7 @@ def join(
     memory: what rows may take, such as "256MB"; beyond it rows go to `spill_dir`. None is no limit.
     workers: threads that join; by default one for each core.
     silence_seconds: how long both inputs must be silent before work on spilled rows begins.
+    trace: a file for what happens, an entry a line, or something that is called with each `sooner.trace.Entry`.
 
     >>> import pyarrow as pa, sooner
     >>> orders = pa.table({"customer": [1, 2, 1], "amount": [10, 20, 30]})
@@ -88,35 +73,11 @@ def join(
     require_silence(silence_seconds)
     spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
     require_two_streams(left, right)
+    plan = TwoWayPlan(tuple(left_names), tuple(right_names), (suffixes[0], suffixes[1]), chosen)
     with opened(left, right) as sources:
-        left_schema, right_schema = schemas = [source.schema for source in sources]
-        keys = plan_keys(left_schema, right_schema, left_names, right_names)
-        output = plan_output(left_schema, right_schema, keys, suffixes)
-        spill_directory = SpillDirectory(spill_parent)
-
-    piece_bytes = min(memory_bytes // INBOX_SHARE // PIECES_HELD, MOST_PIECE_BYTES)
-    rows_bytes = memory_bytes - piece_bytes * PIECES_HELD
-    block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
-    files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in schemas]
-    operator = TwoWayJoin(
-        keys,
-        (coder(keys, LEFT), coder(keys, RIGHT)),
-        (files[0], files[1]),
-        chosen,
-        Budget(rows_bytes),
-        partitions,
-        result_of=output.batch,
-        flush_fraction=_flush_fraction(rows_bytes),
-        workers=workers,
-    )
-    inbox, returned = Inbox(piece_bytes), ReturnedMemory(memory_bytes)
-    readers = [Reader(checked(sources[side]), side, inbox, piece_bytes, returned) for side in SIDES]
-    return Query(operator, output.schema, inbox, readers, spill_directory, returned, silence_seconds)
-
-
-def _flush_fraction(rows_bytes: int) -> float:
-    """How much leaves a full memory: a tenth, or as much as is worth a file, or half of a memory that is so small."""
-    return max(FLUSH_FRACTION, min(LEAST_FLUSH_BYTES / rows_bytes, 1 / 2))
+        plan.output([source.schema for source in sources])  # refused before anything is made
+        tracer = open_trace(trace)
+        return start(plan, INPUTS, sources, memory_bytes, partitions, workers, silence_seconds, spill_parent, tracer)
 
 
 def _partition_count(memory_bytes: int) -> int:

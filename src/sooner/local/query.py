@@ -1,11 +1,12 @@
-"""A running join: iterate it for batches of results as they come.
+"""A running query: iterate it for batches of results as they come.
 
-The join runs in the thread that iterates; each source has a thread of its own. Time spent by the consumer is time in
-which sources fill the inbox and then wait.
+The operator runs in the thread that iterates; each source has a thread of its own. Time spent by the consumer is time
+in which sources fill the inbox and then wait.
 """
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -20,10 +21,14 @@ from sooner.local.one_reader import OneReader
 from sooner.local.reading import Reader
 from sooner.local.returned_memory import ReturnedMemory
 from sooner.local.spill_directory import SpillDirectory
-from sooner.operators.two_way.join import Interrupted, TwoWayJoin
-from sooner.progress import Progress, progress_of
+from sooner.operators.operator import Interrupted, Operator
+from sooner.policies.view import SILENT, Surroundings
+from sooner.progress import Progress
 
-CROWD: Final = 32  # runs on disk that are alike and become one: reading so many at once still takes little memory
+# Disk work between two looks at what arrives, and between two looks at whether it was stopped when nothing does
+QUANTUM_BYTES: Final = 4 * 2**20
+CLEAN_UP_QUANTUM_BYTES: Final = 64 * 2**20
+TIDYING: Final = 4  # times the bytes that arrive, at least: each row is read and written anew, and then perhaps again
 
 if TYPE_CHECKING:
     import pandas
@@ -38,7 +43,7 @@ class Query:
 
     def __init__(
         self,
-        join: TwoWayJoin[pa.RecordBatch],
+        operator: Operator[pa.RecordBatch],
         schema: pa.Schema,
         inbox: Inbox,
         readers: Sequence[Reader],
@@ -46,7 +51,7 @@ class Query:
         returned_memory: ReturnedMemory,
         silence_seconds: float,
     ) -> None:
-        self._join = join
+        self._operator = operator
         self.schema = schema
         self._inbox = inbox
         self._readers = readers
@@ -56,11 +61,13 @@ class Query:
         self._results = self._run()
         self._asked = False
         self._stopped = False
+        self._silent = False
+        self._at_end = ExitStack()
 
     @property
     def progress(self) -> Progress:
         """How far the join is; may be asked from any thread."""
-        return progress_of(self._join)
+        return self._operator.progress()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         if self._asked:
@@ -110,13 +117,17 @@ class Query:
     def stop(self) -> None:
         """End the query now, from any thread. Results so far stay valid; threads end and spill files are removed."""
         self._stopped = True
-        self._join.interrupt()
+        self._operator.interrupt()
         self._stop_reading()
         try:
             self._results.close()
         except ValueError:
             return  # it is at work in another thread, which will see the flag and tidy up
         self._spill_directory.remove()
+
+    def at_end(self, close: Callable[[], None]) -> None:
+        """This is called when the query has ended, well or not."""
+        self._at_end.callback(close)
 
     def _stop_reading(self) -> None:
         self._inbox.stop()
@@ -135,38 +146,45 @@ class Query:
             for reader in self._readers:
                 reader.start()
             started = time.monotonic()
-            while not all(self._join.ended):
+            while self._operator.phase != "done":
                 yield from self._until_stopped(self._next_work(time.monotonic() - started))
-                self._join.compact(CROWD)
-            while self._join.phase != "done":
-                yield from self._until_stopped(self._join.clean_up())
-                self._returned_memory.look()
         except (Stopped, Interrupted):
             return
         finally:
             self._stop_reading()
-            self._join.close()
+            self._operator.close()
+            self._at_end.close()
             self._spill_directory.remove()
 
     def _next_work(self, now: float) -> Iterator[pa.RecordBatch]:
-        """What has arrived, or disk work in a silence; without any of it, wait for what arrives."""
-        waiting = self._inbox.take(self._silence_seconds)
+        """What has arrived, or a quantum of disk work in a silence; without any of it, wait for what arrives."""
+        operator = self._operator
+        if operator.phase == "clean-up":
+            self._returned_memory.look()
+            return operator.work(CLEAN_UP_QUANTUM_BYTES, SILENT)
+        waiting = self._inbox.take(0 if self._silent else self._silence_seconds)
+        self._silent = waiting is None
         if waiting is None:
-            task = self._join.choose_task()
-            if task is not None:
-                return self._join.perform(task)
+            if operator.has_work(SILENT):
+                return operator.work(QUANTUM_BYTES, SILENT)
             waiting = self._inbox.take(None)
             assert waiting is not None
-        return self._join_arrivals(waiting, now)
+        return self._take_in(waiting, now)
 
-    def _join_arrivals(self, waiting: tuple[Waiting, Waiting], now: float) -> Iterator[pa.RecordBatch]:
-        yield from self._join.arrive(waiting[0].batches, waiting[1].batches, now)
-        self._returned_memory.passed(sum(data_bytes(batch) for taken in waiting for batch in taken.batches))
-        for side, taken in enumerate(waiting):
+    def _take_in(self, waiting: Sequence[Waiting], now: float) -> Iterator[pa.RecordBatch]:
+        """What arrived, and then perhaps some work that cannot wait for a silence."""
+        operator = self._operator
+        yield from operator.arrive([taken.batches for taken in waiting], now)
+        n_bytes = sum(data_bytes(batch) for taken in waiting for batch in taken.batches)
+        self._returned_memory.passed(n_bytes)
+        for which, taken in enumerate(waiting):
             if taken.end is not None and taken.end.error is not None:
                 raise taken.end.error
             if taken.end is not None:
-                self._join.end(side)
+                operator.end(which)
+        around = Surroundings(waiting_rows=self._inbox.waiting_rows)
+        if operator.phase != "clean-up" and operator.has_work(around):
+            yield from operator.work(max(QUANTUM_BYTES, TIDYING * n_bytes), around)
 
     def _until_stopped(self, results: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in results:

@@ -15,10 +15,10 @@ from sooner.sources.source import Source, close_source
 
 class Reader:
     def __init__(
-        self, source: Source, side: int, inbox: Inbox, piece_bytes: int, returned_memory: ReturnedMemory
+        self, source: Source, which: int, inbox: Inbox, piece_bytes: int, returned_memory: ReturnedMemory
     ) -> None:
         self._source = source
-        self._side = side
+        self._which = which
         self._inbox = inbox
         self._piece_bytes = piece_bytes
         self._returned_memory = returned_memory
@@ -40,20 +40,20 @@ class Reader:
         try:
             for batch in self._source.batches():
                 for piece in cut(batch, self._piece_bytes):
-                    self._inbox.put(self._side, piece)
+                    self._inbox.put(self._which, piece)
                     self._returned_memory.passed(piece.nbytes)
                 rows += batch.num_rows
         except Stopped:
             raise
         except Exception as error:  # whatever it is, the user's thread is to raise it
-            self._inbox.end(self._side, Ended(error))
+            self._inbox.end(self._which, Ended(error))
         except BaseException as error:  # an exit or an interrupt that a source raises ends the source and nothing else
             reason = f"{type(error).__name__}: {error}".rstrip(": ")
             failure = SourceFailed(f"source {self._source.name!r} failed after {rows:,} rows: {reason}")
             failure.__cause__ = error
-            self._inbox.end(self._side, Ended(failure))
+            self._inbox.end(self._which, Ended(failure))
         else:
-            self._inbox.end(self._side, Ended())
+            self._inbox.end(self._which, Ended())
 
 
 def cut(batch: pa.RecordBatch, at_most_bytes: int) -> Iterator[pa.RecordBatch]:

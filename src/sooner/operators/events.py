@@ -1,47 +1,63 @@
-"""What an operator reports of its work, for traces, simulated devices and views. Reading them changes nothing."""
+"""What happens in an operator, as plain data: for traces, simulated devices and views. Reading them changes nothing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sooner.operators.phases import Phase
+from sooner.phases import Phase
+from sooner.runs.ledger import Rectangle
 
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
     tick: int
-    rows: tuple[int, int]
+    rows: tuple[int, ...]  # of each input
     compared: int  # pairs of rows that a nested loop over the partitions would have looked at
 
 
 @dataclass(frozen=True, slots=True)
 class Flushed:
+    """Rows left memory, and are a run on disk now."""
+
     tick: int
     side: int
     partition: int
     n_rows: int
     n_bytes: int  # as written
+    run: int = 0  # its number
 
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """A memory-disk task read these runs one after the other."""
+    """A memory-disk task read these runs one after the other: what was in memory of `side` has met them."""
 
     tick: int
     side: int
     partition: int
     n_runs: int
     n_bytes: int
+    runs: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A disk-disk task read these runs side by side, and wrote them as one run a side."""
+    """Runs were read side by side: those of `cells` have met. What was merged is written as one run a side."""
 
     tick: int
     partition: int
     n_runs: int
     n_bytes: int
     written_bytes: int
+    cells: tuple[Rectangle, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    """Runs of one partition that were alike became one, with nothing joined."""
+
+    tick: int
+    partition: int
+    n_runs: int
+    n_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +66,14 @@ class Entered:
     phase: Phase
 
 
-Event = Arrived | Flushed | Scanned | Merged | Entered
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """After an action: how many results there are by now, and what is in memory, [input][partition]."""
+
+    tick: int
+    results: int
+    resident_bytes: tuple[tuple[int, ...], ...]
+
+
+Event = Arrived | Flushed | Scanned | Merged | Tidied | Entered | Reached
 Listener = Callable[[Event], None]

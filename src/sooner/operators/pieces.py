@@ -4,7 +4,7 @@ How they are cut depends on the set of rows only, and not on their order: an att
 makes the same pieces. They are cut by code; rows of one code, when they alone are too many, by their content.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -16,27 +16,26 @@ from sooner.kernels.matching import Codes, Positions
 from sooner.operators.sorted_runs import CodeRows
 from sooner.runs.ledger import Mask
 from sooner.runs.run import HELPER_BYTES
-from sooner.sides import LEFT, RIGHT, SIDES
 
-Sides: TypeAlias = tuple[pa.RecordBatch, pa.RecordBatch]
+Rows: TypeAlias = Sequence[pa.RecordBatch]  # of each input
 
 
-def pieces(rows: Sides, coders: tuple[CodeRows, CodeRows], at_most_bytes: int) -> Iterator[Sides]:
-    """The rows of both sides, in pieces of at most so many bytes if more than one row is in them."""
+def pieces(rows: Rows, coders: Sequence[CodeRows], at_most_bytes: int) -> Iterator[Rows]:
+    """The rows of all inputs, in pieces of at most so many bytes if more than one row is in them."""
     if weight(rows) <= at_most_bytes:
         yield rows
         return
-    codes = tuple(coders[side](rows[side])[0] for side in SIDES)
-    yield from _halves(rows, (codes[LEFT], codes[RIGHT]), at_most_bytes)
+    codes = [code(mine)[0] for code, mine in zip(coders, rows, strict=True)]
+    yield from _halves(rows, codes, at_most_bytes)
 
 
-def weight(rows: Sides) -> int:
+def weight(rows: Rows) -> int:
     """What rows will take in memory as a run."""
-    return sum(int(side.nbytes) + HELPER_BYTES * side.num_rows for side in rows)
+    return sum(int(mine.nbytes) + HELPER_BYTES * mine.num_rows for mine in rows)
 
 
-def _halves(rows: Sides, codes: tuple[Codes, Codes], at_most_bytes: int) -> Iterator[Sides]:
-    n_rows = sum(side.num_rows for side in rows)
+def _halves(rows: Rows, codes: Sequence[Codes], at_most_bytes: int) -> Iterator[Rows]:
+    n_rows = sum(mine.num_rows for mine in rows)
     if weight(rows) <= at_most_bytes or n_rows == 1:
         yield rows
         return
@@ -46,25 +45,23 @@ def _halves(rows: Sides, codes: tuple[Codes, Codes], at_most_bytes: int) -> Iter
         yield from _halves_of_one_code(rows, codes, at_most_bytes)
         return
     # The middle code goes up, unless it is the least: then it is what the lower half consists of.
-    lower = tuple(side <= least if middle == least else side < middle for side in codes)
-    for wanted in (lower, tuple(~side for side in lower)):
-        yield from _halves(*_only(rows, codes, (wanted[LEFT], wanted[RIGHT])), at_most_bytes)
-
-
-def _halves_of_one_code(rows: Sides, codes: tuple[Codes, Codes], at_most_bytes: int) -> Iterator[Sides]:
-    """The larger side in two halves by content; the other side comes with the first."""
-    larger = LEFT if rows[LEFT].num_rows >= rows[RIGHT].num_rows else RIGHT
-    first = np.zeros(rows[larger].num_rows, np.bool_)
-    first[_order_by_content(rows[larger])[: len(first) // 2]] = True
-    everything, nothing = (np.full(rows[1 - larger].num_rows, answer) for answer in (True, False))
-    for mine, others in ((first, everything), (~first, nothing)):
-        wanted = (mine, others) if larger == LEFT else (others, mine)
+    lower = [mine <= least if middle == least else mine < middle for mine in codes]
+    for wanted in (lower, [~mine for mine in lower]):
         yield from _halves(*_only(rows, codes, wanted), at_most_bytes)
 
 
-def _only(rows: Sides, codes: tuple[Codes, Codes], wanted: tuple[Mask, Mask]) -> tuple[Sides, tuple[Codes, Codes]]:
-    left, right = (rows[side].filter(to_arrow(wanted[side])) for side in SIDES)
-    return (left, right), (codes[LEFT][wanted[LEFT]], codes[RIGHT][wanted[RIGHT]])
+def _halves_of_one_code(rows: Rows, codes: Sequence[Codes], at_most_bytes: int) -> Iterator[Rows]:
+    """The input with the most rows in two halves by content; the others come with the first."""
+    largest = max(range(len(rows)), key=lambda which: rows[which].num_rows)
+    first = [np.full(mine.num_rows, True) for mine in rows]
+    first[largest][_order_by_content(rows[largest])[rows[largest].num_rows // 2 :]] = False
+    for wanted in (first, [~mine for mine in first]):
+        yield from _halves(*_only(rows, codes, wanted), at_most_bytes)
+
+
+def _only(rows: Rows, codes: Sequence[Codes], wanted: Sequence[Mask]) -> tuple[Rows, Sequence[Codes]]:
+    kept = [mine.filter(to_arrow(mask)) for mine, mask in zip(rows, wanted, strict=True)]
+    return kept, [mine[mask] for mine, mask in zip(codes, wanted, strict=True)]
 
 
 def _order_by_content(batch: pa.RecordBatch) -> Positions:

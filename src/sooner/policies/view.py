@@ -1,11 +1,11 @@
 """What a policy sees, and what it may say.
 
-A policy is a pure function of a `JoinView`, so it has no state of its own to save, replay or disagree about.
+A policy is a pure function of a view, so it has no state of its own to save, replay or disagree about.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -37,19 +37,43 @@ class DeviceCosts:
         return 2 * self.random_seconds * self.pages(n_bytes)
 
 
+SOLID_STATE: Final = DeviceCosts()
+
+
 @dataclass(frozen=True)
-class JoinView:
-    """Read-only statistics of a two-way join. Arrays are indexed [side, partition], [side] or [partition]."""
+class Surroundings:
+    """What whoever drives an operator sees of its inputs."""
+
+    silent: bool = False  # nothing came for a while, nor is anything waiting
+    waiting_rows: tuple[int, ...] = ()  # of each input, or nothing where nobody counts
+    settling: bool = False  # all that has arrived is to be joined now, although more may come
+
+
+BUSY: Final = Surroundings()
+SILENT: Final = Surroundings(silent=True)
+SETTLING: Final = Surroundings(silent=True, settling=True)
+
+
+@dataclass(frozen=True)
+class View:
+    """Read-only statistics of an operator. Arrays are indexed [input, partition], [input] or [partition]."""
 
     tick: int
-    ended: tuple[bool, bool]
+    ended: tuple[bool, ...]
+    around: Surroundings
     arrived_rows: Counts
     resident_rows: Counts
     resident_bytes: Counts
     spilled_rows: Counts
     spilled_bytes: Counts
     spilled_runs: Counts
-    recent_rows: Numbers  # [side], with exponential decay over time
+    recent_rows: Numbers  # [input], with exponential decay over time
+
+
+@dataclass(frozen=True)
+class JoinView(View):
+    """Of a two-way join, whose inputs are its sides."""
+
     unmet_with_disk: Numbers  # [side, partition]: pairs that a memory-disk task would bring together
     unmet_on_disk: Numbers  # [partition]: pairs that only a disk-disk task can bring together
     selectivity: Numbers  # [partition]: results per pair, as observed
@@ -59,17 +83,18 @@ class JoinView:
 
 @dataclass(frozen=True)
 class Evict:
-    """Let rows of one side and partition leave memory.
-
-    All of them, or the lowest codes up to so many bytes, or those of certain codes. With `and_next` the eviction that
-    follows belongs to this one, and is done even if enough is free by then.
+    """Let rows of one side and partition leave memory: all of them, or those with the lowest or the highest codes up
+    to so many bytes, or those of certain codes.
     """
 
     side: int
     partition: int
     at_most_bytes: int | None = None
+    codes_from: Literal["lowest", "highest"] = "lowest"
     codes: Codes | None = None
-    and_next: bool = False
+
+
+Together = Sequence[Evict]  # evictions that belong together: all of them are done, or none
 
 
 @dataclass(frozen=True)
@@ -97,13 +122,17 @@ Task = MemoryDisk | DiskDisk
 
 
 class FlushPolicy(Protocol):
-    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Evict]:
-        """Evictions, best first, that together free at least `needed_bytes` if so much is resident.
+    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:
+        """Groups of evictions, best first, that together free at least `needed_bytes` if so much is resident.
 
-        The operator takes them in order and stops as soon as enough is free.
+        The operator takes them in order and stops after the group with which enough is free.
         """
 
 
 class ReactPolicy(Protocol):
     def choose(self, view: JoinView) -> Task | None:
-        """The next piece of disk work, or None if nothing is worth doing now."""
+        """The next piece of disk work, or None if nothing is worth doing now.
+
+        Asked after every action, also while rows come: `view.around` tells. A task that has begun goes on, a quantum at
+        a time, as long as the policy wants any, and is finished before another begins.
+        """

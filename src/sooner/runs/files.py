@@ -1,11 +1,10 @@
 """Spilled runs: checksummed Arrow files, read back by ranges of codes.
 
 A run file is an ordinary Arrow IPC stream (any Arrow tool opens it) of blocks sorted by code. Where the blocks lie and
-their checksums, or the checksum of an index of them, are kept in the `SpilledRun`, plain data that belongs to the state
+their checksums, or the checksum of an index of them, are kept in the `Segment`, plain data that belongs to the state
 and not to the file: a file that was swapped, cut or damaged cannot vouch for itself.
 """
 
-import itertools
 import os
 import uuid
 from collections import Counter
@@ -25,6 +24,7 @@ from sooner.kernels.sizes import RowBytes, cuts_by_bytes, part_of, total_bytes
 from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Blocks, Place
 from sooner.runs.private_files import create
 from sooner.runs.run import HELPER_BYTES, Run, Stamp
+from sooner.runs.store import EncodedBlock, Segment, segment_of
 
 # By position, since users' columns may have any name.
 _CODE: Final = pa.field("code", pa.uint64())
@@ -36,38 +36,15 @@ READ_BYTES: Final = 2**20  # adjoining blocks are read together up to so many by
 
 
 @dataclass(frozen=True, slots=True)
-class SpilledRun:
-    """A run on disk. `number` names it within its side and partition; `level` counts the merges behind it.
-
-    `n_bytes` is what its rows weigh, and not what their blocks take: policies look at it, and it must not depend on how
-    rows of equal code happen to be ordered.
-    """
-
-    file: str
-    number: int
-    level: int
-    n_rows: int
-    n_bytes: int
-    index: BlockIndex
-
-    @property
-    def blocks(self) -> Blocks:
-        return self.index.blocks
-
-    def to_plain(self) -> dict[str, Any]:
-        names = ("file", "number", "level", "n_rows", "n_bytes")
-        return {name: getattr(self, name) for name in names} | self.index.to_plain()
-
-
-def spilled_run(file: str, number: int, level: int, blocks: Sequence[Block], n_bytes: int) -> SpilledRun:
-    n_rows = sum(block.n_rows for block in blocks)
-    return SpilledRun(file, number, level, n_rows, n_bytes, BlockIndex(Blocks.of(blocks)))
+class FileBlock(EncodedBlock):
+    content: pa.Buffer
+    checksum: int
 
 
 class RunFiles:
-    """The run files of one side, in one directory of any filesystem that pyarrow opens.
+    """The run files of one input, in one directory of any filesystem that pyarrow opens.
 
-    A file can hold several runs (those that left memory together). It is removed with the last of them, or by its
+    A file can hold several segments (those that left memory together). It is removed with the last of them, or by its
     owner, who may need it longer. File names are unique, and begin with `prefix`.
     """
 
@@ -79,7 +56,7 @@ class RunFiles:
         block_bytes: int = BLOCK_BYTES,
         *,
         rows: Literal["spilled", "resident"] = "spilled",
-        removal: Literal["with the last run", "by the owner"] = "with the last run",
+        removal: Literal["with the last segment", "by the owner"] = "with the last segment",
         prefix: str = "",
     ) -> None:
         self._filesystem = filesystem
@@ -89,26 +66,27 @@ class RunFiles:
         self._schema = pa.schema([_CODE, *_STAMPS[: self._n_stamps], *schema])
         self._removal = removal
         self._prefix = prefix
-        self._runs_in_file: Counter[str] = Counter()
+        self._segments_in_file: Counter[str] = Counter()
         self.block_bytes = block_bytes
 
     def path(self, file: str) -> str:
         return f"{self._directory}/{file}"
 
-    def writer(self) -> "RunWriter":
-        return RunWriter(self)
+    def writer(self) -> "FileWriter":
+        """For a new file."""
+        return FileWriter(self)
 
-    def adopt(self, spilled: SpilledRun) -> None:
-        """Take charge of a run that was written here, by this or an earlier process."""
-        self._runs_in_file[spilled.file] += 1
+    def adopt(self, segment: Segment) -> None:
+        """Take charge of a segment that was written here, by this or an earlier process."""
+        self._segments_in_file[segment.file] += 1
 
-    def read(self, spilled: SpilledRun, blocks: Sequence[Block]) -> Iterator[Run]:
-        """The rows of these adjoining blocks of a run, block by block."""
-        return map(self.decode, self.contents(spilled, blocks))
+    def read(self, segment: Segment, blocks: Sequence[Block]) -> Iterator[Run]:
+        """The rows of these adjoining blocks, block by block."""
+        return map(self.decode, self.contents(segment, blocks))
 
-    def contents(self, spilled: SpilledRun, blocks: Sequence[Block]) -> Iterator[memoryview]:
+    def contents(self, segment: Segment, blocks: Sequence[Block]) -> Iterator[memoryview]:
         """These adjoining blocks as they were written: whatever else is found is refused."""
-        path = self.path(spilled.file)
+        path = self.path(segment.file)
         for together in _read_together(blocks):
             first, last = together[0], together[-1]
             view = memoryview(self._read_at(path, first.offset, last.offset + last.n_bytes - first.offset))
@@ -116,15 +94,15 @@ class RunFiles:
                 begin = block.offset - first.offset
                 yield self._checked(path, block, view[begin : begin + block.n_bytes])
 
-    def from_plain(self, data: dict[str, Any]) -> SpilledRun:
-        """A run that was written here, as its `to_plain` told."""
+    def from_plain(self, data: dict[str, Any]) -> Segment:
+        """A segment that was written here, as its `to_plain` told."""
         index = BlockIndex(Blocks.of([Block(*block) for block in data.get("blocks", ())]))
         if "index" in data:
             self.leave_in_file(index, data["file"], Place(*data["index"]))
-        return SpilledRun(data["file"], data["number"], data["level"], data["n_rows"], data["n_bytes"], index)
+        return Segment(data["file"], data["n_rows"], data["n_bytes"], index)
 
     def leave_in_file(self, index: BlockIndex, file: str, place: Place) -> None:
-        """Where the blocks of a run lie is read from its file when it is needed."""
+        """Where the blocks of a segment lie is read from its file when it is needed."""
         path = self.path(file)
         index.stored(path, place, lambda: self._read_at(path, place.offset, place.n_bytes))
 
@@ -138,15 +116,16 @@ class RunFiles:
             raise SpillFailed(f"The run file {path} cannot be read: {error}.") from error
         return content
 
-    def remove(self, spilled: SpilledRun) -> None:
-        self._runs_in_file[spilled.file] -= 1
-        if self._runs_in_file[spilled.file] > 0 or self._removal == "by the owner":
+    def remove(self, segment: Segment) -> None:
+        """Nobody needs these rows any more."""
+        self._segments_in_file[segment.file] -= 1
+        if self._segments_in_file[segment.file] > 0 or self._removal == "by the owner":
             return
-        del self._runs_in_file[spilled.file]
+        del self._segments_in_file[segment.file]
         try:
-            self._filesystem.delete_file(self.path(spilled.file))
+            self._filesystem.delete_file(self.path(segment.file))
         except OSError as error:
-            raise SpillFailed(f"The run file {self.path(spilled.file)} cannot be removed: {error}.") from error
+            raise SpillFailed(f"The run file {self.path(segment.file)} cannot be removed: {error}.") from error
 
     def _checked(self, path: str, block: Block, content: memoryview) -> memoryview:
         if len(content) != block.n_bytes or xxhash.xxh3_64_intdigest(content) != block.checksum:
@@ -163,7 +142,7 @@ class RunFiles:
         codes, *stamps = (to_numpy(column) for column in columns.columns[:first])
         return Run(codes, pa.RecordBatch.from_arrays(columns.columns[first:], schema=self._rows_schema), *stamps)
 
-    def encode(self, run: Run) -> list["EncodedBlock"]:
+    def encode(self, run: Run) -> list[FileBlock]:
         """A run as blocks, ready to be written: the part of writing that any thread can do."""
         weights = run.row_bytes + HELPER_BYTES
         return [
@@ -172,36 +151,26 @@ class RunFiles:
             for begin, end in cuts_by_bytes(part_weights, len(part), self.block_bytes)
         ]
 
-    def _encode_block(self, run: Run, n_bytes: int) -> "EncodedBlock":
+    def _encode_block(self, run: Run, n_bytes: int) -> FileBlock:
         stamps = (run.arrived, run.departed, run.met_disk)[: self._n_stamps]
         arrays = [to_arrow(run.codes), *(to_arrow(_spread(stamp, len(run))) for stamp in stamps)]
         content = pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=self._schema).serialize(memory_pool=POOL)
         first_code, last_code = int(run.codes[0]), int(run.codes[-1])
-        return EncodedBlock(content, n_bytes, len(run), first_code, last_code, xxhash.xxh3_64_intdigest(content))
+        return FileBlock(n_bytes, len(run), first_code, last_code, content, xxhash.xxh3_64_intdigest(content))
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedBlock:
-    content: pa.Buffer
-    n_bytes: int  # that its rows weigh
-    n_rows: int
-    first_code: int
-    last_code: int
-    checksum: int
-
-
-class RunWriter:
-    """Writes runs to one file, each piece by piece in the order of codes. What is not finished leaves no file."""
+class FileWriter:
+    """Writes segments to one file, each piece by piece in the order of codes. What is not finished leaves no file."""
 
     def __init__(self, files: RunFiles) -> None:
         self._files = files
         self._file = f"{files._prefix}{uuid.uuid4().hex}.arrows"
         self._blocks: list[Block] = []
         self._n_bytes = 0
-        self._runs: list[SpilledRun] = []
+        self._segments: list[Segment] = []
         self._process = os.getpid()
 
-    def __enter__(self) -> "RunWriter":
+    def __enter__(self) -> "FileWriter":
         with _DiskErrors(self._files._directory):
             self._sink = create(self._files._filesystem, self._files.path(self._file))
         try:
@@ -213,21 +182,22 @@ class RunWriter:
         return self
 
     def append(self, blocks: Sequence[EncodedBlock]) -> None:
-        """More rows of the present run."""
+        """More rows of the present segment."""
         with _DiskErrors(self._files._directory):
             for block in blocks:
+                assert isinstance(block, FileBlock), "blocks are written where they were encoded"
                 offset = self._sink.tell()
                 self._sink.write(block.content)
                 place = (offset, block.content.size, block.n_rows, block.first_code, block.last_code, block.checksum)
                 self._blocks.append(Block(*place))
                 self._n_bytes += block.n_bytes
 
-    def end_run(self, number: int, level: int = 0) -> SpilledRun:
-        """The present run is complete; it may be used once the file is closed."""
-        spilled = spilled_run(self._file, number, level, self._blocks, self._n_bytes)
-        self._runs.append(spilled)
+    def end_segment(self) -> Segment:
+        """The present segment is complete; it may be used once the file is closed."""
+        segment = segment_of(self._file, self._blocks, self._n_bytes)
+        self._segments.append(segment)
         self._blocks, self._n_bytes = [], 0
-        return spilled
+        return segment
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
@@ -243,17 +213,17 @@ class RunWriter:
         if kind is not None:
             self._discard()
             return
-        for spilled in self._runs:
-            self._files.adopt(spilled)
+        for segment in self._segments:
+            self._files.adopt(segment)
 
     def _write_indexes(self) -> None:
         """After the end of the stream, where readers of Arrow do not look."""
-        for spilled in self._runs:
-            if len(blocks := spilled.blocks) > KEPT_IN_STATE:
+        for segment in self._segments:
+            if len(blocks := segment.blocks) > KEPT_IN_STATE:
                 content = blocks.encode()
                 place = Place(self._sink.tell(), len(content), xxhash.xxh3_64_intdigest(content))
                 self._sink.write(content)
-                self._files.leave_in_file(spilled.index, self._file, place)
+                self._files.leave_in_file(segment.index, self._file, place)
 
     def _discard(self) -> None:
         if os.getpid() != self._process:
@@ -314,32 +284,3 @@ def _read_together(blocks: Sequence[Block]) -> Iterator[list[Block]]:
         together.append(block)
     if together:
         yield together
-
-
-def slab_bounds(runs: Sequence[Blocks], slab_bytes: int) -> list[int]:
-    """Codes that cut these runs into slabs of about `slab_bytes`, from 0 to 2**64.
-
-    A code that by itself fills more than a slab gets one of its own: only such a slab can be larger than asked.
-    """
-    columns = ((run.first_codes.tolist(), run.last_codes.tolist(), run.n_bytes.tolist()) for run in runs)
-    blocks = sorted(block for some in columns for block in zip(*some, strict=True))
-    of_one_code: Counter[int] = Counter()
-    for first_code, last_code, n_bytes in blocks:
-        if first_code == last_code:
-            of_one_code[first_code] += n_bytes
-    hot = {code for code, n_bytes in of_one_code.items() if n_bytes > slab_bytes}
-    bounds, filled = [0], 0
-    for first_code, last_code, n_bytes in blocks:
-        if first_code == last_code and first_code in hot:
-            bounds += [first_code, first_code + 1]
-            filled = 0
-        elif filled + n_bytes > slab_bytes:
-            bounds.append(first_code)
-            filled = n_bytes
-        else:
-            filled += n_bytes
-    return sorted({*bounds, 2**64})
-
-
-def slabs(runs: Sequence[Blocks], slab_bytes: int) -> Iterator[tuple[int, int]]:
-    return itertools.pairwise(slab_bounds(runs, slab_bytes))

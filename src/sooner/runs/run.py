@@ -82,12 +82,12 @@ class Run:
         )
 
 
-def arrived_after(run: Run, tick: int) -> Run:
-    """The rows that came after this tick."""
+def arrived_between(run: Run, after: int, until: int) -> Run:
+    """The rows that came after one tick, and not after another."""
     if isinstance(run.arrived, int):
-        return run if run.arrived > tick else run.slice(0, 0)
-    later = run.arrived > tick
-    return run if later.all() else run.take(np.flatnonzero(later))
+        return run if after < run.arrived <= until else run.slice(0, 0)
+    meant = (run.arrived > after) & (run.arrived <= until)
+    return run if meant.all() else run.take(np.flatnonzero(meant))
 
 
 def pick(stamp: Stamp, positions: Positions) -> Stamp:

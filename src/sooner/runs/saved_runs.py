@@ -15,9 +15,10 @@ import xxhash
 
 from sooner.kernels.matching import with_starts
 from sooner.runs.block_index import Block
-from sooner.runs.files import EncodedBlock, RunFiles, SpilledRun
+from sooner.runs.files import RunFiles
 from sooner.runs.run import NEVER, STILL_HERE, Run, merge
 from sooner.runs.shared_memory import Parts, SharedMemory
+from sooner.runs.store import EncodedBlock, RunStore, Segment
 
 SEAL_BYTES: Final = 8  # behind each copy
 
@@ -25,7 +26,7 @@ SEAL_BYTES: Final = 8  # behind each copy
 class SavedRuns(Protocol):
     """Writes resident runs of one side to files, and reads them back."""
 
-    def save(self, runs: Sequence[Run]) -> list[SpilledRun]:
+    def save(self, runs: Sequence[Run]) -> list[Segment]:
         """Where each run is written, by now."""
 
     def load(self, saved: dict[str, Any]) -> Run:
@@ -35,18 +36,18 @@ class SavedRuns(Protocol):
 class RewrittenRuns:
     """Each save writes everything; what is loaded is in memory again, and its file is gone."""
 
-    def __init__(self, files: RunFiles) -> None:
-        self._files = files
+    def __init__(self, store: RunStore) -> None:
+        self._store = store
 
-    def save(self, runs: Sequence[Run]) -> list[SpilledRun]:
+    def save(self, runs: Sequence[Run]) -> list[Segment]:
         """A file for each run, so that each can go by itself."""
-        return [_write(self._files, [self._files.encode(run)])[0] for run in runs]
+        return [_write(self._store, [self._store.encode(run)])[0] for run in runs]
 
     def load(self, saved: dict[str, Any]) -> Run:
         """The rows, as they were."""
-        written = self._files.from_plain(saved)
-        run = merge(list(self._files.read(written, written.blocks)))
-        self._files.remove(written)
+        written = self._store.from_plain(saved)
+        run = merge(list(self._store.read(written, written.blocks)))
+        self._store.remove(written)
         return replace(run, departed=STILL_HERE, met_disk=NEVER)
 
 
@@ -56,10 +57,10 @@ class MappedRuns:
     def __init__(self, files: RunFiles, copies: SharedMemory) -> None:
         self._files = files
         self._copies = copies
-        self._written: dict[int, tuple[Run, SpilledRun]] = {}  # by the identity of the run, which it keeps alive
-        self._to_copy: list[tuple[Run, SpilledRun, pa.Buffer | memoryview]] = []
+        self._written: dict[int, tuple[Run, Segment]] = {}  # by the identity of the run, which it keeps alive
+        self._to_copy: list[tuple[Run, Segment, pa.Buffer | memoryview]] = []
 
-    def save(self, runs: Sequence[Run]) -> list[SpilledRun]:
+    def save(self, runs: Sequence[Run]) -> list[Segment]:
         """One file for all runs that are new."""
         known = {id(run): self._written[id(run)] for run in runs if id(run) in self._written}
         new = [run for run in runs if id(run) not in known]
@@ -80,7 +81,7 @@ class MappedRuns:
         self._written[id(run)] = (run, written)
         return run
 
-    def _from_copy(self, written: SpilledRun) -> Run | None:
+    def _from_copy(self, written: Segment) -> Run | None:
         """None if there is no copy, or if it is not what was put there."""
         [block] = written.blocks
         copy = self._copies.get(_name(written))
@@ -110,7 +111,7 @@ class MappedRuns:
         self._to_copy = []
 
 
-def _copied(run: Run, place: SpilledRun, content: pa.Buffer | memoryview) -> Parts:
+def _copied(run: Run, place: Segment, content: pa.Buffer | memoryview) -> Parts:
     """A run as its copy has it: the block, the directory of its codes, and the seal of that."""
     starts = pa.py_buffer(b"" if run.directory is None else run.directory.starts)
     return content, starts, _seal(starts, place.blocks[0])
@@ -127,14 +128,14 @@ def with_directory(run: Run, starts: pa.Buffer) -> None:
         run.__dict__["directory"] = with_starts(run.codes, np.frombuffer(starts, np.int32))
 
 
-def _name(written: SpilledRun) -> str:
+def _name(written: Segment) -> str:
     return f"{written.file}.{written.blocks[0].offset}"
 
 
-def _write(files: RunFiles, runs: Sequence[list[EncodedBlock]]) -> list[SpilledRun]:
+def _write(store: RunStore, runs: Sequence[Sequence[EncodedBlock]]) -> list[Segment]:
     places = []
-    with files.writer() as writer:
+    with store.writer() as writer:
         for blocks in runs:
             writer.append(blocks)
-            places.append(writer.end_run(NEVER))
+            places.append(writer.end_segment())
     return places

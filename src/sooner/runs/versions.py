@@ -21,7 +21,7 @@ import xxhash
 from sooner.errors import SpillFailed, StateCorrupted
 from sooner.runs.private_files import create
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 _VERSION_DIGITS: Final = 12
 _NAMED_BY_VERSION: Final = re.compile(rf"(\d{{{_VERSION_DIGITS}}})[.-].*")
 _MANIFEST: Final = re.compile(rf"\d{{{_VERSION_DIGITS}}}\.json")
@@ -107,8 +107,8 @@ class Versions:
         """The versions that are there, in order."""
         return _versions_among(self._files())
 
-    def sweep(self, version: int, parent: int, run_files: set[str]) -> None:
-        """Remove what no attempt at this version or a later one can need; `run_files` are what its parent names.
+    def sweep(self, version: int, parent: int, parent_state: dict[str, Any]) -> None:
+        """Remove what no attempt at this version or a later one can need: all that its parent does not name.
 
         The manifest of the parent may by now be that of another attempt: what it names stays too. Files written for the
         parent itself stay one version longer even if unnamed: they may belong to an attempt that is about to put its
@@ -117,7 +117,7 @@ class Versions:
         files = self._files()
         if max(_versions_among(files), default=version) > version:
             return
-        needed = run_files | self._files_named_by(parent)
+        needed = _names_in(json.dumps(parent_state).encode()) | self._files_named_by(parent)
         for file in files:
             match = _NAMED_BY_VERSION.fullmatch(file.base_name)
             if match is not None and int(match[1]) < parent and file.base_name not in needed:
@@ -132,7 +132,7 @@ class Versions:
         """All names in a manifest that can be those of run files; none if it is not there."""
         try:
             with self._filesystem.open_input_stream(self._path(version)) as file:
-                return {name.decode() for name in _FILES_IN_MANIFEST.findall(file.read())}
+                return _names_in(file.read())
         except FileNotFoundError:
             return set()
         except OSError as error:
@@ -155,6 +155,11 @@ class Versions:
         return f"{self._directory}/{version:0{_VERSION_DIGITS}}.json"
 
 
+def _names_in(content: bytes) -> set[str]:
+    """All that can be names of run files."""
+    return {name.decode() for name in _FILES_IN_MANIFEST.findall(content)}
+
+
 def _versions_among(files: list[pafs.FileInfo]) -> list[int]:
     names = (file.base_name for file in files)
     return sorted(int(name.removesuffix(".json")) for name in names if _MANIFEST.fullmatch(name))
@@ -171,5 +176,8 @@ def _parse(line: bytes, path: str) -> tuple[Header, int]:
         raise StateCorrupted(f"The manifest {path} is damaged: it is not what was written there.")
     first = json.loads(line_itself)
     if first["format"] != FORMAT:
-        raise StateCorrupted(f"The manifest {path} has format {first['format']}; this release reads format {FORMAT}.")
+        raise StateCorrupted(
+            f"The manifest {path} has format {first['format']}, and this release reads format {FORMAT}: another "
+            "release wrote it. Go on with that one, or start anew with another checkpoint and state."
+        )
     return Header(first["version"], first["identity"], first["summary"]), first["checksum"]

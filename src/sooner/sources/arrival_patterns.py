@@ -23,7 +23,7 @@ from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 
 Seconds: TypeAlias = npt.NDArray[np.float64]
 
@@ -102,12 +102,12 @@ class ZipfGaps:
         _require_positive(self, "shortest_seconds", self.shortest_seconds)
         _require_positive(self, "longest_seconds", self.longest_seconds)
         if self.longest_seconds < self.shortest_seconds:
-            raise InvalidJoin(
+            raise InvalidCall(
                 f"ZipfGaps longest_seconds is {self.longest_seconds}; "
                 f"give at least shortest_seconds, {self.shortest_seconds}"
             )
         if not (math.isfinite(self.skew) and self.skew >= 0):
-            raise InvalidJoin(f"ZipfGaps skew is {self.skew}; give 0 (uniform) or more")
+            raise InvalidCall(f"ZipfGaps skew is {self.skew}; give 0 (uniform) or more")
 
     def gaps(self, rows: int, rng: np.random.Generator) -> Seconds:
         """Seconds of silence after each of the next `rows` rows."""
@@ -148,7 +148,7 @@ class ParetoBursts:
         _require_seconds(self, "shortest_pause_seconds", self.shortest_pause_seconds)
         _require_positive(self, "shape", self.shape)
         if not (math.isfinite(self.mean_burst_rows) and self.mean_burst_rows >= 1):
-            raise InvalidJoin(f"ParetoBursts mean_burst_rows is {self.mean_burst_rows}; give 1 or more")
+            raise InvalidCall(f"ParetoBursts mean_burst_rows is {self.mean_burst_rows}; give 1 or more")
 
     def gaps(self, rows: int, rng: np.random.Generator) -> Seconds:
         """Seconds of silence after each of the next `rows` rows."""
@@ -176,7 +176,7 @@ class Fragments:
         _require_rows(self, "rows_per_fragment", self.rows_per_fragment)
         _require_seconds(self, "mean_gap_seconds", self.mean_gap_seconds)
         if not (math.isfinite(self.delay_share) and self.delay_share >= 0):
-            raise InvalidJoin(f"Fragments delay_share is {self.delay_share}; give 0 or more (0.5 is 50%)")
+            raise InvalidCall(f"Fragments delay_share is {self.delay_share}; give 0 or more (0.5 is 50%)")
 
     @property
     def cycle_rows(self) -> int:
@@ -223,7 +223,7 @@ class ArrivalSchedule:
     def __init__(self, pattern: ArrivalPattern, seed: int) -> None:
         require_pattern("the arrival pattern", pattern)
         if pattern.cycle_rows > LONGEST_CYCLE_ROWS:
-            raise InvalidJoin(
+            raise InvalidCall(
                 f"{pattern} repeats only after {pattern.cycle_rows:,} rows, whose gaps must be in memory; "
                 f"give numbers of rows that divide each other, up to {LONGEST_CYCLE_ROWS:,}"
             )
@@ -261,7 +261,7 @@ def arrival_times(pattern: ArrivalPattern, rows: int, seed: int) -> Seconds:
 def require_pattern(what: str, pattern: object) -> None:
     """Refuse what is not an arrival pattern."""
     if not isinstance(pattern, ArrivalPattern):
-        raise InvalidJoin(f"{what} is {pattern!r}; give an arrival pattern such as Fixed(0.001)")
+        raise InvalidCall(f"{what} is {pattern!r}; give an arrival pattern such as Fixed(0.001)")
 
 
 def _times_and_next(first_arrival: float, gaps: Seconds) -> tuple[Seconds, float]:
@@ -272,16 +272,16 @@ def _times_and_next(first_arrival: float, gaps: Seconds) -> tuple[Seconds, float
 
 def _require_seconds(pattern: object, parameter: str, value: float) -> None:
     if not (math.isfinite(value) and value >= 0):
-        raise InvalidJoin(
+        raise InvalidCall(
             f"{type(pattern).__name__} {parameter} is {value}; give a finite number of seconds, 0 or more"
         )
 
 
 def _require_positive(pattern: object, parameter: str, value: float) -> None:
     if not (math.isfinite(value) and value > 0):
-        raise InvalidJoin(f"{type(pattern).__name__} {parameter} is {value}; give a finite number above 0")
+        raise InvalidCall(f"{type(pattern).__name__} {parameter} is {value}; give a finite number above 0")
 
 
 def _require_rows(pattern: object, parameter: str, value: int) -> None:
     if value < 1:
-        raise InvalidJoin(f"{type(pattern).__name__} {parameter} is {value}; give 1 or more")
+        raise InvalidCall(f"{type(pattern).__name__} {parameter} is {value}; give 1 or more")

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as arrow_parquet
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 from sooner.sources.cutting import DEFAULT_BATCH_ROWS, cut
 from sooner.sources.parquet_batches import AnyPath, open_parquet
 from sooner.sources.source import Source
@@ -137,7 +137,7 @@ def parquet(
     `columns` limits and orders the columns. No batch has more than `batch_rows` rows; the first have fewer.
     """
     if batch_rows < 1:
-        raise InvalidJoin(f"batch_rows is {batch_rows}; give 1 or more")
+        raise InvalidCall(f"batch_rows is {batch_rows}; give 1 or more")
     if not isinstance(path, str | os.PathLike):
         return _parquet_list([Path(one) for one in path], columns, batch_rows, name or "parquet")
     file = Path(path)
@@ -209,7 +209,7 @@ def dataset_source(
 
 def _parquet_list(files: list[Path], columns: Sequence[str] | None, batch_rows: int, name: str) -> Source:
     if not files:
-        raise InvalidJoin(f"{name}: the list of Parquet files is empty; give at least one path")
+        raise InvalidCall(f"{name}: the list of Parquet files is empty; give at least one path")
     for file in files:
         _require_file(file, name)
     with _refusing(f"{name}: the list of files cannot be read as Parquet"):
@@ -221,7 +221,7 @@ def _parquet_directory(folder: Path, columns: Sequence[str] | None, batch_rows: 
     with _refusing(f"{name}: {folder} cannot be read as a directory of Parquet files"):
         dataset = _parquet_dataset(str(folder), partitioning="hive")
     if not dataset.files:
-        raise InvalidJoin(f"{name}: the directory {folder} holds no Parquet file")
+        raise InvalidCall(f"{name}: the directory {folder} holds no Parquet file")
     return dataset_source(dataset, name, columns=columns, batch_rows=batch_rows)
 
 
@@ -259,9 +259,9 @@ def _open_csv(
 
 def _require_file(path: Path, name: str) -> None:
     if path.is_dir():
-        raise InvalidJoin(f"{name}: {path} is a directory; give a file")
+        raise InvalidCall(f"{name}: {path} is a directory; give a file")
     if not path.exists():
-        raise InvalidJoin(f"{name}: there is no file {path}")
+        raise InvalidCall(f"{name}: there is no file {path}")
 
 
 def _only(schema: pa.Schema, columns: Sequence[str] | None, name: str) -> pa.Schema:
@@ -269,20 +269,20 @@ def _only(schema: pa.Schema, columns: Sequence[str] | None, name: str) -> pa.Sch
     if columns is None:
         return schema
     if isinstance(columns, str) or not columns:
-        raise InvalidJoin(f"{name}: columns is {columns!r}; give a list of at least one column name")
+        raise InvalidCall(f"{name}: columns is {columns!r}; give a list of at least one column name")
     for column in columns:
         _require_column(schema, column, name)
         if columns.count(column) > 1:
-            raise InvalidJoin(f"{name}: columns names {column!r} {columns.count(column)} times; name it once")
+            raise InvalidCall(f"{name}: columns names {column!r} {columns.count(column)} times; name it once")
     return pa.schema([schema.field(column) for column in columns], schema.metadata)
 
 
 def _require_column(schema: pa.Schema, column: str, name: str) -> None:
     found = schema.names.count(column)
     if found == 0:
-        raise InvalidJoin(f"{name}: there is no column {column!r}; there are {', '.join(schema.names)}")
+        raise InvalidCall(f"{name}: there is no column {column!r}; there are {', '.join(schema.names)}")
     if found > 1:
-        raise InvalidJoin(f"{name}: there are {found} columns {column!r}; rename all but one")
+        raise InvalidCall(f"{name}: there are {found} columns {column!r}; rename all but one")
 
 
 @contextmanager
@@ -291,4 +291,4 @@ def _refusing(what: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        raise InvalidJoin(f"{what}: {error}") from error
+        raise InvalidCall(f"{what}: {error}") from error

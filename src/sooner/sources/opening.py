@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 
 import pyarrow as pa
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall, InvalidJoin
 from sooner.sources.files import arrow_file, csv, dataset_source, is_dataset, parquet
 from sooner.sources.in_memory import StreamSource, TableSource
 from sooner.sources.parquet_batches import AnyPath
@@ -52,9 +52,11 @@ def opened(left: object, right: object) -> Iterator[tuple[Source, Source]]:
             if not _is_source(thing):
                 ours.append(sources[-1])
         yield sources[0], sources[1]
-    except BaseException:
+    except BaseException as error:
         for source in ours:
             close_source(source)
+        if type(error) is InvalidCall:
+            raise InvalidJoin(str(error)) from error
         raise
 
 
@@ -87,8 +89,8 @@ def _open_path(path: AnyPath, name: str) -> Source:
         case ".arrow" | ".feather":
             return arrow_file(file, name=name)
     if not file.exists():
-        raise InvalidJoin(f"{name}: there is no file {path}")
-    raise InvalidJoin(
+        raise InvalidCall(f"{name}: there is no file {path}")
+    raise InvalidCall(
         f"{name}: {path} ends in {file.suffix!r}; a file ends in .parquet, .csv, .arrow or .feather, "
         "or open it yourself with sooner.sources"
     )
@@ -108,12 +110,12 @@ def _open_arrow(thing: Any, name: str) -> Source:
             return TableSource(name, pa.Table.from_batches([pa.record_batch(thing)]))
     except Exception as error:  # whatever the other library raises: nothing has been read yet
         if type(error).__name__ == "ResourceInUseException":  # of DuckDB
-            raise InvalidJoin(
+            raise InvalidCall(
                 f"{name} is {_a(thing)} whose connection is giving another result, and DuckDB gives one at a time; "
                 f"make {name} with a cursor of its own: cursor = connection.cursor(), then cursor.sql(...)."
             ) from error
-        raise InvalidJoin(f"{name} is {_a(thing)} that gives no stream of Arrow rows: {error}") from error
-    raise InvalidJoin(f"{name} is {_a(thing)}; {_WELCOME}")
+        raise InvalidCall(f"{name} is {_a(thing)} that gives no stream of Arrow rows: {error}") from error
+    raise InvalidCall(f"{name} is {_a(thing)}; {_WELCOME}")
 
 
 def _a(thing: object) -> str:

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 from sooner.sources.arrival_patterns import ArrivalPattern, ArrivalSchedule, Seconds
 from sooner.sources.opening import open_source
 from sooner.sources.source import Source, close_source
@@ -106,7 +106,7 @@ def paced(
     is at most 10 ms late, so that it can come in one batch with those due right after it.
     """
     if not (math.isfinite(speed) and speed > 0):
-        raise InvalidJoin(f"speed is {speed}; give a finite number above 0")
+        raise InvalidCall(f"speed is {speed}; give a finite number above 0")
     ArrivalSchedule(arrivals, seed)  # made only to refuse a bad pattern now, before rows are asked for
     source = open_source(thing, name or "paced")
     return PacedSource(source, name or source.name, arrivals, seed, speed, clock or WallClock())

@@ -12,7 +12,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 from sooner.kernels.keys import decoded
 from sooner.kernels.sizes import cuts_by_bytes, row_bytes
 from sooner.sources.source import Source, close_source
@@ -76,7 +76,7 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
 def _plain_field(field: pa.Field) -> pa.Field:
     if pa.types.is_list_view(field.type) or pa.types.is_large_list_view(field.type):
         # PyArrow can neither gather list views nor cast them to lists without harm.
-        raise InvalidJoin(f"column {field.name!r} is a {field.type}, which cannot be joined; make it a list first.")
+        raise InvalidCall(f"column {field.name!r} is a {field.type}, which cannot be joined; make it a list first.")
     return field.with_type(_plain_type(field.type))
 
 

@@ -1,23 +1,12 @@
-"""`sooner.spark.join`: two streaming DataFrames in, one out.
+"""`sooner.spark.join`: two streaming DataFrames in, one out. Checks what the user gave; no row is read here."""
 
-    left, right: tagged, in shared columns    the pacemaker and a mark: a row for each partition
-                 \\_____________ union ______________/
-                                  |
-              repartitionById: each row to the partition of its key
-                                  |
-                      mapInArrow: one step of the join
-
-What comes out is an ordinary streaming DataFrame: any sink, trigger and further operator can follow.
-"""
-
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
@@ -32,20 +21,16 @@ from sooner.arguments import (
 )
 from sooner.budget import format_bytes, parse_bytes
 from sooner.errors import BudgetTooSmall, InvalidJoin
-from sooner.kernels.keys import KeyPlan, plan_keys
+from sooner.kernels.keys import KeyPlan
 from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
-from sooner.operators.two_way.output import OutputPlan, plan_output
-from sooner.sides import LEFT, RIGHT
-from sooner.spark.plan import JoinPlan
-from sooner.spark.session.pacemaker import FORMAT, Pulses, with_figures
+from sooner.operators.two_way.output import OutputPlan
+from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
+from sooner.spark.dataflow import dataflow
 from sooner.spark.session.prerequisites import require_classic
-from sooner.spark.session.streams import streams_of
 from sooner.spark.shuffle.placing import place, require_binary_collation, with_whole_keys
-from sooner.spark.shuffle.row_kinds import place_column
-from sooner.spark.shuffle.shared_columns import KIND, share_columns
-from sooner.spark.sources.loading import register_source
+from sooner.spark.shuffle.shared_columns import share_columns
+from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
-from sooner.spark.step.step import Attempt, run_step
 
 LEAST_PARTITION_BYTES: Final = 64 * 2**10
 
@@ -64,6 +49,7 @@ def join(
     partitions: int | None = None,
     state: str | Path,
     shared_memory: str | Path | None = None,
+    trace: str | Path | None = None,
 ) -> DataFrame:
     """Join two streaming DataFrames while they arrive: no watermark, exact, in bounded memory.
 
@@ -74,6 +60,7 @@ def join(
         its checkpoint.
     shared_memory: where executors keep rows in memory; by default `/dev/shm`, or a temporary directory where that is
         missing.
+    trace: a folder for what happens, by path or URI; each partition and batch gets a file (see `sooner.trace`).
 
     Results come as rows meet. Started with `sooner.spark.start`, the query completes the answer when its inputs end.
     """
@@ -88,44 +75,26 @@ def join(
         partitions = int(stored["partitions"]) if stored else spark.sparkContext.defaultParallelism
     require_whole_number("partitions", partitions)
     memory_bytes = _usable_memory(memory, partitions)
-    keys, output = _checked_columns(spark, left.schema, right.schema, left_names, right_names, suffixes)
+    operator = TwoWayPlan(tuple(left_names), tuple(right_names), (suffixes[0], suffixes[1]), chosen)
+    keys, output = _checked_columns(spark, left.schema, right.schema, operator)
     identity = _identity(left, right, (left_names, right_names), partitions, chosen)
     if stored is not None:
         require_same_join(location, stored, identity)
-    plan = JoinPlan(
+    plan = StepPlan(
+        operator=operator,
         state=location,
-        names=(tuple(left.columns), tuple(right.columns)),
-        left_on=tuple(left_names),
-        right_on=tuple(right_names),
-        suffixes=(suffixes[0], suffixes[1]),
+        inputs=INPUTS,
+        columns=(tuple(left.columns), tuple(right.columns)),
         shared=share_columns(left.schema, right.schema),
-        algorithm=chosen,
         memory_bytes=memory_bytes,
         partitions=partitions,
         identity=identity,
         shared_memory=None if shared_memory is None else plain_path("shared_memory", shared_memory),
+        trace=None if trace is None else location_of(trace, "trace"),
     )
-    schema = _result_schema(left.schema, right.schema, output)
-    return _placed(left, right, plan, keys).mapInArrow(_step_of(plan), schema)
-
-
-def _placed(left: DataFrame, right: DataFrame, plan: JoinPlan, keys: KeyPlan) -> DataFrame:
-    """All rows and pulses, each in its partition."""
-    shared, partitions = plan.shared, plan.partitions
-    union = (
-        shared.tagged(with_whole_keys(left, plan.left_on), LEFT, place(plan.left_on, keys, partitions))
-        .unionAll(shared.tagged(with_whole_keys(right, plan.right_on), RIGHT, place(plan.right_on, keys, partitions)))
-        .unionAll(shared.pulses(_pulses(left, right, plan), partitions))
-        .unionAll(shared.marks(_places(left.sparkSession, partitions)))
-    )
-    return union.repartitionById(partitions, place_column(F.col(KIND)))
-
-
-def _step_of(plan: JoinPlan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def step(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return run_step(plan, Attempt.of_this_task(), batches)
-
-    return step
+    rows = with_whole_keys(left, left_names), with_whole_keys(right, right_names)
+    places = [place(names, keys, partitions) for names in (left_names, right_names)]
+    return dataflow(rows, places, plan, _result_schema(left.schema, right.schema, output))
 
 
 def _session_of(left: DataFrame, right: DataFrame) -> SparkSession:
@@ -170,21 +139,15 @@ def _usable_memory(memory: int | str | None, partitions: int) -> int:
 
 
 def _checked_columns(
-    spark: SparkSession,
-    left: StructType,
-    right: StructType,
-    left_on: list[str],
-    right_on: list[str],
-    suffixes: tuple[str, str],
+    spark: SparkSession, left: StructType, right: StructType, plan: TwoWayPlan
 ) -> tuple[KeyPlan, OutputPlan]:
     by_case = spark.conf.get("spark.sql.caseSensitive") == "true"
     time_zone = spark.conf.get("spark.sql.session.timeZone")
-    for name, schema, key in (("left", left, left_on), ("right", right, right_on)):
+    for name, schema, key in (("left", left, plan.left_on), ("right", right, plan.right_on)):
         _require_distinct(name, schema.names, by_case)
         require_binary_collation(name, schema, key)
     schemas = _arrow_schema("left", left, time_zone), _arrow_schema("right", right, time_zone)
-    keys = plan_keys(schemas[LEFT], schemas[RIGHT], left_on, right_on)
-    output = plan_output(schemas[LEFT], schemas[RIGHT], keys, suffixes)
+    keys, output = plan.keys(schemas), plan.columns(schemas)
     _require_distinct("the result", output.schema.names, by_case)
     return keys, output
 
@@ -217,30 +180,4 @@ def _result_schema(left: StructType, right: StructType, output: OutputPlan) -> S
     fields = [*left.fields, *(right.fields[position] for position in output.right)]
     return StructType(
         [StructField(name, field.dataType, True) for name, field in zip(output.schema.names, fields, strict=True)]
-    )
-
-
-def _pulses(left: DataFrame, right: DataFrame, plan: JoinPlan) -> DataFrame:
-    spark = left.sparkSession
-    register_source(spark, Pulses)
-    pulses = (
-        spark.readStream.format(FORMAT)
-        .option("state", plan.state)
-        .option("partitions", plan.partitions)
-        .option("shared_memory", str(plan.shared_memory or ""))
-        .option("left_streams", len(streams_of(left)))
-        .option("right_streams", len(streams_of(right)))
-        .load()
-    )
-    return with_figures(pulses, plan.state)
-
-
-def _places(spark: SparkSession, partitions: int) -> DataFrame:
-    """The numbers of the partitions, in every batch. Spark's API has no rows that are there whatever the sources give,
-    but its sources are made of them.
-    """
-    numbers = spark.range(0, partitions, 1, numPartitions=1).toDF("place")
-    execution = numbers._jdf.queryExecution()
-    return DataFrame(
-        spark._jsparkSession.internalCreateDataFrame(execution.toRdd(), execution.analyzed().schema(), True), spark
     )

@@ -24,8 +24,10 @@ from sooner.sources.arrival_patterns import ArrivalPattern, Fixed, ParetoBursts,
 from sooner.spark.session.session import end_local_session
 from sooner.spark.sources import replay
 from sooner.spark.streaming_join import LEAST_PARTITION_BYTES
+from sooner.trace import read_trace
 from sooner.ui.demo_summary import BatchJoin, summarise
 from sooner.ui.interrupts import Interrupts
+from sooner.ui.milestones import Milestones
 from sooner.ui.tpch import SCALE, Table, make_tables
 from sooner.ui.watching import Watch
 
@@ -80,6 +82,10 @@ class Demo:
         rows_bytes = self.lines.table.n_bytes + self.orders.table.n_bytes
         return max(rows_bytes // MEMORY_SHARE, PARTITIONS * LEAST_PARTITION_BYTES)
 
+    @property
+    def trace(self) -> Path:
+        return self.folder / "trace"
+
     def start(self, spark: SparkSession, watch: Watch | None = None) -> ss.Query:
         joined = ss.join(
             self.lines.frame(spark),
@@ -90,6 +96,7 @@ class Demo:
             partitions=PARTITIONS,
             state=self.folder / "state",
             shared_memory=self.shared_memory,
+            trace=self.trace,
         )
         writer = joined.writeStream.format("parquet").option("checkpointLocation", str(self.folder / "checkpoint"))
         return ss.start(writer, str(self.folder / "answer"), listener=None if watch is None else watch.note)
@@ -124,11 +131,12 @@ def run_demo(
         batch_join = demo.batch_join(spark)
         last_arrival = max(demo.lines.last_arrival, demo.orders.last_arrival)
         summarise(console, watch, last_arrival, batch_join)
-    if picture is not None:
-        from sooner.ui.demo_picture import draw_milestones  # here, because matplotlib takes a second to load
+        if picture is not None:
+            from sooner.ui.demo_picture import draw_milestones  # here, because matplotlib takes a second to load
 
-        label = f"sooner, {format_bytes(demo.memory_bytes)} of memory"
-        draw_milestones(watch.milestones, last_arrival + batch_join.seconds, label, picture)
+            label = f"sooner, {format_bytes(demo.memory_bytes)} of memory"
+            milestones = Milestones.of(read_trace(demo.trace), watch.started)
+            draw_milestones(milestones, last_arrival + batch_join.seconds, label, picture)
     return batch_join.same
 
 

@@ -1,8 +1,12 @@
 """When how many results were there."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
+
+from sooner.operators.events import Reached
+from sooner.trace import Entry
 
 
 @dataclass
@@ -11,6 +15,16 @@ class Milestones:
 
     seconds: list[float] = field(default_factory=list)
     results: list[int] = field(default_factory=list)
+
+    @staticmethod
+    def of(trace: Iterable[Entry], started: float) -> "Milestones":
+        """What a trace tells; `started` is when, by its clock, counting is to begin."""
+        milestones, results = Milestones(), dict[int, int]()
+        for entry in trace:
+            if isinstance(entry.event, Reached):
+                results[entry.place] = entry.event.results
+                milestones.add(entry.seconds - started, sum(results.values()))
+        return milestones
 
     def add(self, seconds: float, results: int) -> None:
         """So many results were there by now."""

@@ -32,6 +32,12 @@ class Watch:
         self._started: float | None = None
         self._last: JoinProgress | None = None
 
+    @property
+    def started(self) -> float:
+        """When the sources were asked for rows for the first time."""
+        assert self._started is not None, "it is known after the first batch"
+        return self._started
+
     def note(self, progress: JoinProgress) -> None:
         """A batch is over; called from a thread of the query."""
         self._noted.put((time.time(), progress))

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 from sooner.operators.two_way.merging import open_share, plan_merge
 from sooner.runs.block_index import Block
-from sooner.runs.files import SpilledRun, spilled_run
 from sooner.runs.ledger import CoveredCells
+from sooner.runs.store import SpilledRun, segment_of
 
 
 def runs(*levels: int, n_rows: int = 10) -> list[SpilledRun]:
     """Runs numbered from 1 with these levels."""
-    blocks = [Block(0, 100, n_rows, 0, 9, 0)]
-    return [spilled_run("f", number, level, blocks, 100) for number, level in enumerate(levels, 1)]
+    segment = segment_of("f", [Block(0, 100, n_rows, 0, 9, 0)], 100)
+    return [SpilledRun(number, level, (segment,)) for number, level in enumerate(levels, 1)]
 
 
 def covered(left: list[SpilledRun], right: list[SpilledRun]) -> CoveredCells:
@@ -29,7 +29,7 @@ def test_one_run_a_side_that_have_met_are_done() -> None:
 def test_one_run_a_side_that_have_not_met_are_joined_and_nothing_is_written() -> None:
     plan = plan_merge(runs(0), runs(0), CoveredCells(), fan_in=2)
     assert plan is not None
-    assert plan.rectangles == [((1,), (1,))]
+    assert plan.rectangles == (((1,), (1,)),)
     assert [group.members for group in plan.groups] == [(1,), (1,)]
 
 
@@ -38,8 +38,8 @@ def test_the_oldest_runs_of_the_lowest_level_are_merged_first_and_go_one_level_u
     assert plan is not None
     assert [group.members for group in plan.groups] == [(1, 2), (1, 2)]
     assert [group.outsiders for group in plan.groups] == [(3, 4), (3,)]
-    assert plan.rectangles == [((1, 2), (1, 2))]
-    assert plan.level == 1
+    assert plan.rectangles == (((1, 2), (1, 2)),)
+    assert plan.levels == (1, 1)
 
 
 def test_the_fan_in_bounds_each_side() -> None:
@@ -52,7 +52,7 @@ def test_a_second_pass_comes_when_the_first_is_over() -> None:
     left, right = runs(1, 1), runs(1, 1)
     plan = plan_merge(left, right, CoveredCells([(1, 1), (2, 2)]), fan_in=2)
     assert plan is not None
-    assert plan.level == 2
+    assert plan.levels == (2, 2)
     assert sorted(plan.rectangles) == [((1,), (2,)), ((2,), (1,))]
 
 
@@ -63,15 +63,15 @@ def test_what_is_left_over_on_a_level_goes_up_with_the_next_one() -> None:
     assert plan is not None
     assert plan.groups[0].members == (1, 2)
     assert plan.groups[1].members == (1,)
-    assert plan.level == 2
+    assert plan.levels == (2, 2)
 
 
 def test_runs_on_one_side_only_are_merged_without_a_join() -> None:
     plan = plan_merge(runs(0, 0), [], CoveredCells(), fan_in=2)
     assert plan is not None
-    assert plan.rectangles == []
-    assert plan.reads(0) == {1, 2}
-    assert plan.reads(1) == set()
+    assert plan.rectangles == ()
+    assert plan.reads(0) == (1, 2)
+    assert plan.reads(1) == ()
 
 
 def test_a_plan_reads_the_members_and_the_outsiders_that_must_meet_them() -> None:
@@ -80,9 +80,9 @@ def test_a_plan_reads_the_members_and_the_outsiders_that_must_meet_them() -> Non
     cells = CoveredCells([*((a, b) for a in (1, 2) for b in (1, 2)), (3, 1)])
     plan = plan_merge(left, right, cells, fan_in=2)
     assert plan is not None
-    assert plan.rectangles == [((3,), (2,))]
-    assert plan.reads(0) == {1, 2, 3}
-    assert plan.reads(1) == {1, 2}
+    assert plan.rectangles == (((3,), (2,)),)
+    assert plan.reads(0) == (1, 2, 3)
+    assert plan.reads(1) == (1, 2)
 
 
 def test_planning_ends_with_all_cells_covered_and_one_run_a_side() -> None:
@@ -91,7 +91,7 @@ def test_planning_ends_with_all_cells_covered_and_one_run_a_side() -> None:
         for block in plan.rectangles:
             cells.cover(*block)
         left, right = (
-            lifted(side, some, plan.groups[side].members, plan.level, cells, 100 + merges)
+            lifted(side, some, plan.groups[side].members, plan.levels[side], cells, 100 + merges)
             for side, some in enumerate((left, right))
         )
         merges += 1

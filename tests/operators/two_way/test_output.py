@@ -59,6 +59,6 @@ def test_a_row_with_a_million_matches_gives_batches_of_bounded_size(tmp_path: Pa
     million = pa.record_batch([pa.repeat(7, 10**6), pa.array(range(10**6))], schema=SCHEMA)
     join = new_join(tmp_path, result_of=len, budget_bytes=2**30)
     left, right = (million, one) if many == LEFT else (one, million)
-    sizes = list(join.arrive([left], [right], 0.0))
+    sizes = list(join.arrive([[left], [right]], 0.0))
     assert sum(sizes) == 10**6
     assert max(sizes) <= PAIRS_AT_ONCE

@@ -9,13 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from joins import arrive, end, flat, new_join, rows
+from joins import arrive, end, flat, new_join, react, rows
 from schedules import SCHEMA
 from sooner.errors import BudgetTooSmall
 from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.events import Event, Flushed
 from sooner.operators.sorted_runs import coder
+from sooner.policies.view import SILENT
 from sooner.sides import LEFT, RIGHT, SIDES
 
 SPILLING = [name for name in ALGORITHMS if name != "symmetric_hash"]
@@ -59,7 +60,7 @@ def test_rows_in_several_batches_are_rows_in_one(tmp_path: Path) -> None:
     whole, cut = (new_join(tmp_path, "rpj", budget_rows=200, partitions=4) for _ in range(2))
     for left, right in random_batches(seed=2):
         pieces = [left.slice(0, 7), left.slice(7, 0), left.slice(7)]
-        assert Counter(flat(whole.arrive([left], [right], 0.0))) == Counter(flat(cut.arrive(pieces, [right], 0.0)))
+        assert Counter(flat(whole.arrive([[left], [right]], 0.0))) == Counter(flat(cut.arrive([pieces, [right]], 0.0)))
     assert as_text(whole.statistics.to_plain()) == as_text(cut.statistics.to_plain())
 
 
@@ -79,7 +80,7 @@ def test_a_large_batch_is_joined_by_several_workers_as_by_one(tmp_path: Path) ->
             pa.record_batch([pa.array(dice.integers(0, 60_000, 70_000)), pa.array(np.arange(70_000))], schema=SCHEMA)
             for _ in SIDES
         ]
-        alone, crew = (np.sort(np.concatenate(list(join.arrive(batches[:1], batches[1:], 0.0)))) for join in joins)
+        alone, crew = (np.sort(np.concatenate(list(join.arrive([batches[:1], batches[1:]], 0.0)))) for join in joins)
         np.testing.assert_array_equal(alone, crew)
     for name in ("resident_rows", "resident_bytes", "spilled_rows", "unmet_with_disk", "matched_pairs"):
         np.testing.assert_array_equal(getattr(joins[0].statistics, name), getattr(joins[1].statistics, name))
@@ -92,7 +93,7 @@ def test_a_large_batch_is_joined_by_several_workers_as_by_one(tmp_path: Path) ->
 def test_results_must_be_read_to_the_end_before_the_next_call(tmp_path: Path) -> None:
     join = new_join(tmp_path)
     arrive(join, rows([1, 2, 3]), None)
-    unread = join.arrive([], [rows([1, 2, 3])], 0.0)
+    unread = join.arrive([[], [rows([1, 2, 3])]], 0.0)
     next(unread)
     with pytest.raises(RuntimeError, match="not read to their end"):
         arrive(join, rows([4]), None)
@@ -188,8 +189,8 @@ def test_one_hot_key_beyond_the_memory_still_gives_every_pair(name: str, tmp_pat
     for step in range(10):
         numbers = range(step * 20, (step + 1) * 20)
         found.update(arrive(join, rows([7] * 20, numbers), rows([7] * 20, numbers)))
-        while step % 4 == 3 and (task := join.choose_task()) is not None:
-            found.update(flat(join.perform(task)))
+        while step % 4 == 3 and join.has_work(SILENT):
+            found.update(react(join))
     found.update(end(join))
     assert found == Counter((a, b) for a in range(200) for b in range(200))
 

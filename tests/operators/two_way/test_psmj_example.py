@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from joins import arrive, end, flat, new_join, rows
+from joins import arrive, end, new_join, react, rows
 from schedules import RowPairs
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Event, Flushed, Merged
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.flush.all import All
 from sooner.policies.react.merge import Merge
+from sooner.policies.view import SILENT
 
 VALUES = {1: 1, 2: 3, 5: 8, 6: 5, 8: 4, 9: 7}, {10: 3, 11: 5, 12: 1, 13: 4, 14: 9, 16: 3, 17: 7}
 RUNS = [([1, 2], [10, 11]), ([5, 6], [12, 13, 14]), ([8, 9], [16, 17])]
@@ -55,18 +56,26 @@ def test_rows_of_concurrent_runs_meet_in_memory(join: TwoWayJoin[RowPairs], even
 
 def test_the_first_merge_finds_what_two_runs_a_side_have_not_met(join: TwoWayJoin[RowPairs]) -> None:
     flush_three_times(join)
-    task = join.choose_task()
-    assert task is not None
-    assert sorted(flat(join.perform(task))) == [(1, 12), (6, 11)], "and not (2, 10), which met in memory"
+    assert join.has_work(SILENT)
+    assert sorted(react(join)) == [(1, 12), (6, 11)], "and not (2, 10), which met in memory"
 
 
 def test_two_passes_sort_three_runs_and_find_the_rest(join: TwoWayJoin[RowPairs], events: list[Event]) -> None:
     flush_three_times(join)
     merges = []
-    while (task := join.choose_task()) is not None:
-        merges.append(sorted(flat(join.perform(task))))
+    while join.has_work(SILENT):
+        merges.append(sorted(react(join)))
     assert merges[0] == [(1, 12), (6, 11)]
     assert sorted(pair for found in merges[1:] for pair in found) == [(2, 16), (8, 13)]
     assert sum(isinstance(event, Merged) and event.written_bytes > 0 for event in events) == 2
     assert join.view().spilled_runs.tolist() == [[1], [1]]
     assert end(join) == [], "nothing is left for the clean-up"
+
+
+def test_a_merge_tells_what_it_read_and_not_what_else_there_is(join: TwoWayJoin[RowPairs], events: list[Event]) -> None:
+    flush_three_times(join)
+    first_two = [run for side in join.inputs for run in side.partitions[0].spilled[:2]]
+    react(join)
+    [merged] = [event for event in events if isinstance(event, Merged)]
+    assert merged.n_runs == 4
+    assert merged.n_bytes == sum(run.n_bytes for run in first_two)

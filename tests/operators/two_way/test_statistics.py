@@ -9,14 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from joins import arrive, flat, new_join, rows
+from joins import arrive, new_join, perform, rows
 from schedules import PARTITIONS, SCHEMA, Batch, RowPairs, Schedule, batches_of, dense_schedule
 from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Arrived, Event, Flushed, Merged, Scanned
 from sooner.operators.sorted_runs import coder
+from sooner.operators.statistics import RecentArrivals
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.operators.two_way.statistics import RecentArrivals, Statistics
+from sooner.operators.two_way.statistics import JoinStatistics
 from sooner.policies.flush.balanced import Balanced
 from sooner.policies.flush.largest import Largest
 from sooner.policies.flush.random import Random
@@ -25,7 +26,7 @@ from sooner.policies.react.best_rate import BestRate
 from sooner.policies.react.memory_disk import LargestMemoryDisk
 from sooner.policies.react.merge import Merge
 from sooner.policies.react.never import Never
-from sooner.policies.view import DiskDisk, Evict, JoinView, MemoryDisk, Task
+from sooner.policies.view import SILENT, DiskDisk, JoinView, MemoryDisk, Task, Together
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 
@@ -35,10 +36,10 @@ class Halves:
 
     order: Random
 
-    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Evict]:
-        for eviction in self.order.choose(view, needed_bytes):
-            half_bytes = int(view.resident_bytes[eviction.side, eviction.partition]) // 2
-            yield replace(eviction, at_most_bytes=half_bytes)
+    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:
+        for group in self.order.choose(view, needed_bytes):
+            half_bytes = [int(view.resident_bytes[eviction.side, eviction.partition]) // 2 for eviction in group]
+            yield [replace(one, at_most_bytes=half) for one, half in zip(group, half_bytes, strict=True)]
 
 
 ALL_RUNS = 1000
@@ -130,18 +131,18 @@ def run_with_shadow(
             arrive(join, *batches)
             yield join, shadow
         for _ in range(0 if isinstance(step, Batch) else step.tasks):
-            if (task := join.choose_task()) is not None:
+            if (task := algorithm.react.choose(join.view(SILENT))) is not None:
                 perform_whole(join, task)
                 yield join, shadow
 
 
 def perform_whole(join: TwoWayJoin[RowPairs], task: Task) -> None:
     """A disk-disk task takes a merge for each level of runs, and between them the numbers are estimates."""
-    flat(join.perform(task))
+    perform(join, task)
     for _ in range(20):
         if isinstance(task, MemoryDisk) or not join.view().unmet_on_disk[task.partition]:
             return
-        flat(join.perform(task))
+        perform(join, task)
     pytest.fail("a disk-disk task does not come to an end")
 
 
@@ -159,7 +160,7 @@ def test_a_task_of_several_merges_spreads_its_share_and_ends_exactly(seed: int, 
     for p in range(PARTITIONS):
         before = join.statistics.unmet_on_disk[p]
         while before:
-            flat(join.perform(DiskDisk(p, fan_in=2)))
+            perform(join, DiskDisk(p, fan_in=2))
             assert 0 <= join.statistics.unmet_on_disk[p] < before, "no merge brings it nearer to the end"
             before = join.statistics.unmet_on_disk[p]
         shadow.meet(shadow.some(LEFT, p, resident=False), shadow.some(RIGHT, p, resident=False))
@@ -167,14 +168,14 @@ def test_a_task_of_several_merges_spreads_its_share_and_ends_exactly(seed: int, 
 
 
 def test_an_empty_join_is_covered() -> None:
-    assert Statistics(partitions=4).covered_fraction == 1
+    assert JoinStatistics(partitions=4).covered_fraction == 1
 
 
 def test_statistics_survive_as_plain_data(tmp_path: Path) -> None:
     join = new_join(tmp_path, "xjoin", budget_rows=40, partitions=2)
     for _ in range(6):
         arrive(join, rows(list(range(20))), rows(list(range(20))))
-    copy = Statistics(partitions=2)
+    copy = JoinStatistics(partitions=2)
     copy.load_plain(join.statistics.to_plain())
     assert copy.to_plain() == join.statistics.to_plain()
     assert copy.covered_fraction == join.statistics.covered_fraction < 1
@@ -184,7 +185,7 @@ def test_statistics_survive_as_plain_data(tmp_path: Path) -> None:
 
 
 def test_the_first_time_unit_is_the_first_estimate() -> None:
-    recent = RecentArrivals(decay=0.5, unit_seconds=1.0)
+    recent = RecentArrivals(len(SIDES), decay=0.5, unit_seconds=1.0)
     recent.add(LEFT, 30, now=0.0)
     recent.add(RIGHT, 10, now=0.9)
     assert recent.rows.tolist() == [30, 10]
@@ -192,7 +193,7 @@ def test_the_first_time_unit_is_the_first_estimate() -> None:
 
 def test_each_later_unit_is_blended_in_with_lambda() -> None:
     # At time 2: lambda * alpha(0) + (1 - lambda) * alpha(1).
-    recent = RecentArrivals(decay=0.25, unit_seconds=1.0)
+    recent = RecentArrivals(len(SIDES), decay=0.25, unit_seconds=1.0)
     for now, n_rows in ((0.5, 100), (1.5, 20), (2.5, 7)):
         recent.add(LEFT, n_rows, now)
     assert recent.rows.tolist() == [0.25 * 100 + 0.75 * 20, 0]
@@ -200,7 +201,7 @@ def test_each_later_unit_is_blended_in_with_lambda() -> None:
 
 def test_the_influence_of_a_unit_decays_exponentially_through_silence() -> None:
     # The contribution of alpha(0) at time t is lambda ** (t - 1) * alpha(0).
-    recent = RecentArrivals(decay=0.5, unit_seconds=1.0)
+    recent = RecentArrivals(len(SIDES), decay=0.5, unit_seconds=1.0)
     recent.add(LEFT, 64, now=0.0)
     recent.add(LEFT, 0, now=4.5)
     assert recent.rows.tolist() == [64 * 0.5**3, 0]

@@ -14,7 +14,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from stream_reading import run_to_end
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 from sooner.spark import sources
 from sooner.spark.sinks import to_delta
 
@@ -120,22 +120,22 @@ def test_a_stream_that_crashes_after_the_commit_is_exact_after_a_restart(spark: 
 
 def test_what_does_not_fit_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     frame = frame_of(spark, range(5))
-    with pytest.raises(InvalidJoin, match="there is no Delta table"):
+    with pytest.raises(InvalidCall, match="there is no Delta table"):
         to_delta(str(tmp_path / "no"), query="q", if_missing="refuse")(frame, 0)
-    with pytest.raises(InvalidJoin, match="if_missing is 'ask'"):
+    with pytest.raises(InvalidCall, match="if_missing is 'ask'"):
         to_delta("x", if_missing="ask")  # type: ignore[arg-type]
-    with pytest.raises(InvalidJoin, match="path is empty"):
+    with pytest.raises(InvalidCall, match="path is empty"):
         to_delta("")
-    with pytest.raises(InvalidJoin, match="no streaming query gave this batch"):
+    with pytest.raises(InvalidCall, match="no streaming query gave this batch"):
         to_delta(str(tmp_path / "no"))(frame, 0)
     rows = pa.table({"k": [1], "s": ["x"]})
     write_deltalake(str(tmp_path / "other"), rows.select(["k"]))
-    with pytest.raises(InvalidJoin, match="has the columns k int64, but the batch has k int64, s string"):
+    with pytest.raises(InvalidCall, match="has the columns k int64, but the batch has k int64, s string"):
         to_delta(str(tmp_path / "other"), query="q")(frame, 0)
     write_deltalake(str(tmp_path / "parted"), rows, partition_by=["k"])
-    with pytest.raises(InvalidJoin, match="is partitioned by k; give one without partitions"):
+    with pytest.raises(InvalidCall, match="is partitioned by k; give one without partitions"):
         to_delta(str(tmp_path / "parted"), query="q")(frame, 0)
     write_deltalake(str(tmp_path / "bound"), rows)
     DeltaTable(str(tmp_path / "bound")).alter.add_constraint({"positive": "k > 0"})
-    with pytest.raises(InvalidJoin, match="asks its writers for"):
+    with pytest.raises(InvalidCall, match="asks its writers for"):
         to_delta(str(tmp_path / "bound"), query="q")(frame, 0)

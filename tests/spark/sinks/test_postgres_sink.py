@@ -15,7 +15,7 @@ from pyspark.errors import PythonException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from stream_reading import run_to_end
 
-from sooner.errors import InvalidJoin, SinkFailed
+from sooner.errors import InvalidCall, SinkFailed
 from sooner.spark import sources
 from sooner.spark.sinks import postgres_sink, to_postgres
 from sooner.spark.sinks.postgres_copy import as_csv
@@ -175,26 +175,26 @@ def test_a_stream_that_crashes_after_the_commit_is_exact_after_a_restart(
 
 
 def test_bad_arguments_are_refused() -> None:
-    with pytest.raises(InvalidJoin, match="the connection string of PostgreSQL cannot be read"):
+    with pytest.raises(InvalidCall, match="the connection string of PostgreSQL cannot be read"):
         to_postgres("nonsense", "target")
-    with pytest.raises(InvalidJoin, match="if_missing is 'ask'; give 'create' or 'refuse'"):
+    with pytest.raises(InvalidCall, match="if_missing is 'ask'; give 'create' or 'refuse'"):
         to_postgres("dbname=x", "target", if_missing="ask")  # type: ignore[arg-type]
-    with pytest.raises(InvalidJoin, match="table is empty"):
+    with pytest.raises(InvalidCall, match="table is empty"):
         to_postgres("dbname=x", "")
 
 
 def test_tables_and_columns_that_do_not_fit_are_refused(spark: SparkSession, database: str) -> None:
     frame = frame_of(spark, range(5))
-    with pytest.raises(InvalidJoin, match="there is no table 'target'; create it"):
+    with pytest.raises(InvalidCall, match="there is no table 'target'; create it"):
         to_postgres(database, "target", query="q", if_missing="refuse")(frame, 0)
     run_sql(database, "CREATE TABLE target (k int8)")
-    with pytest.raises(InvalidJoin, match="table 'target' has no column 's'; it has k"):
+    with pytest.raises(InvalidCall, match="table 'target' has no column 's'; it has k"):
         to_postgres(database, "target", query="q")(frame, 0)
-    with pytest.raises(InvalidJoin, match="column 'list' is array<int>, which has no type in PostgreSQL"):
+    with pytest.raises(InvalidCall, match="column 'list' is array<int>, which has no type in PostgreSQL"):
         to_postgres(database, "target", query="q")(spark.sql("SELECT array(1) AS list"), 0)
-    with pytest.raises(InvalidJoin, match="there are 2 columns 'k'"):
+    with pytest.raises(InvalidCall, match="there are 2 columns 'k'"):
         to_postgres(database, "target", query="q")(frame.selectExpr("k", "k"), 0)
-    with pytest.raises(InvalidJoin, match="no streaming query gave this batch"):
+    with pytest.raises(InvalidCall, match="no streaming query gave this batch"):
         to_postgres(database, "target")(frame, 0)
 
 

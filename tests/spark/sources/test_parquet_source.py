@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from stream_reading import Collected, batches_of, end_offset, offsets_of, reader_of, rows_between, run_to_end
 
-from sooner.errors import InvalidJoin, SourceFailed
+from sooner.errors import InvalidCall, SourceFailed
 from sooner.spark import sources
 from sooner.spark.sources.parquet_source import ParquetDataSource
 
@@ -189,7 +189,7 @@ def test_another_order_than_that_of_the_checkpoint_is_refused(directory: Path) -
 def test_bad_arguments_are_refused_at_once(
     spark: SparkSession, directory: Path, arguments: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InvalidJoin, match=message):
+    with pytest.raises(InvalidCall, match=message):
         sources.parquet(spark, str(directory), **arguments)
 
 
@@ -199,28 +199,28 @@ def test_bad_paths_are_refused_at_once(spark: SparkSession, directory: Path, tmp
         (tmp_path / "*.parquet", "there is no such file"),
         (directory / "_SUCCESS", "cannot be read as Parquet"),
     ]:
-        with pytest.raises(InvalidJoin, match=message):
+        with pytest.raises(InvalidCall, match=message):
             sources.parquet(spark, str(path))
     (tmp_path / "hollow").mkdir()
-    with pytest.raises(InvalidJoin, match="no file in it that ends in"):
+    with pytest.raises(InvalidCall, match="no file in it that ends in"):
         sources.parquet(spark, str(tmp_path / "hollow"))
     (tmp_path / "hive" / "year=2024").mkdir(parents=True)
     write(tmp_path / "hive" / "year=2024" / "a.parquet", range(3))
-    with pytest.raises(InvalidJoin, match="'year=2024', whose name stands for a column"):
+    with pytest.raises(InvalidCall, match="'year=2024', whose name stands for a column"):
         sources.parquet(spark, str(tmp_path / "hive"))
 
 
 def test_files_of_different_columns_are_refused(directory: Path) -> None:
     arrow_parquet.write_table(pa.table({"k": ["text"]}), directory / "part-9.parquet")
     with pytest.raises(
-        InvalidJoin, match=r"part-9\.parquet has the columns k string, but .*part-0\.parquet has k int64"
+        InvalidCall, match=r"part-9\.parquet has the columns k string, but .*part-0\.parquet has k int64"
     ):
         ParquetDataSource(options(directory)).schema()
 
 
 def test_a_type_that_spark_does_not_have_is_refused_by_name(tmp_path: Path) -> None:
     arrow_parquet.write_table(pa.table({"at": pa.array([1], pa.time32("ms"))}), tmp_path / "t.parquet")
-    with pytest.raises(InvalidJoin, match=r"column 'at' is time32\[ms\], which Spark does not have"):
+    with pytest.raises(InvalidCall, match=r"column 'at' is time32\[ms\], which Spark does not have"):
         ParquetDataSource(options(tmp_path / "t.parquet")).schema()
 
 

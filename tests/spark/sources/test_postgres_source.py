@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from stream_reading import Collected, batches_of, end_offset, offsets_of, reader_of, rows_between, run_to_end
 
-from sooner.errors import InvalidJoin, SourceFailed
+from sooner.errors import InvalidCall, SourceFailed
 from sooner.spark import sources
 from sooner.spark.sources.postgres_source import PostgresDataSource
 
@@ -240,7 +240,7 @@ def test_all_rows_at_once_when_spark_asks_for_them(database: str) -> None:
 def test_null_keys_are_refused_not_lost(database: str) -> None:
     run_sql(database, "CREATE TABLE t (id int4)", "INSERT INTO t VALUES (1), (NULL)")
     reader = reader_of(PostgresDataSource, options(database))
-    with pytest.raises(InvalidJoin, match="t has rows whose key 'id' is null"):
+    with pytest.raises(InvalidCall, match="t has rows whose key 'id' is null"):
         reader.latestOffset(reader.initialOffset(), reader.getDefaultReadLimit())
 
 
@@ -270,15 +270,15 @@ def test_bad_arguments_are_refused_at_once(
 ) -> None:
     run_sql(database, "CREATE TABLE t (id int4, s text, share float8, note jsonb)")
     chosen = {"table": "t", "key": "id"} | arguments
-    with pytest.raises(InvalidJoin, match=message):
+    with pytest.raises(InvalidCall, match=message):
         sources.postgres(spark, database, **chosen)
 
 
 def test_a_bad_connection_string_is_refused_without_being_shown(spark: SparkSession) -> None:
-    with pytest.raises(InvalidJoin, match="cannot be read") as refused:
+    with pytest.raises(InvalidCall, match="cannot be read") as refused:
         sources.postgres(spark, "host=here passwort=hunter2", table="t", key="id")
     assert "hunter2" not in str(refused.value)
-    with pytest.raises(InvalidJoin, match="PostgreSQL: ") as refused:
+    with pytest.raises(InvalidCall, match="PostgreSQL: ") as refused:
         sources.postgres(spark, "host=/nowhere password=hunter2 user=me", table="t", key="id")
     assert "hunter2" not in str(refused.value)
 

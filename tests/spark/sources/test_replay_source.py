@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from stream_reading import Collected, end_offset, reader_of, rows_between, run_to_end, through_json
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 from sooner.sources import Exponential, Fixed, Fragments, ParetoBursts, Pauses, ZipfGaps, arrival_times
 from sooner.spark import sources
 from sooner.spark.sources.pacing import PIECE_ROWS, DueRows
@@ -108,16 +108,16 @@ def test_patterns_survive_as_text(pattern: Any) -> None:
     ],
 )
 def test_bad_patterns_are_refused(text: str, message: str) -> None:
-    with pytest.raises(InvalidJoin, match=message):
+    with pytest.raises(InvalidCall, match=message):
         pattern_from_text(text)
 
 
 def test_bad_arguments_are_refused_at_once(spark: SparkSession, file: Path) -> None:
-    with pytest.raises(InvalidJoin, match=r"speed is 0\.0; give a finite number above 0"):
+    with pytest.raises(InvalidCall, match=r"speed is 0\.0; give a finite number above 0"):
         sources.replay(spark, str(file), Fixed(1.0), speed=0.0)
-    with pytest.raises(InvalidJoin, match="arrivals is 'often'; give a pattern"):
+    with pytest.raises(InvalidCall, match="arrivals is 'often'; give a pattern"):
         sources.replay(spark, str(file), "often")  # type: ignore[arg-type]
-    with pytest.raises(InvalidJoin, match="rows_per_batch is 0"):
+    with pytest.raises(InvalidCall, match="rows_per_batch is 0"):
         sources.replay(spark, str(file), Fixed(1.0), rows_per_batch=0)
 
 

@@ -26,7 +26,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 from sooner.lab.claims import share_of_bound
 from sooner.lab.clairvoyant import Clairvoyant
 from sooner.lab.device import Device, FlushedTo
@@ -130,7 +130,7 @@ def laboratory(scale: int, flushed_to: FlushedTo = "a file for each partition") 
 
 def draw_trace(panel: Panel, network: Network, scale: int, seed: int) -> Trace:
     if not 1 <= scale <= LARGEST_SCALE:
-        raise InvalidJoin(f"scale={scale} is not possible here; give 1 (the paper's size) to {LARGEST_SCALE}.")
+        raise InvalidCall(f"scale={scale} is not possible here; give 1 (the paper's size) to {LARGEST_SCALE}.")
     domain = PARTITIONS * round(KEYS_OF_PARTITION / scale)
     return panel.arrivals(network).draw(ROWS // scale, domain, scale, seed)
 

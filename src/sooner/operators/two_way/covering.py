@@ -1,4 +1,4 @@
-"""Cover blocks of cells in bounded memory.
+"""Cover rectangles of cells in bounded memory, a quantum at a time.
 
 Runs are sorted by code, so any set of runs can be joined slab by slab: a slab is a range of codes whose rows, from all
 the runs on disk together, fit the scratch memory. Only one code by itself may not fit; it is done piece against piece.
@@ -9,14 +9,16 @@ the slab ends.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Final, NamedTuple, Protocol
 
 from sooner.operators.two_way.pairs import Pairs
 from sooner.runs.block_index import Block
-from sooner.runs.files import RunFiles, RunWriter, SpilledRun, slabs
-from sooner.runs.run import NEVER, Run, arrived_after, merge
+from sooner.runs.run import NEVER, STILL_HERE, Run, arrived_between, merge
+from sooner.runs.slabs import ALL_CODES, Slab, slabs
+from sooner.runs.store import RunStore, RunWriter, Segment
 
 COPIES: Final = 2  # of the rows of a slab, at most
 
@@ -27,6 +29,7 @@ class Workbench:
 
     scratch_bytes: int
     breathe: Callable[[], None]
+    divides_codes: bool = True
 
     @property
     def slab_bytes(self) -> int:
@@ -38,33 +41,34 @@ class Workbench:
         return self.scratch_bytes * 3 // 4
 
     def divided(self, parts: int) -> "Workbench":
-        return Workbench(self.scratch_bytes // parts, self.breathe)
+        return replace(self, scratch_bytes=self.scratch_bytes // parts)
 
 
 class Part(Protocol):
-    """A run, wherever it lives."""
+    """Sorted rows, wherever they are."""
 
     def load(self, low: int, high: int) -> Iterator[Run]: ...
 
 
 @dataclass(frozen=True, eq=False)
 class InMemory:
-    """A run in memory; of its rows only those that came after this tick are meant."""
+    """A run in memory; of its rows only those are meant that came after a tick, and not after another."""
 
     run: Run
     after: int = NEVER
+    until: int = STILL_HERE
 
     def load(self, low: int, high: int) -> Iterator[Run]:
-        yield arrived_after(self.run.between(low, high), self.after)
+        yield arrived_between(self.run.between(low, high), self.after, self.until)
 
 
 class OnDisk:
-    """A run in a file. The block in which one slab ends and the next begins is read once."""
+    """A segment of a run in a store. The block in which one slab ends and the next begins is read once."""
 
-    def __init__(self, files: RunFiles, spilled: SpilledRun) -> None:
-        self.spilled = spilled
-        self.blocks = spilled.blocks
-        self._files = files
+    def __init__(self, store: RunStore, segment: Segment) -> None:
+        self.blocks = segment.blocks
+        self._segment = segment
+        self._store = store
         self._held: tuple[Block, Run] | None = None
 
     def load(self, low: int, high: int) -> Iterator[Run]:
@@ -75,14 +79,17 @@ class OnDisk:
         if not wanted:
             return
         # The last is read by itself: to hold it must not keep all that was read with it.
-        for run in self._files.read(self.spilled, wanted[:-1]):
+        for run in self._store.read(self._segment, wanted[:-1]):
             yield run.between(low, high)
-        [last] = self._files.read(self.spilled, wanted[-1:])
+        [last] = self._store.read(self._segment, wanted[-1:])
         self._held = wanted[-1], last
         yield last.between(low, high)
 
+    def read(self, blocks: Sequence[Block]) -> Iterator[Run]:
+        return self._store.read(self._segment, blocks)
 
-PartBlock = tuple[Sequence[Part], Sequence[Part]]
+
+PartRectangle = tuple[Sequence[Part], Sequence[Part]]
 JoinRuns = Callable[[Run, Run], Iterator[Pairs]]
 
 
@@ -90,39 +97,115 @@ JoinRuns = Callable[[Run, Run], Iterator[Pairs]]
 class MergedOutput:
     """These parts are to become one run as well."""
 
-    parts: Sequence[Part]
-    files: RunFiles
+    parts: Sequence[OnDisk]
+    store: RunStore
     writer: RunWriter
 
     def append(self, run: Run) -> None:
-        self.writer.append(self.files.encode(run))
+        self.writer.append(self.store.encode(run))
 
 
-def cover(
-    blocks: Sequence[PartBlock],
-    join: JoinRuns,
-    bench: Workbench,
-    outputs: Sequence[MergedOutput] = (),
-) -> Iterator[Pairs]:
-    """The pairs that `join` finds in each block of left parts x right parts."""
-    groups = {tuple(group) for block in blocks for group in block} | {tuple(output.parts) for output in outputs}
-    in_groups = Counter(part for group in groups for part in group if isinstance(part, OnDisk))
-    on_disk = sorted(in_groups, key=lambda part: part.spilled.number)
-    for low, high in slabs([part.blocks for part in on_disk], bench.slab_bytes):
-        bench.breathe()
-        if high - low == 1:
-            yield from _cover_one_code(blocks, join, low, bench, outputs)
-        else:
-            yield from _cover_slab(blocks, join, _Slab(in_groups, low, high), outputs)
+class Cursor(NamedTuple):
+    """How far a sweep is: codes below are done, and of one with too many rows for a slab so many steps."""
+
+    code: int
+    steps: int = 0
+
+    @property
+    def met_memory_below(self) -> int:
+        """Below this code, rows in memory have met all that they should: of a code they do so in its first step."""
+        return self.code + (self.steps > 0)
 
 
-class _Slab:
+START: Final = Cursor(0)
+
+
+class Sweep:
+    """Finds the pairs in rectangles of left parts x right parts, from the lowest code to the highest."""
+
+    def __init__(
+        self,
+        rectangles: Sequence[PartRectangle],
+        outputs: Sequence[MergedOutput],
+        slab_bytes: int,
+        bench: Workbench,
+        begin: Cursor,
+    ) -> None:
+        self._rectangles = rectangles
+        self._outputs = outputs
+        self._slab_bytes = slab_bytes
+        self._breathe = bench.breathe
+        self._divides_codes = bench.divides_codes
+        groups = {tuple(group) for rectangle in rectangles for group in rectangle}
+        groups |= {tuple(output.parts) for output in outputs}
+        self._in_groups = Counter(part for group in groups for part in group if isinstance(part, OnDisk))
+        self._slabs = slabs([part.blocks for part in self._in_groups], slab_bytes, begin.code)
+        self._next: Slab | None = next(self._slabs)
+        self.cursor = begin
+        self.worked_bytes = 0  # read and written
+
+    @property
+    def is_done(self) -> bool:
+        return self.cursor.code == ALL_CODES
+
+    def advance(self, quantum_bytes: int, join: JoinRuns) -> Iterator[Pairs]:
+        """Work on so many bytes, and stop between two slabs. A step that has more by itself is done alone."""
+        goal = self.worked_bytes + quantum_bytes
+        begun = self.worked_bytes
+        while (slab := self._next) is not None:
+            if slab.is_hot:
+                yield from self._advance_in_code(slab, goal, begun, join)
+                if self.cursor.code == slab.low:
+                    return
+            else:
+                cost = slab.n_bytes * (2 if self._outputs else 1)
+                if self.worked_bytes > begun and self.worked_bytes + cost > goal:
+                    return
+                self._breathe()
+                yield from _cover_slab(self._rectangles, join, _LoadedSlab(self._in_groups, slab), self._outputs)
+                self.worked_bytes += cost
+            self.cursor = Cursor(slab.high)
+            self._next = next(self._slabs, None)
+
+    def _advance_in_code(self, slab: Slab, goal: int, begun: int, join: JoinRuns) -> Iterator[Pairs]:
+        """Steps of one code, as far as they go."""
+        for number, step in enumerate(self._steps(slab, join)):
+            if number < self.cursor.steps:
+                continue
+            is_enough = self.worked_bytes > begun and self.worked_bytes + step.n_bytes > goal
+            if is_enough and (self._divides_codes or number == 0):
+                return
+            self._breathe()
+            yield from step.work()
+            self.worked_bytes += step.n_bytes
+            self.cursor = Cursor(slab.low, number + 1)
+        self.cursor = Cursor(slab.high)
+
+    def _steps(self, slab: Slab, join: JoinRuns) -> Iterator["_Step"]:
+        """Memory with disk first, all at once: rows that leave memory can say that they met a code, but not half of it.
+
+        Then piece against piece, and what is to be written.
+        """
+        code, piece_bytes = slab.low, self._slab_bytes // 2  # one of each side is there at a time
+        with_memory = [(left, right) for left, right in self._rectangles if not (_on_disk(left) and _on_disk(right))]
+        yield _Step(slab.n_bytes if with_memory else 0, partial(_memory_of_code, with_memory, code, piece_bytes, join))
+        for lefts, rights in self._rectangles:
+            if _on_disk(lefts) and _on_disk(rights):
+                for left in _pieces(lefts, code, piece_bytes):
+                    for right in _pieces(rights, code, piece_bytes):
+                        yield _Step(left.n_bytes + right.n_bytes, partial(_join_pieces, left, right, join))
+        for output in self._outputs:
+            for piece in _pieces(output.parts, code, piece_bytes):
+                yield _Step(2 * piece.n_bytes, partial(_append, output, piece))
+
+
+class _LoadedSlab:
     """The rows in a range of codes: those on disk are loaded, and merged when they are asked for."""
 
-    def __init__(self, in_groups: Mapping[OnDisk, int], low: int, high: int) -> None:
+    def __init__(self, in_groups: Mapping[OnDisk, int], slab: Slab) -> None:
         self._in_groups = in_groups
-        self._bounds = low, high
-        self._loaded = {part: [run for run in part.load(low, high) if len(run)] for part in in_groups}
+        self._bounds = slab.low, slab.high
+        self._loaded = {part: [run for run in part.load(*self._bounds) if len(run)] for part in in_groups}
         self._merged: dict[tuple[Part, ...], Run | None] = {}
 
     def on_disk(self, parts: Sequence[Part]) -> Run | None:
@@ -143,10 +226,10 @@ class _Slab:
 
 
 def _cover_slab(
-    blocks: Sequence[PartBlock], join: JoinRuns, slab: _Slab, outputs: Sequence[MergedOutput]
+    rectangles: Sequence[PartRectangle], join: JoinRuns, slab: _LoadedSlab, outputs: Sequence[MergedOutput]
 ) -> Iterator[Pairs]:
     """Rows that are in memory on both sides have met: only what is on disk meets anything here."""
-    for lefts, rights in blocks:
+    for lefts, rights in rectangles:
         left, right = slab.on_disk(lefts), slab.on_disk(rights)
         if left is not None and right is not None:
             yield from join(left, right)
@@ -161,32 +244,71 @@ def _cover_slab(
             output.append(merged)
 
 
-def _cover_one_code(
-    blocks: Sequence[PartBlock], join: JoinRuns, code: int, bench: Workbench, outputs: Sequence[MergedOutput]
-) -> Iterator[Pairs]:
-    piece_bytes = bench.slab_bytes // 2  # one of each side is there at a time
-    for lefts, rights in blocks:
-        for left in _pieces(lefts, code, piece_bytes):
-            for right in _pieces(rights, code, piece_bytes):
-                bench.breathe()
-                yield from join(left, right)
-    for output in outputs:
-        for run in _pieces(output.parts, code, piece_bytes):
-            bench.breathe()
-            output.append(run)
+# One code with too many rows for a slab
 
 
-def _pieces(parts: Iterable[Part], code: int, piece_bytes: int) -> Iterator[Run]:
-    """The rows of one code, as runs of about `piece_bytes`."""
-    held: list[Run] = []
+@dataclass(frozen=True)
+class _Step:
+    n_bytes: int
+    work: Callable[[], Iterator[Pairs]]
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Blocks that have rows of one code: which they are follows from the index alone, before anything is read."""
+
+    code: int
+    blocks: Sequence[tuple[OnDisk, Block]]
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(block.n_bytes for _, block in self.blocks)
+
+    @cached_property
+    def rows(self) -> Run:
+        """There may be none: a block can reach over a code that it does not have."""
+        runs = [run for part, block in self.blocks for run in part.read([block])]
+        parts = [run.between(self.code, self.code + 1) for run in runs]
+        return merge([part for part in parts if len(part)] or parts[:1])
+
+
+def _pieces(parts: Sequence[Part], code: int, piece_bytes: int) -> Iterator[_Piece]:
+    """The rows of one code on disk, in pieces of about so many bytes."""
+    held: list[tuple[OnDisk, Block]] = []
     held_bytes = 0
     for part in parts:
-        for run in part.load(code, code + 1):
-            if held and held_bytes + run.n_bytes > piece_bytes:
-                yield merge(held)
+        assert isinstance(part, OnDisk)
+        for block in part.blocks.between(code, code + 1):
+            if held and held_bytes + block.n_bytes > piece_bytes:
+                yield _Piece(code, held)
                 held, held_bytes = [], 0
-            if len(run):
-                held.append(run)
-                held_bytes += run.n_bytes
+            held.append((part, block))
+            held_bytes += block.n_bytes
     if held:
-        yield merge(held)
+        yield _Piece(code, held)
+
+
+def _on_disk(parts: Sequence[Part]) -> bool:
+    return all(isinstance(part, OnDisk) for part in parts)
+
+
+def _memory_of_code(
+    rectangles: Sequence[PartRectangle], code: int, piece_bytes: int, join: JoinRuns
+) -> Iterator[Pairs]:
+    for lefts, rights in rectangles:
+        disk, memory = (lefts, rights) if _on_disk(lefts) else (rights, lefts)
+        for piece in _pieces(disk, code, piece_bytes):
+            on_disk = piece.rows
+            for part in memory:
+                for run in part.load(code, code + 1):
+                    yield from join(on_disk, run) if disk is lefts else join(run, on_disk)
+
+
+def _join_pieces(left: _Piece, right: _Piece, join: JoinRuns) -> Iterator[Pairs]:
+    return join(left.rows, right.rows)
+
+
+def _append(output: MergedOutput, piece: _Piece) -> Iterator[Pairs]:
+    if len(piece.rows):
+        output.append(piece.rows)
+    yield from ()

@@ -18,12 +18,13 @@ from sooner.kernels.sizes import Weights, cuts_by_bytes
 from sooner.operators.events import Flushed
 from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.two_way.covering import Workbench
-from sooner.operators.two_way.state import JoinState
+from sooner.operators.two_way.state import JoinState, arrivals_after
 from sooner.policies.view import Evict
-from sooner.runs.files import EncodedBlock, SpilledRun
 from sooner.runs.ledger import Mask
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge
+from sooner.runs.slabs import ALL_CODES
+from sooner.runs.store import EncodedBlock, SpilledRun
 
 BYTES_WORTH_THREADS: Final = 2**20  # fewer are written faster than handed over
 SAMPLES: Final = 64  # of the codes of a slab: enough to tell where the next begins
@@ -42,7 +43,7 @@ class Departure:
 
 
 @dataclass(frozen=True)
-class Slab:
+class DepartingSlab:
     """The rows of a departure in a range of codes."""
 
     departure: Departure
@@ -74,22 +75,28 @@ def _written(
     slabs = [slab for departure in departures for slab in _slabs(departure, slab_bytes)]
     with ExitStack() as open_files:
         sides = sorted({departure.side for departure in departures})
-        writers = {side: open_files.enter_context(state.files[side].writer()) for side in sides}
+        writers = {side: open_files.enter_context(state.inputs[side].store.writer()) for side in sides}
         for slab, encoded in zip(slabs, crew.in_order(lambda s: _encoded(state, s), slabs), strict=True):
             bench.breathe()
             side, p = slab.departure.side, slab.departure.partition
             writers[side].append(encoded)
-            if slab.high == 2**64:
-                written.append(writers[side].end_run(state.partitions[side][p].new_number()))
+            if slab.high == ALL_CODES:
+                number = state.inputs[side].partitions[p].new_number()
+                written.append(SpilledRun(number, 0, (writers[side].end_segment(),)))
     return written
 
 
 def _departure(state: JoinState, eviction: Evict) -> Departure | None:
-    partition = state.partitions[eviction.side][eviction.partition]
-    choice = _choice(partition.resident, eviction)
-    chosen = [run if choice is None else _only(run, choice(run)) for run in partition.resident]
-    going = [replace(run, departed=state.tick, met_disk=partition.met_disk) for run in chosen if len(run)]
-    return Departure(eviction.side, eviction.partition, going, choice) if going else None
+    side, p = eviction.side, eviction.partition
+    resident = state.inputs[side].partitions[p].resident
+    choice = _choice(resident, eviction)
+    chosen = (run if choice is None else _only(run, choice(run)) for run in resident)
+    going = [
+        replace(run, departed=state.tick, met_disk=state.when_met_disk(side, p, run.codes))
+        for run in chosen
+        if len(run)
+    ]
+    return Departure(side, p, going, choice) if going else None
 
 
 def _choice(resident: ResidentRuns, eviction: Evict) -> Choice | None:
@@ -100,6 +107,9 @@ def _choice(resident: ResidentRuns, eviction: Evict) -> Choice | None:
         return None
     wanted_rows = max(1, -(-eviction.at_most_bytes * resident.n_rows // resident.n_bytes))
     codes = np.concatenate([run.codes for run in resident])
+    if eviction.codes_from == "highest":
+        first_code = np.partition(codes, len(codes) - wanted_rows)[len(codes) - wanted_rows]
+        return lambda run: run.codes >= first_code
     last_code = np.partition(codes, wanted_rows - 1)[wanted_rows - 1]
     return lambda run: run.codes <= last_code
 
@@ -117,15 +127,15 @@ def _only(run: Run, wanted: Mask) -> Run:
     return run.slice(begin, end) if end - begin == len(positions) else run.take(positions)
 
 
-def _slabs(departure: Departure, slab_bytes: int) -> Iterator[Slab]:
+def _slabs(departure: Departure, slab_bytes: int) -> Iterator[DepartingSlab]:
     """All codes, in ranges with about so many bytes; a code that has more is a range of its own."""
     for low, high in itertools.pairwise(_bounds(departure.going, slab_bytes)):
-        yield Slab(departure, low, high)
+        yield DepartingSlab(departure, low, high)
 
 
 def _bounds(runs: Sequence[Run], slab_bytes: int) -> list[int]:
     if sum(run.n_bytes for run in runs) <= slab_bytes:
-        return [0, 2**64]
+        return [0, ALL_CODES]
     samples = [_sampled(run, slab_bytes // SAMPLES) for run in runs]
     codes, weights = (np.concatenate(parts) for parts in zip(*samples, strict=True))
     order = np.argsort(codes)
@@ -133,7 +143,7 @@ def _bounds(runs: Sequence[Run], slab_bytes: int) -> list[int]:
     cuts = cuts_by_bytes(weights, len(codes), slab_bytes)
     firsts: Codes = codes[[begin for begin, _ in cuts]]
     alone = firsts[:-1][firsts[:-1] == firsts[1:]]  # one slab after another begins with it
-    return sorted({0, 2**64, *firsts[1:].tolist(), *alone.tolist(), *(code + 1 for code in alone.tolist())})
+    return sorted({0, ALL_CODES, *firsts[1:].tolist(), *alone.tolist(), *(code + 1 for code in alone.tolist())})
 
 
 def _sampled(run: Run, sample_bytes: int) -> tuple[Codes, Weights]:
@@ -143,23 +153,23 @@ def _sampled(run: Run, sample_bytes: int) -> tuple[Codes, Weights]:
     return run.codes[::step], np.add.reduceat(weights, np.arange(0, len(run), step))
 
 
-def _encoded(state: JoinState, slab: Slab) -> list[EncodedBlock]:
-    files = state.files[slab.departure.side]
+def _encoded(state: JoinState, slab: DepartingSlab) -> Sequence[EncodedBlock]:
+    store = state.inputs[slab.departure.side].store
     parts = [part for run in slab.departure.going if len(part := run.between(slab.low, slab.high))]
     if slab.high - slab.low == 1:  # in any order
-        return [block for part in parts for block in files.encode(part)]
-    return files.encode(merge(parts)) if parts else []
+        return [block for part in parts for block in store.encode(part)]
+    return store.encode(merge(parts)) if parts else []
 
 
 def _leave(state: JoinState, departure: Departure, bench: Workbench) -> Ticks:
     """Rows that are safe leave memory. Gives when those of them came that no memory-disk task has seen."""
-    partition = state.partitions[departure.side][departure.partition]
-    unseen = _arrivals_after(departure.going, partition.met_disk)
+    resident = state.inputs[departure.side].partitions[departure.partition].resident
+    unseen = arrivals_after((run, run.met_disk) for run in departure.going)
     departure.going.clear()  # they would keep the buffers of those that stay
-    before = partition.resident.n_bytes
-    _reduce(partition.resident, departure.choice, bench)
+    before = resident.n_bytes
+    _reduce(resident, departure.choice, bench)
     state.budget.release(before)
-    state.budget.take(partition.resident.n_bytes)
+    state.budget.take(resident.n_bytes)
     return unseen
 
 
@@ -168,7 +178,7 @@ def _settle(state: JoinState, departure: Departure, spilled: SpilledRun, unseen:
     state.count_resident(side, p)
     state.set_spilled(side, p, [*state.spilled(side, p), spilled])
     state.statistics.rows_spilled(side, p, state.tick, spilled.n_rows, unseen)
-    state.report(Flushed(state.tick, side, p, spilled.n_rows, spilled.n_bytes))
+    state.report(Flushed(state.tick, side, p, spilled.n_rows, spilled.n_bytes, spilled.number))
 
 
 def _reduce(resident: ResidentRuns, choice: Choice | None, bench: Workbench) -> None:
@@ -182,10 +192,3 @@ def _reduce(resident: ResidentRuns, choice: Choice | None, bench: Workbench) -> 
         return
     del staying
     resident.reduce(lambda run: run.take(np.flatnonzero(~choice(run))))
-
-
-def _arrivals_after(runs: Sequence[Run], tick: int) -> Ticks:
-    """When the rows came that came after this tick."""
-    arrived = np.concatenate([np.broadcast_to(np.asarray(run.arrived, np.int32), len(run)) for run in runs])
-    later: Ticks = arrived[arrived > tick]
-    return later

@@ -1,11 +1,8 @@
-"""The two-way join: one mechanism, driven by a flush policy and a react policy.
+"""The two-way join: one mechanism, driven by a flush policy and a react policy. It keeps the contract of an operator.
 
 `arrive` joins new rows with what is in memory and takes them in; when memory is full, the flush policy says what
-leaves. `perform` does a piece of disk work that the react policy chose. `settle` covers what is open while the sides go
-on, `clean_up` what is left once both have ended. Each is a generator of results, which are what `result_of` makes of
-found pairs; it must be exhausted before the next call. Between calls the state is whole, and `snapshot` writes it down
-as plain data. There is no clock and no random source in here. With several workers the order of results may vary, and
-nothing else.
+leaves. `work` does a quantum of what is most urgent: the clean-up once both sides have ended; a task that has begun;
+runs on disk that are too many; what is open, if all is to be settled; and what the react policy chooses.
 
 Scratch memory beyond the budget: `scratch_bytes`, an eighth of the memory, for all workers together, in which runs are
 merged, flushed and read slab by slab; a block of each run that is read; and for each worker PAIRS_AT_ONCE
@@ -17,31 +14,30 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, Generic, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from sooner.budget import Budget, format_bytes
 from sooner.errors import BudgetTooSmall
-from sooner.kernels.gathering import as_one
 from sooner.kernels.keys import KeyPlan
 from sooner.named_algorithms import Algorithm
-from sooner.operators.events import Arrived, Listener
+from sooner.operators.events import Arrived
+from sooner.operators.inputs import Input
+from sooner.operators.operator import Interrupted, Means
 from sooner.operators.parallel import ALONE, Crew
-from sooner.operators.phases import Phase
-from sooner.operators.sorted_runs import CodeRows, sorted_runs
-from sooner.operators.two_way.compacting import CROWD, compact
+from sooner.operators.two_way import invariants
 from sooner.operators.two_way.covering import COPIES, Workbench
-from sooner.operators.two_way.disk_work import cover_rest, forget_partition, is_open, merge_disk, scan_disk, settle
 from sooner.operators.two_way.flushing import spill
 from sooner.operators.two_way.pairs import Pairs, drop_collisions, drop_met, pairs_of
 from sooner.operators.two_way.state import JoinState
-from sooner.operators.two_way.statistics import Statistics
-from sooner.policies.view import DeviceCosts, Evict, JoinView, MemoryDisk, Task
-from sooner.runs.files import RunFiles
+from sooner.operators.two_way.statistics import JoinStatistics
+from sooner.operators.two_way.tasks import Task, begin, begin_rest, begin_tidying, is_open, resume, tidying_plan
+from sooner.phases import Phase
+from sooner.policies.view import BUSY, Evict, JoinView, Surroundings, Together
+from sooner.progress import Progress
 from sooner.runs.run import Run
-from sooner.runs.saved_runs import SavedRuns
 from sooner.sides import LEFT, SIDES, opposite
 
-FLUSH_FRACTION: Final = 0.1  # of the memory, when it is full: rarely enough to write in large pieces
 ROWS_WORTH_THREADS: Final = 100_000  # fewer are joined faster than handed over
 SCRATCH_SHARE: Final = 8  # of the memory, one part in so many
 LEAST_SCRATCH_BYTES: Final = 4 * 2**20
@@ -49,118 +45,136 @@ MOST_SCRATCH_BYTES: Final = 256 * 2**20
 CLEAN_UP_BYTES: Final = 32 * 2**20  # if so much is free: larger slabs save nothing more
 
 R = TypeVar("R")
-
-
-class Interrupted(Exception):  # noqa: N818 - not an error: somebody wished it
-    """The join was told to end in the middle of its work."""
+MakeRoom = Callable[[int], bool]
 
 
 class TwoWayJoin(Generic[R]):
+    """`result_of` makes results of found pairs. `room` is asked when memory is full: it frees so many bytes or more, by
+    `evict` of this join or of others with the same budget, and says whether anything was freed; by default the
+    algorithm's flush policy decides.
+    """
+
     def __init__(
         self,
+        inputs: tuple[Input, Input],
         keys: KeyPlan,
-        coders: tuple[CodeRows, CodeRows],
-        files: tuple[RunFiles, RunFiles],
         algorithm: Algorithm,
-        budget: Budget,
-        partitions: int,
         result_of: Callable[[Pairs], R],
-        device: DeviceCosts | None = None,
-        flush_fraction: float = FLUSH_FRACTION,
-        listener: Listener | None = None,
-        workers: int = 1,
-        saved_runs: tuple[SavedRuns, SavedRuns] | None = None,
+        means: Means,
+        room: MakeRoom | None = None,
     ) -> None:
-        self._coders = coders
+        budget = means.budget
         self._algorithm = algorithm
         self._result_of = result_of
-        self._device = device or DeviceCosts()
-        self._crew = Crew(workers)
+        self._device = means.device
+        self._crowd = means.crowd
+        self._room = room or self.flush
+        self._crew = Crew(means.workers)
         self._filters = (self._going_on,) if keys.exact else (self._going_on, drop_collisions(keys))
-        self._flush_bytes = int(budget.limit_bytes * flush_fraction)
-        self._state = JoinState(files, budget, partitions, listener, saved_runs)
+        self._flush_bytes = int(budget.limit_bytes * means.flush_fraction)
+        self._state = JoinState(inputs, budget, means.listener)
         scratch_bytes = min(max(budget.limit_bytes // SCRATCH_SHARE, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
-        self._bench = Workbench(scratch_bytes, self._breathe)
+        self._bench = Workbench(scratch_bytes, self._breathe, means.divides_codes)
+        self._tasks: list[Task] = []  # that have begun, in different partitions
         self._counting = threading.Lock()
         self._busy = False
         self._interrupted = False
         self._failure: Exception | None = None
+        self.worked_bytes = 0
+
+    @property
+    def inputs(self) -> Sequence[Input]:
+        return self._state.inputs
 
     @property
     def phase(self) -> Phase:
         return self._state.phase
 
     @property
-    def ended(self) -> tuple[bool, bool]:
-        return self._state.ended
-
-    @property
     def budget(self) -> Budget:
         return self._state.budget
 
     @property
-    def statistics(self) -> Statistics:
+    def statistics(self) -> JoinStatistics:
         return self._state.statistics
 
-    def view(self) -> JoinView:
-        return self.statistics.view(self._state.tick, self.ended, self._device)
+    def view(self, around: Surroundings = BUSY) -> JoinView:
+        return self.statistics.view(self._state.tick, self._state.ended, around, self._device)
 
-    def arrive(self, left: Sequence[pa.RecordBatch], right: Sequence[pa.RecordBatch], now: float) -> Iterator[R]:
-        """Join these rows with each other and with what is in memory, and take them in. `now` is in seconds."""
-        return self._exclusively(self._arrive((left, right), now))
+    def progress(self) -> Progress:
+        area = self.statistics.arrived_pairs
+        return self.statistics.progress(self.phase, self.budget, area, area * self.statistics.covered_fraction)
 
-    def end(self, side: int) -> None:
+    def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
+        """Join these rows with each other and with what is in memory, and take them in."""
+        return self._exclusively(self._arrive(rows, now))
+
+    def end(self, which: int) -> None:
         """This side has no more rows."""
-        self._state.end(side)
-        if all(self.ended):
+        self._state.inputs[which].ended = True
+        if all(self._state.ended):
             self._state.enter("clean-up")
 
-    def choose_task(self) -> Task | None:
-        """The disk work that the react policy wants done now."""
-        return self._algorithm.react.choose(self.view())
+    def has_work(self, around: Surroundings) -> bool:
+        """Whether `work` would do anything."""
+        if self.phase in ("clean-up", "done"):
+            return self.phase == "clean-up"
+        if any(around.silent or not task.is_the_policys for task in self._tasks) or self._crowded():
+            return True
+        if around.settling:
+            return bool(self._tasks) or self._first_open() is not None
+        return self._algorithm.react.choose(self.view(around)) is not None
 
-    def perform(self, task: Task) -> Iterator[R]:
-        """Do a piece of disk work."""
-        return self._exclusively(self._perform(task))
+    def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[R]:
+        """Go on with tasks that have begun, or begin the most urgent."""
+        return self._exclusively(self._work(quantum_bytes, around))
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether all rows that have arrived have met those that they match."""
-        return self.phase == "done" or (self.phase != "clean-up" and self._first_open() is None)
+    def flush(self, needed_bytes: int) -> bool:
+        """Let so many bytes leave memory, or a little more, as the flush policy chooses. Whether any did."""
+        goal_bytes = max(needed_bytes, self._flush_bytes)
+        chosen: list[Evict] = []
+        for group in self._algorithm.flush.choose(self.view(), goal_bytes):
+            chosen += group
+            goal_bytes -= sum(self._freed_by(eviction) for eviction in group)
+            if goal_bytes <= 0:
+                break
+        return self.evict(chosen)
 
-    def settle(self) -> Iterator[R]:
-        """Cover all that is open of one partition in which something is; the sides stay as they are."""
-        return self._exclusively(self._settle())
-
-    def clean_up(self) -> Iterator[R]:
-        """Cover all that is left of the next partitions; after the last one the join is done."""
-        return self._exclusively(self._clean_up())
-
-    def compact(self, crowd: int = CROWD) -> None:
-        """Merge runs on disk where so many are alike; the results to come do not change."""
-        self._require_idle()
-        compact(self._state, self._bench, self._crew, crowd)
-
-    def interrupt(self) -> None:
-        """Let whatever is being done end soon, with `Interrupted`; from any thread. What comes after does so too."""
-        self._interrupted = True
-
-    def close(self) -> None:
-        """No more work is coming: its threads end."""
-        self._crew.dismiss()
+    def evict(self, evictions: Together) -> bool:
+        """Let these rows leave memory; between calls, or when room is asked for. Whether any did."""
+        partitions = {eviction.partition for eviction in evictions}
+        for task in self._tasks:
+            if task.partition in partitions:
+                task.let_go_of_memory()
+        return spill(self._state, evictions, self._bench, self._crew)
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state as plain data; rows in memory are written to run files, which it names."""
         self._require_idle()
-        return self._state.to_plain()
+        for task in self._tasks:
+            task.pause()
+        return self._state.to_plain() | {"tasks": [task.to_plain() for task in self._tasks]}
 
     def restore(self, data: dict[str, Any]) -> None:
-        """Go on from a snapshot, once; this join must be new, and made with the same arguments.
-
-        Only the memory may differ: if it is less than the rows in it take, some leave it at once.
-        """
+        """Go on from a snapshot, once."""
         self._state.load_plain(data)
+        self._tasks = [resume(self._state, task) for task in data["tasks"]]
         self._reserve(0)
+
+    def check_invariants(self) -> None:
+        """Raise an AssertionError if the state is not what it must be between calls."""
+        invariants.check(self._state, self._tasks)
+
+    def interrupt(self) -> None:
+        """Let whatever is being done end soon, with `Interrupted`; from any thread."""
+        self._interrupted = True
+
+    def close(self) -> None:
+        """No more calls are coming."""
+        self._crew.dismiss()
+        for task in self._tasks:
+            task.close()
+        self._tasks = []
 
     def _exclusively(self, work: Iterator[R]) -> Iterator[R]:
         self._require_idle()
@@ -186,28 +200,28 @@ class TwoWayJoin(Generic[R]):
         if self._interrupted:
             raise Interrupted
 
-    def _arrive(self, batches: tuple[Sequence[pa.RecordBatch], Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
+    # Rows that arrive
+
+    def _arrive(self, batches: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
         state = self._state
         state.require("arriving", "reactive")
-        left_rows, right_rows = (sum(batch.num_rows for batch in some) for some in batches)
-        if not left_rows and not right_rows:
+        rows = tuple(sum(batch.num_rows for batch in some) for some in batches)
+        if not any(rows):
             return
         state.enter("arriving")
-        crew = self._crew if left_rows + right_rows >= ROWS_WORTH_THREADS else ALONE
-        arrivals = list(crew.in_order(lambda side: self._sorted(side, batches[side]), SIDES))
+        crew = self._crew if sum(rows) >= ROWS_WORTH_THREADS else ALONE
+        arrivals = list(crew.in_order(lambda side: state.inputs[side].sorted(batches[side]), SIDES))
+        for task in self._tasks:
+            task.let_go_of_memory()  # what arrives may be merged with it
         self._reserve(sum(run.n_bytes for runs in arrivals for run in runs if run is not None))
         state.tick += 1
-        for side, rows in enumerate((left_rows, right_rows)):
-            self.statistics.rows_received(side, rows, now)
+        for side in SIDES:
+            self.statistics.rows_received(side, rows[side], now)
         compared = self.statistics.compared_pairs.sum()
         yield from crew.together([self._admit(p, runs) for p, runs in enumerate(zip(*arrivals, strict=True))])
         compared = int(self.statistics.compared_pairs.sum() - compared)
-        state.report(Arrived(state.tick, (left_rows, right_rows), compared))
-
-    def _sorted(self, side: int, batches: Sequence[pa.RecordBatch]) -> list[Run | None]:
-        if not batches:
-            return [None] * self._state.n_partitions
-        return sorted_runs(as_one(batches), self._coders[side], self._state.n_partitions)
+        state.report(Arrived(state.tick, rows, compared))
+        state.report_reached()
 
     def _admit(self, p: int, runs: Sequence[Run | None]) -> Iterator[R]:
         """New rows of one partition meet the other side's rows in memory, and are in memory themselves from then on."""
@@ -216,36 +230,31 @@ class TwoWayJoin(Generic[R]):
             if arrived is None:
                 continue
             run = replace(arrived, arrived=state.tick)
-            others = state.partitions[opposite(side)][p].resident
+            others = state.inputs[opposite(side)].partitions[p].resident
             matches = 0
             for other in others:
                 left, right = (run, other) if side == LEFT else (other, run)
                 for pairs in pairs_of(left, right, *self._filters):
                     matches += len(pairs)
                     yield self._result(pairs)
-            state.partitions[side][p].resident.add(run, state.budget.try_reserve, merge_bytes)
+            state.inputs[side].partitions[p].resident.add(run, state.budget.try_reserve, merge_bytes)
             state.count_resident(side, p)
             self.statistics.rows_compared(p, len(run) * others.n_rows, matches)
             self.statistics.rows_arrived(side, p, len(run))
 
     def _reserve(self, needed_bytes: int) -> None:
-        """Flush until so many bytes are free, and take them, before a merge of runs can."""
+        """Ask for room until so many bytes are free, and take them, before a merge of runs can."""
         while self.budget.free_bytes < needed_bytes:
-            goal_bytes = max(needed_bytes - self.budget.free_bytes, self._flush_bytes)
-            if not spill(self._state, self._choose_evictions(goal_bytes), self._bench, self._crew):
+            if not self._room(needed_bytes - self.budget.free_bytes):
                 raise BudgetTooSmall(self._why_no_room(needed_bytes))
         self.budget.reserve(needed_bytes)
 
-    def _choose_evictions(self, goal_bytes: int) -> list[Evict]:
-        chosen: list[Evict] = []
-        for eviction in self._algorithm.flush.choose(self.view(), goal_bytes):
-            chosen.append(eviction)
-            resident_bytes = self._state.partitions[eviction.side][eviction.partition].resident.n_bytes
-            if eviction.codes is None:  # a policy that names codes knows itself when it is enough
-                goal_bytes -= min(resident_bytes, eviction.at_most_bytes or resident_bytes)
-            if goal_bytes <= 0 and not eviction.and_next:
-                break
-        return chosen
+    def _freed_by(self, eviction: Evict) -> int:
+        resident = self._state.inputs[eviction.side].partitions[eviction.partition].resident
+        if eviction.codes is not None:
+            chosen = sum(int(np.isin(run.codes, eviction.codes).sum()) for run in resident)
+            return chosen * resident.n_bytes // max(resident.n_rows, 1)
+        return min(resident.n_bytes, eviction.at_most_bytes or resident.n_bytes)
 
     def _why_no_room(self, needed_bytes: int) -> str:
         limit = format_bytes(self.budget.limit_bytes)
@@ -259,50 +268,84 @@ class TwoWayJoin(Generic[R]):
             "raise `memory` or choose another algorithm, such as 'rpj'."
         )
 
-    def _perform(self, task: Task) -> Iterator[R]:
-        self._state.require("arriving", "reactive")
-        self._state.enter("reactive")
-        if isinstance(task, MemoryDisk):
-            found = scan_disk(self._state, task, self._unmet_pairs, self._bench)
+    # Work on disk
+
+    def _work(self, quantum_bytes: int, around: Surroundings) -> Iterator[R]:
+        if not self.has_work(around):
+            return
+        if self.phase == "clean-up":
+            self._begin_clean_up()
         else:
-            found = merge_disk(self._state, task, self._unmet_pairs, self._bench)
-        yield from map(self._result, found)
+            self._state.enter("reactive")
+            self._tasks = self._tasks or self._most_urgent(around)
+        bench = self._bench if self.phase != "clean-up" else replace(self._bench, scratch_bytes=self._clean_up_bytes)
+        yield from self._advance(quantum_bytes, bench)
+        if self.phase == "clean-up" and not self._tasks and self._state.next_to_clean == self._state.n_partitions:
+            self._state.enter("done")
+
+    def _advance(self, quantum_bytes: int, bench: Workbench) -> Iterator[R]:
+        """Tasks in different partitions go on at once."""
+        tasks = self._tasks
+        before = sum(task.worked_bytes for task in tasks)
+        parts = max(len(tasks), 1)
+        found = [task.advance(quantum_bytes // parts, self._unmet_pairs, bench.divided(parts)) for task in tasks]
+        yield from self._crew.together([map(self._result, pairs) for pairs in found])
+        self.worked_bytes += sum(task.worked_bytes for task in tasks) - before
+        for task in tasks:
+            if task.is_done:
+                task.finish()
+        self._tasks = [task for task in tasks if not task.is_done]
+        if self.phase == "clean-up":  # rows may have left memory meanwhile, and met nothing since
+            again = [task.partition for task in tasks if task.is_done and is_open(self._state, task.partition)]
+            self._tasks += [begin_rest(self._state, p) for p in again]
+        self._state.report_reached()
+
+    def _most_urgent(self, around: Surroundings) -> list[Task]:
+        """New tasks: several only where runs on disk are too many."""
+        state = self._state
+        if crowded := self._crowded():
+            assert self._crowd is not None
+            tidying = (begin_tidying(state, p, self._crowd) for p in crowded[: self._crew.workers])
+            return [task for task in tidying if task is not None]
+        if around.settling:
+            p = self._first_open()
+            return [] if p is None else [begin_rest(state, p)]
+        for _ in range(state.n_partitions):  # in each of them it may turn out that nothing is left to merge
+            chosen = self._algorithm.react.choose(self.view(around))
+            if chosen is not None and (task := begin(state, chosen)) is not None:
+                return [task]
+        return []
+
+    def _crowded(self) -> list[int]:
+        """Partitions with so many runs that are alike that they are to become one."""
+        if self._crowd is None:
+            return []
+        many = np.flatnonzero((self.statistics.spilled_runs >= self._crowd).any(axis=0)).tolist()
+        state, crowd = self._state, self._crowd
+        return [p for p in many if tidying_plan(state, p, crowd) is not None]
 
     def _first_open(self) -> int | None:
         return next((p for p in range(self._state.n_partitions) if is_open(self._state, p)), None)
 
-    def _settle(self) -> Iterator[R]:
-        self._state.require("arriving", "reactive")
-        p = self._first_open()
-        if p is None:
-            return
-        self._state.enter("reactive")
-        yield from map(self._result, settle(self._state, p, self._unmet_pairs, self._bench))
-
-    def _clean_up(self) -> Iterator[R]:
-        """Work on as many partitions at once as there are workers."""
+    def _begin_clean_up(self) -> None:
+        """As many partitions at once as there are workers; what was begun before is finished first."""
         state = self._state
-        state.require("clean-up")
-        state.tick += 1
-        partitions = range(state.cleaned, min(state.cleaned + self._crew.workers, state.n_partitions))
-        self._free_memory_for(partitions)
-        bench = Workbench(self._clean_up_bytes, self._breathe)
-        found = [cover_rest(state, p, self._unmet_pairs, bench.divided(len(partitions))) for p in partitions]
-        yield from self._crew.together([map(self._result, pairs) for pairs in found])
-        for p in partitions:
-            forget_partition(state, p)
-        state.cleaned = partitions.stop
-        if state.cleaned == state.n_partitions:
-            state.enter("done")
+        if any(task.kind != "clean-up" for task in self._tasks):
+            return
+        while len(self._tasks) < self._crew.workers and state.next_to_clean < state.n_partitions:
+            p = state.next_to_clean
+            state.next_to_clean += 1
+            self._free_memory_for(p)
+            self._tasks.append(begin_rest(state, p))
 
-    def _free_memory_for(self, partitions: range) -> None:
-        """Let later partitions leave memory for larger slabs of these: nothing arrives any more to meet them."""
-        spilled = [run for p in partitions for side in SIDES for run in self._state.spilled(side, p)]
+    def _free_memory_for(self, p: int) -> None:
+        """Let later partitions leave memory for larger slabs of this one: nothing arrives any more to meet them."""
+        spilled = [run for side in SIDES for run in self._state.spilled(side, p)]
         needed_bytes = min(COPIES * sum(run.n_bytes for run in spilled), CLEAN_UP_BYTES)
-        for later in reversed(range(partitions.stop, self._state.n_partitions)):
+        for later in reversed(range(p + 1, self._state.n_partitions)):
             if self._clean_up_bytes >= needed_bytes:
                 return
-            spill(self._state, [Evict(side, later) for side in SIDES], self._bench, self._crew)
+            self.evict([Evict(side, later) for side in SIDES])
 
     @property
     def _clean_up_bytes(self) -> int:

@@ -1,27 +1,49 @@
-"""Which spilled runs of a partition to merge next: the passes of PSMJ (RPJ sec. 2.2 and 5.2) as a pure function.
+"""Which spilled runs of a partition become one next, as pure functions of the runs and of what has met.
 
-The papers' pass is a run's level: a merge takes at most `fan_in` runs of the lowest level from each side and puts its
-results one level up. What is left over alone on a level goes up with the next one, and the last pass takes all.
+The papers' pass (PSMJ; RPJ sec. 2.2 and 5.2) is a run's level: a merge takes at most `fan_in` runs of the lowest level
+from each side and puts its results one level up. What is left over alone on a level goes up with the next one, and the
+last pass takes all.
+
+A stream that never falls silent spills for days without such a merge. So runs are kept few in another way too: those of
+about the same size and level that have met the same runs of the other side can become one at any time, with nothing
+joined; their rows keep their stamps, and the ledger loses nothing. Each side and partition then has O(log n) runs of
+each kind, and each row is rewritten O(log n) times.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sooner.runs.files import SpilledRun
 from sooner.runs.ledger import CoveredCells, Group, Rectangle
+from sooner.runs.run import tier_of
+from sooner.runs.store import SpilledRun
+from sooner.sides import LEFT, RIGHT
 
 
 @dataclass(frozen=True)
 class MergePlan:
     groups: tuple[Group, Group]
-    rectangles: list[Rectangle]
-    level: int  # of what comes out
+    rectangles: tuple[Rectangle, ...]
+    levels: tuple[int, int]  # of what comes out
 
-    def reads(self, side: int) -> set[int]:
+    def reads(self, side: int) -> tuple[int, ...]:
         """Numbers of the runs of one side that must be read."""
         joined = {number for rectangle in self.rectangles for number in rectangle[side]}
         members = self.groups[side].members
-        return joined | set(members) if len(members) > 1 else joined
+        return tuple(sorted(joined | set(members) if len(members) > 1 else joined))
+
+    def to_plain(self) -> dict[str, Any]:
+        return {
+            "members": [group.members for group in self.groups],
+            "rectangles": self.rectangles,
+            "levels": self.levels,
+        }
+
+    @staticmethod
+    def from_plain(data: dict[str, Any]) -> "MergePlan":
+        left, right = (Group(tuple(members), ()) for members in data["members"])
+        rectangles = tuple((tuple(lefts), tuple(rights)) for lefts, rights in data["rectangles"])
+        return MergePlan((left, right), rectangles, (data["levels"][LEFT], data["levels"][RIGHT]))
 
 
 def plan_merge(
@@ -32,7 +54,7 @@ def plan_merge(
         groups = _group(left, left_numbers), _group(right, right_numbers)
         rectangles = cells.rectangles_to_merge(*groups)
         if rectangles or any(len(group.members) > 1 for group in groups):
-            return MergePlan(groups, rectangles, level + 1)
+            return MergePlan(groups, tuple(rectangles), (level + 1, level + 1))
     return None
 
 
@@ -51,6 +73,30 @@ def _candidates(
         yield waiting[0][:fan_in], waiting[1][:fan_in], level
 
 
+def plan_tidying(
+    left: Sequence[SpilledRun], right: Sequence[SpilledRun], cells: CoveredCells, crowd: int
+) -> MergePlan | None:
+    """So many runs that are alike, of each side that has them; None if none has."""
+    crowds = [_crowd(runs, cells.met(side), crowd) for side, runs in ((LEFT, left), (RIGHT, right))]
+    if not any(crowds):
+        return None
+    groups = [Group(tuple(run.number for run in runs), ()) for runs in crowds]
+    levels = [runs[0].level if runs else 0 for runs in crowds]
+    return MergePlan((groups[LEFT], groups[RIGHT]), (), (levels[LEFT], levels[RIGHT]))
+
+
+def _crowd(runs: Sequence[SpilledRun], met: dict[int, list[int]], crowd: int) -> list[SpilledRun]:
+    """`crowd` is a power of two."""
+    alike: dict[object, list[SpilledRun]] = {}
+    for run in runs if len(runs) >= crowd else ():
+        kind = (tier_of(run.n_rows, crowd), run.level, frozenset(met.get(run.number, ())))
+        members = alike.setdefault(kind, [])
+        members.append(run)
+        if len(members) == crowd:
+            return members
+    return []
+
+
 def open_share(
     left: Sequence[SpilledRun], right: Sequence[SpilledRun], cells: CoveredCells, rectangles: Sequence[Rectangle]
 ) -> float:
@@ -58,7 +104,7 @@ def open_share(
     rows = [{run.number: run.n_rows for run in runs} for runs in (left, right)]
 
     def area(some: Sequence[Rectangle]) -> int:
-        return sum(sum(rows[0][n] for n in rectangle[0]) * sum(rows[1][n] for n in rectangle[1]) for rectangle in some)
+        return sum(sum(rows[0][n] for n in rect[0]) * sum(rows[1][n] for n in rect[1]) for rect in some)
 
     all_open = area(cells.open_rectangles(list(rows[0]), list(rows[1])))
     return area(rectangles) / all_open if all_open else 1.0

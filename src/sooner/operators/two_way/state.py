@@ -1,53 +1,34 @@
 """All that a two-way join knows: rows in memory and on disk, what has met, statistics, phase; saved as plain data."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from sooner.budget import Budget
-from sooner.operators.events import Entered, Event, Listener
-from sooner.operators.phases import Phase, Phases
-from sooner.operators.two_way.statistics import Statistics
-from sooner.runs.files import RunFiles, SpilledRun
+from sooner.kernels.matching import Codes
+from sooner.operators.events import Entered, Event, Listener, Reached
+from sooner.operators.inputs import Input
+from sooner.operators.two_way.statistics import JoinStatistics
+from sooner.phases import Phase, Phases
 from sooner.runs.ledger import CoveredCells
-from sooner.runs.resident import ResidentRuns
-from sooner.runs.run import NEVER
-from sooner.runs.saved_runs import RewrittenRuns, SavedRuns
-from sooner.sides import LEFT, RIGHT, SIDES
-
-
-@dataclass
-class Partition:
-    """The rows of one side in one range of codes."""
-
-    resident: ResidentRuns = field(default_factory=ResidentRuns)
-    spilled: list[SpilledRun] = field(default_factory=list)
-    met_disk: int = NEVER  # tick of the last memory-disk task with this side in memory
-    next_number: int = 1
-
-    def new_number(self) -> int:
-        self.next_number += 1
-        return self.next_number - 1
+from sooner.runs.run import NEVER, Run, Stamp, Ticks
+from sooner.runs.store import SpilledRun, remove_run
+from sooner.sides import LEFT, SIDES
 
 
 class JoinState:
-    def __init__(
-        self,
-        files: tuple[RunFiles, RunFiles],
-        budget: Budget,
-        partitions: int,
-        listener: Listener | None = None,
-        saved_runs: tuple[SavedRuns, SavedRuns] | None = None,
-    ) -> None:
-        self.files = files
-        self._written_down = saved_runs or (RewrittenRuns(files[LEFT]), RewrittenRuns(files[RIGHT]))
+    def __init__(self, inputs: tuple[Input, Input], budget: Budget, listener: Listener | None = None) -> None:
+        self.inputs = inputs
         self.budget = budget
-        self.partitions = tuple([Partition() for _ in range(partitions)] for _ in SIDES)
+        partitions = len(inputs[LEFT].partitions)
         self.cells = [CoveredCells() for _ in range(partitions)]
-        self.statistics = Statistics(partitions)
+        self.statistics = JoinStatistics(partitions)
         self.tick = NEVER
-        self.cleaned = 0  # partitions that the clean-up has done
-        self._ended = [False, False]
+        self.next_to_clean = 0  # partitions before it were cleaned up, or are being so
+        # [side][partition]: the last memory-disk task with this side in memory, and one that is only at some code
+        self.met_disk = [[NEVER] * partitions for _ in SIDES]
+        self.meeting_disk: list[dict[int, tuple[int, int]]] = [{} for _ in SIDES]
         self._phases = Phases()
         self._listener = listener
 
@@ -56,15 +37,12 @@ class JoinState:
         return len(self.cells)
 
     @property
-    def ended(self) -> tuple[bool, bool]:
-        return self._ended[LEFT], self._ended[RIGHT]
+    def ended(self) -> tuple[bool, ...]:
+        return tuple(side.ended for side in self.inputs)
 
     @property
     def phase(self) -> Phase:
         return self._phases.now
-
-    def end(self, side: int) -> None:
-        self._ended[side] = True
 
     def require(self, *phases: Phase) -> None:
         self._phases.require(*phases)
@@ -78,20 +56,22 @@ class JoinState:
         if self._listener is not None:
             self._listener(event)
 
+    def report_reached(self) -> None:
+        """After an action: how far the join is."""
+        if self._listener is not None:
+            resident_bytes = tuple(tuple(row) for row in self.statistics.resident_bytes.tolist())
+            self._listener(Reached(self.tick, self.statistics.results, resident_bytes))
+
     def spilled(self, side: int, p: int) -> list[SpilledRun]:
-        return self.partitions[side][p].spilled
+        return self.inputs[side].partitions[p].spilled
 
     def count_resident(self, side: int, p: int) -> None:
         """The statistics follow what is in memory."""
-        resident = self.partitions[side][p].resident
-        self.statistics.resident_rows[side, p] = resident.n_rows
-        self.statistics.resident_bytes[side, p] = resident.n_bytes
+        self.statistics.count_resident(side, p, self.inputs[side])
 
     def set_spilled(self, side: int, p: int, runs: list[SpilledRun]) -> None:
-        self.partitions[side][p].spilled = runs
-        self.statistics.spilled_runs[side, p] = len(runs)
-        self.statistics.spilled_rows[side, p] = sum(run.n_rows for run in runs)
-        self.statistics.spilled_bytes[side, p] = sum(run.n_bytes for run in runs)
+        self.inputs[side].partitions[p].spilled = runs
+        self.statistics.count_spilled(side, p, self.inputs[side])
 
     def replace_spilled(self, side: int, p: int, members: Sequence[int], merged: SpilledRun) -> None:
         """These runs on disk, by their numbers, are one now."""
@@ -100,27 +80,48 @@ class JoinState:
         self.cells[p].merge(side, members, merged.number)
         for run in spilled:
             if run.number in members:
-                self.files[side].remove(run)
+                remove_run(self.inputs[side].store, run)
 
-    def forget(self, side: int, p: int) -> None:
-        """Nobody needs the rows of this side and partition any more."""
-        partition, spilled = self.partitions[side][p], self.spilled(side, p)
-        self.budget.release(partition.resident.n_bytes)
-        partition.resident.clear()
-        self.count_resident(side, p)
-        self.set_spilled(side, p, [])
-        self.statistics.met_disk(side, p)
-        for run in spilled:
-            self.files[side].remove(run)
+    def when_met_disk(self, side: int, p: int, codes: Codes) -> Stamp:
+        """The last memory-disk task that rows in memory with these codes took part in."""
+        before = self.met_disk[side][p]
+        tick, up_to_code = self.meeting_disk[side].get(p, (before, 0))
+        return np.where(codes < np.uint64(up_to_code), np.int32(tick), np.int32(before)) if up_to_code else before
+
+    def memory_met_disk(self, side: int, p: int, tick: int, up_to_code: int | None = None) -> None:
+        """What was in memory at this tick has met what was on disk then: all of it, or below a code."""
+        if up_to_code is None:
+            self.met_disk[side][p] = tick
+            self.meeting_disk[side].pop(p, None)
+        else:
+            self.meeting_disk[side][p] = tick, up_to_code
+        self.statistics.met_disk(side, p, self.unseen_arrivals(side, p))
+
+    def unseen_arrivals(self, side: int, p: int) -> Ticks:
+        """When the rows in memory came that have met nothing on disk since."""
+        runs = self.inputs[side].partitions[p].resident
+        return arrivals_after((run, self.when_met_disk(side, p, run.codes)) for run in runs)
+
+    def forget(self, p: int) -> None:
+        """Nobody needs the rows of this partition any more."""
+        for side in SIDES:
+            partition, spilled = self.inputs[side].partitions[p], self.spilled(side, p)
+            self.budget.release(partition.resident.n_bytes)
+            partition.resident.clear()
+            self.count_resident(side, p)
+            self.set_spilled(side, p, [])
+            for run in spilled:
+                remove_run(self.inputs[side].store, run)
+        self.statistics.forget(p)
 
     def to_plain(self) -> dict[str, Any]:
         """All of it; rows in memory are written to run files, which it names."""
         return {
             "tick": self.tick,
             "phase": self.phase,
-            "ended": self._ended[:],
-            "cleaned": self.cleaned,
-            "partitions": [self._save(side) for side in SIDES],
+            "next_to_clean": self.next_to_clean,
+            "inputs": [side.to_plain() for side in self.inputs],
+            "met_disk": self.met_disk,
             "cells": [cells.to_plain() for cells in self.cells],
             "statistics": self.statistics.to_plain(),
         }
@@ -129,35 +130,20 @@ class JoinState:
         """Go on from what was saved, once; this state must be new, and made with the same arguments."""
         self.tick = data["tick"]
         self._phases = Phases((data["phase"],))
-        self._ended = list(data["ended"])
-        self.cleaned = data["cleaned"]
+        self.next_to_clean = data["next_to_clean"]
+        self.met_disk = [list(ticks) for ticks in data["met_disk"]]
         self.cells = [CoveredCells((left, right) for left, right in cells) for cells in data["cells"]]
         self.statistics.load_plain(data["statistics"])
         for side in SIDES:
-            for p, saved in enumerate(data["partitions"][side]):
-                self._load(side, p, saved)
+            self.inputs[side].load_plain(data["inputs"][side], self.budget)
+            for p in range(self.n_partitions):
+                self.count_resident(side, p)  # rows may weigh less than before: files keep no bitmap without a null
 
-    def _save(self, side: int) -> list[dict[str, Any]]:
-        partitions = self.partitions[side]
-        written = iter(self._written_down[side].save([run for partition in partitions for run in partition.resident]))
-        return [
-            {
-                "resident": [next(written).to_plain() for _ in partition.resident],
-                "spilled": [run.to_plain() for run in partition.spilled],
-                "met_disk": partition.met_disk,
-                "next_number": partition.next_number,
-            }
-            for partition in partitions
-        ]
 
-    def _load(self, side: int, p: int, saved: dict[str, Any]) -> None:
-        partition = self.partitions[side][p]
-        for written in saved["resident"]:
-            run = self._written_down[side].load(written)
-            self.budget.take(run.n_bytes)
-            partition.resident.add(run, self.budget.try_reserve, merge_up_to_bytes=0)
-        partition.spilled = [self.files[side].from_plain(run) for run in saved["spilled"]]
-        for spilled in partition.spilled:
-            self.files[side].adopt(spilled)
-        partition.met_disk, partition.next_number = saved["met_disk"], saved["next_number"]
-        self.count_resident(side, p)  # rows may weigh less than before: files keep no bitmap without a null
+def arrivals_after(runs: Iterator[tuple[Run, Stamp]]) -> Ticks:
+    """When the rows of these runs came that came after the tick beside them."""
+    later = [np.empty(0, np.int32)]
+    for run, ticks in runs:
+        arrived = np.broadcast_to(np.asarray(run.arrived, np.int32), len(run))
+        later.append(arrived[arrived > ticks])
+    return np.concatenate(later)

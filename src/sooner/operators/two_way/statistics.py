@@ -1,6 +1,4 @@
-"""What an operator knows about its inputs, kept up to date by addition and subtraction only.
-
-The heart is the area of the join's rectangle that is not covered yet, in pairs of rows, split by what could cover it:
+"""How much of the join's rectangle is open, in pairs of rows, split by what could cover it.
 
 - `unmet_with_disk[side, p]`: a memory-disk task. A row that arrives has not met what is on disk by then: all rows of
   the other side that left memory before (RPJ sec. 5.3, Er_mem, case 1).
@@ -13,29 +11,16 @@ for rows that stay in memory through more than MOMENTS_KEPT flushes of the other
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from sooner.policies.view import Counts, DeviceCosts, JoinView, Numbers
+from sooner.operators.statistics import Numbers, Statistics, read_only
+from sooner.policies.view import DeviceCosts, JoinView, Surroundings
 from sooner.runs.run import Ticks
 from sooner.sides import SIDES, opposite
 
 MOMENTS_KEPT: Final = 256
-_ARRAYS: Final = (
-    "received_rows",
-    "arrived_rows",
-    "resident_rows",
-    "resident_bytes",
-    "spilled_rows",
-    "spilled_bytes",
-    "spilled_runs",
-    "unmet_with_disk",
-    "unmet_on_disk",
-    "compared_pairs",
-    "matched_pairs",
-    "last_merge",
-)
 
 
 @dataclass
@@ -61,28 +46,24 @@ class FlushHistory:
         del self.ticks[:-1], self.totals[:-1]
 
 
-class Statistics:
-    def __init__(self, partitions: int, decay: float = 0.5, time_unit_seconds: float = 1.0) -> None:
-        shape = (len(SIDES), partitions)
-        self.received_rows = np.zeros(len(SIDES), np.int64)  # with those whose null keys can match nothing
-        self.arrived_rows = np.zeros(shape, np.int64)
-        self.resident_rows = np.zeros(shape, np.int64)
-        self.resident_bytes = np.zeros(shape, np.int64)
-        self.spilled_rows = np.zeros(shape, np.int64)
-        self.spilled_bytes = np.zeros(shape, np.int64)
-        self.spilled_runs = np.zeros(shape, np.int64)
-        self.unmet_with_disk = np.zeros(shape, np.float64)
+class JoinStatistics(Statistics):
+    SAVED: ClassVar[tuple[str, ...]] = (
+        *Statistics.SAVED,
+        "unmet_with_disk",
+        "unmet_on_disk",
+        "compared_pairs",
+        "matched_pairs",
+        "last_merge",
+    )
+
+    def __init__(self, partitions: int) -> None:
+        super().__init__(len(SIDES), partitions)
+        self.unmet_with_disk = np.zeros((len(SIDES), partitions), np.float64)
         self.unmet_on_disk = np.zeros(partitions, np.float64)
         self.compared_pairs = np.zeros(partitions, np.float64)
         self.matched_pairs = np.zeros(partitions, np.float64)
         self.last_merge = np.zeros(partitions, np.int64)
         self.history = [[FlushHistory() for _ in range(partitions)] for _ in SIDES]
-        self.recent = RecentArrivals(decay, time_unit_seconds)
-        self.results = 0
-
-    def rows_received(self, side: int, rows: int, now: float) -> None:
-        self.received_rows[side] += rows
-        self.recent.add(side, rows, now)
 
     def rows_arrived(self, side: int, partition: int, rows: int) -> None:
         self.arrived_rows[side, partition] += rows
@@ -103,13 +84,20 @@ class Statistics:
         if not self.resident_rows[side, partition]:
             self.history[other][partition].forget_moments()
 
-    def met_disk(self, side: int, partition: int) -> None:
-        self.unmet_with_disk[side, partition] = 0
+    def met_disk(self, side: int, partition: int, unseen: Ticks) -> None:
+        """Rows in memory have met the disk; `unseen` are the arrivals of those that have not."""
+        still_unmet = self.history[opposite(side)][partition].flushed_before(unseen)
+        self.unmet_with_disk[side, partition] = min(self.unmet_with_disk[side, partition], still_unmet)
 
-    def merged_on_disk(self, partition: int, tick: int, share: float) -> None:
-        """A disk-disk task covered this share of the partition's open cells."""
-        self.unmet_on_disk[partition] *= 1 - share
+    def met_on_disk(self, partition: int, tick: int, pairs: float) -> None:
+        """A task covered so much of what was open on disk."""
         self.last_merge[partition] = tick
+        self.unmet_on_disk[partition] = max(0.0, self.unmet_on_disk[partition] - pairs)
+
+    def forget(self, partition: int) -> None:
+        """Everything in this partition has met."""
+        self.unmet_with_disk[:, partition] = 0
+        self.unmet_on_disk[partition] = 0
 
     @property
     def selectivity(self) -> Numbers:
@@ -129,80 +117,28 @@ class Statistics:
         open_area = float(self.unmet_with_disk.sum() + self.unmet_on_disk.sum())
         return 1 - open_area / area if area else 1.0
 
-    def view(self, tick: int, ended: tuple[bool, bool], device: DeviceCosts) -> JoinView:
+    def view(self, tick: int, ended: tuple[bool, ...], around: Surroundings, device: DeviceCosts) -> JoinView:
         return JoinView(
             tick=tick,
             ended=ended,
-            arrived_rows=_read_only(self.arrived_rows),
-            resident_rows=_read_only(self.resident_rows),
-            resident_bytes=_read_only(self.resident_bytes),
-            spilled_rows=_read_only(self.spilled_rows),
-            spilled_bytes=_read_only(self.spilled_bytes),
-            spilled_runs=_read_only(self.spilled_runs),
+            around=around,
+            arrived_rows=read_only(self.arrived_rows),
+            resident_rows=read_only(self.resident_rows),
+            resident_bytes=read_only(self.resident_bytes),
+            spilled_rows=read_only(self.spilled_rows),
+            spilled_bytes=read_only(self.spilled_bytes),
+            spilled_runs=read_only(self.spilled_runs),
             recent_rows=self.recent.rows,
-            unmet_with_disk=_read_only(self.unmet_with_disk),
-            unmet_on_disk=_read_only(self.unmet_on_disk),
+            unmet_with_disk=read_only(self.unmet_with_disk),
+            unmet_on_disk=read_only(self.unmet_on_disk),
             selectivity=self.selectivity,
-            last_merge=_read_only(self.last_merge),
+            last_merge=read_only(self.last_merge),
             device=device,
         )
 
     def to_plain(self) -> dict[str, Any]:
-        return {
-            **{name: getattr(self, name).tolist() for name in _ARRAYS},
-            "history": [[[h.ticks, h.totals] for h in side] for side in self.history],
-            "recent": self.recent.to_plain(),
-            "results": self.results,
-        }
+        return super().to_plain() | {"history": [[[h.ticks, h.totals] for h in side] for side in self.history]}
 
     def load_plain(self, data: dict[str, Any]) -> None:
-        for name in _ARRAYS:
-            getattr(self, name)[...] = data[name]
+        super().load_plain(data)
         self.history = [[FlushHistory(list(t), list(n)) for t, n in side] for side in data["history"]]
-        self.recent.load_plain(data["recent"])
-        self.results = data["results"]
-
-
-class RecentArrivals:
-    """Rows of each side that came lately: counted per time unit, with exponential decay (RPJ sec. 4.2)."""
-
-    def __init__(self, decay: float, unit_seconds: float) -> None:
-        self._decay = decay
-        self._unit_seconds = unit_seconds
-        self._unit = 0
-        self._in_unit = np.zeros(len(SIDES))
-        self._settled: Numbers | None = None  # until the first unit is over, its count is all there is
-
-    def add(self, side: int, rows: int, now: float) -> None:
-        self._turn_to(int(now / self._unit_seconds))
-        self._in_unit[side] += rows
-
-    @property
-    def rows(self) -> Numbers:
-        return self._in_unit.copy() if self._settled is None else self._settled.copy()
-
-    def _turn_to(self, unit: int) -> None:
-        if unit <= self._unit:
-            return
-        settled = self._in_unit if self._settled is None else self._blend(self._settled, self._in_unit)
-        self._settled = settled * self._decay ** (unit - self._unit - 1)  # units in which nothing came
-        self._in_unit = np.zeros(len(SIDES))
-        self._unit = unit
-
-    def _blend(self, old: Numbers, new: Numbers) -> Numbers:
-        return self._decay * old + (1 - self._decay) * new
-
-    def to_plain(self) -> list[Any]:
-        settled = None if self._settled is None else self._settled.tolist()
-        return [self._unit, self._in_unit.tolist(), settled]
-
-    def load_plain(self, data: list[Any]) -> None:
-        self._unit, in_unit, settled = data
-        self._in_unit = np.array(in_unit)
-        self._settled = None if settled is None else np.array(settled)
-
-
-def _read_only(array: Counts | Numbers) -> Any:
-    view = array.view()
-    view.flags.writeable = False
-    return view

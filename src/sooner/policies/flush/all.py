@@ -1,15 +1,13 @@
 """Flush everything (PMJ; HMJ's "flush all", RPJ sec. 2.2): simple, and the worst for early results."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from sooner.policies.flush.order import evict_partition
-from sooner.policies.view import Evict, JoinView
+from sooner.policies.view import JoinView, Together
 from sooner.sides import SIDES
 
 
 class All:
-    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Evict]:  # noqa: ARG002 - the contract
-        for partition in range(view.resident_rows.shape[1]):
-            for eviction in evict_partition(view, partition, SIDES):
-                yield replace(eviction, and_next=True)
+    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:  # noqa: ARG002 - the contract
+        partitions = range(view.resident_rows.shape[1])
+        yield [eviction for partition in partitions for eviction in evict_partition(view, partition, SIDES)]

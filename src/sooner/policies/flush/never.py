@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from sooner.policies.view import Evict, JoinView
+from sooner.policies.view import JoinView, Together
 
 
 class Never:
-    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Evict]:  # noqa: ARG002 - the contract
+    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:  # noqa: ARG002 - the contract
         return ()

@@ -1,17 +1,17 @@
 """Evict whole partitions in a given order: what all size-based policies share."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
 
-from sooner.policies.view import Counts, Evict, JoinView, Numbers
+from sooner.policies.view import Counts, Evict, JoinView, Numbers, Together
 from sooner.sides import SIDES
 
 Scope = Literal["one side", "both sides"]
 
 
-def evict_in_order(view: JoinView, score: Counts | Numbers, scope: Scope) -> Iterator[Evict]:
+def evict_in_order(view: JoinView, score: Counts | Numbers, scope: Scope) -> Iterator[Together]:
     """Non-empty partitions by ascending `score`; ties by partition, then side.
 
     For "one side" the score is [side, partition]; for "both sides" it is [partition], and the two sides of a
@@ -19,16 +19,16 @@ def evict_in_order(view: JoinView, score: Counts | Numbers, scope: Scope) -> Ite
     """
     if scope == "both sides":
         for partition in np.argsort(score, kind="stable"):
-            yield from evict_partition(view, int(partition), SIDES)
+            yield evict_partition(view, int(partition), SIDES)
     else:
         for place in np.argsort(score.T.ravel(), kind="stable"):
             partition, side = divmod(int(place), len(SIDES))
-            yield from evict_partition(view, partition, (side,))
+            yield evict_partition(view, partition, (side,))
 
 
-def evict_partition(view: JoinView, partition: int, sides: Sequence[int]) -> Iterable[Evict]:
-    present = [side for side in sides if view.resident_rows[side, partition]]
-    return [Evict(side, partition, and_next=side != present[-1]) for side in present]
+def evict_partition(view: JoinView, partition: int, sides: Sequence[int]) -> Together:
+    """The rows of a partition, of those of these sides that have any in memory."""
+    return [Evict(side, partition) for side in sides if view.resident_rows[side, partition]]
 
 
 def partition_rows(view: JoinView, scope: Scope) -> Counts:

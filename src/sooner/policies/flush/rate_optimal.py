@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sooner.policies.view import Evict, JoinView, Numbers
+from sooner.policies.view import Evict, JoinView, Numbers, Together
 from sooner.sides import SIDES, opposite
 
 
@@ -22,13 +22,13 @@ class RateOptimal:
 
     tolerance: float = 0.05
 
-    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Evict]:
+    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:
         victim_bytes = view.resident_bytes[::-1]  # seen from the side whose chance it is
         for place in np.lexsort((-victim_bytes.ravel(), self._rounded(arrival_chances(view)).ravel())):
             side, partition = divmod(int(place), view.resident_bytes.shape[1])
             resident_bytes = int(victim_bytes[side, partition])
             if resident_bytes:
-                yield Evict(opposite(side), partition, at_most_bytes=min(needed_bytes, resident_bytes))
+                yield [Evict(opposite(side), partition, at_most_bytes=min(needed_bytes, resident_bytes))]
                 needed_bytes = max(1, needed_bytes - resident_bytes)
 
     def _rounded(self, chances: Numbers) -> Numbers:

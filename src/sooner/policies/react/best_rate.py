@@ -23,6 +23,8 @@ class BestRate:
         require_fan_in(self.fan_in)
 
     def choose(self, view: JoinView) -> Task | None:
+        if not view.around.silent:
+            return None
         nothing = np.zeros(view.resident_rows.shape)
         scans = nothing if self.tasks == "disk-disk" else memory_disk_rates(view)
         merges = nothing[0] if self.tasks == "memory-disk" else disk_disk_rates(view, self.fan_in)

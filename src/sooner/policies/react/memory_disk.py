@@ -7,6 +7,8 @@ from sooner.policies.view import JoinView, MemoryDisk, Task
 
 class LargestMemoryDisk:
     def choose(self, view: JoinView) -> Task | None:
+        if not view.around.silent:
+            return None
         rows = np.where(view.unmet_with_disk > 0, view.resident_rows, 0)
         if not rows.any():
             return None

@@ -16,7 +16,7 @@ class Merge:
 
     def choose(self, view: JoinView) -> Task | None:
         waiting = np.flatnonzero(view.unmet_on_disk > 0)
-        if not len(waiting):
+        if not len(waiting) or not view.around.silent:
             return None
         # The partition that waits longest: every partition has its turn, as in HMJ's round over all of them.
         return DiskDisk(int(waiting[view.last_merge[waiting].argmin()]), self.fan_in)

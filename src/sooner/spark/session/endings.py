@@ -1,43 +1,36 @@
-"""Word from whoever runs a query that a side of a join has no more rows: a file in the state, read by the pacemaker.
+"""Notes that an input has no more rows: files in the state, left by whoever runs the query, read by the pacemaker.
 
-A word names the query that it is for, by the id that stays the same when the query goes on from its checkpoint. So one
+A note names the query that it is for, by the id that stays the same when the query goes on from its checkpoint. So one
 that was left by a query that never ran means nothing to the next.
 """
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Sequence
 
 import pyarrow.fs as pafs
 
 from sooner.runs.private_files import create, make_directory
-from sooner.sides import LEFT, RIGHT
 from sooner.spark.step.state_directory import open_state
 
-SIDE_NAMES: Final = {LEFT: "left", RIGHT: "right"}
 
-
-def finish_side(state: str, side: int, query: str) -> None:
-    """Leave word for this query that this side of the join has no more rows."""
+def note_end(state: str, name: str, query: str) -> None:
+    """For this query: the input of this name has no more rows."""
     filesystem, path = open_state(state)
     make_directory(filesystem, path)
-    with create(filesystem, _word(path, side)) as file:
+    with create(filesystem, _note(path, name)) as file:
         file.write(query.encode())
 
 
-def finished_sides(state: str, query: str) -> int:
-    """Bits of the sides of which there is word for this query."""
-    return sum(1 << side for side, named in _words(state) if named == query)
-
-
-def _words(state: str) -> Iterator[tuple[int, str]]:
-    """Each side of which there is word, and the query that the word is for."""
+def noted_ends(state: str, names: Sequence[str], query: str) -> int:
+    """A bit for each of these inputs of which there is a note for this query."""
     filesystem, path = open_state(state)
-    files = filesystem.get_file_info([_word(path, side) for side in SIDE_NAMES])
-    for side, file in zip(SIDE_NAMES, files, strict=True):
+    found = filesystem.get_file_info([_note(path, name) for name in names])
+    ended = 0
+    for which, file in enumerate(found):
         if file.type == pafs.FileType.File:
             with filesystem.open_input_stream(file.path) as content:
-                yield side, content.read().decode(errors="replace")
+                ended |= (content.read().decode(errors="replace") == query) << which
+    return ended
 
 
-def _word(path: str, side: int) -> str:
-    return f"{path}/{SIDE_NAMES[side]}-has-ended"
+def _note(path: str, name: str) -> str:
+    return f"{path}/{name}-has-ended"

@@ -1,7 +1,7 @@
 """The pacemaker: a source that has news when a join has something to do although no row comes.
 
 Spark runs a batch only when a source has news. The pacemaker looks at what the partitions said in their last version,
-and gives a pulse when there is work on disk, when there is word that a side has ended, and after each batch that
+and gives a pulse when there is work on disk, when there is a note that an input has ended, and after each batch that
 changed something. When nothing is left to do it rests, and so does the query. What a pulse says goes through the
 pacemaker's offsets, and so through Spark's own log: a batch that runs again is told the same as before.
 
@@ -15,7 +15,7 @@ as of the batch before, since the pacemaker cannot see what will come. That is w
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
@@ -24,17 +24,13 @@ from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from sooner.spark.session.endings import finished_sides
+from sooner.spark.session.endings import noted_ends
 from sooner.spark.shuffle.row_kinds import SETTLING, Settling
 from sooner.spark.step.standing import JoinProgress, Standing, newest_batch, read_standing
 
 FORMAT: Final = "sooner.pulses"
 LOOK_SECONDS: Final = 0.25  # while resting: Spark asks a hundred times a second
-ALL_ENDED: Final = 3
 FIGURES: Final = {
-    "phase": "string",
-    "arrived_left": "long",
-    "arrived_right": "long",
     "results": "long",
     "resident_bytes": "long",
     "spilled_bytes": "long",
@@ -48,7 +44,7 @@ Row = tuple[Any, ...]
 
 
 class Pulses(DataSource):
-    """Options: `state` and `partitions`; and how many sources each side has, for the query's handle."""
+    """Options: `state`, `partitions` and the names of the `inputs`; and what the query's handle has to know."""
 
     @classmethod
     def name(cls) -> str:
@@ -57,11 +53,16 @@ class Pulses(DataSource):
 
     def schema(self) -> str:
         """What a pulse says to the steps, and how far the join was before it."""
-        return ", ".join(("ended int", "settling int", *(f"{name} {kind}" for name, kind in FIGURES.items())))
+        figures = figures_of(self._inputs)
+        return ", ".join(("ended int", "settling int", *(f"{name} {kind}" for name, kind in figures.items())))
 
     def streamReader(self, schema: object) -> "PulseStream":  # noqa: ARG002, N802 - Spark's contract
         """The pacemaker; it runs in the driver."""
-        return PulseStream(PulseReader(self.options["state"], int(self.options["partitions"])))
+        return PulseStream(PulseReader(self.options["state"], int(self.options["partitions"]), self._inputs))
+
+    @property
+    def _inputs(self) -> list[str]:
+        return self.options["inputs"].split(",")
 
 
 class PulseStream(_SimpleStreamReaderWrapper):
@@ -85,9 +86,10 @@ class PulseStream(_SimpleStreamReaderWrapper):
 class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
     """Decides when there is a pulse, and what it says."""
 
-    def __init__(self, state: str, partitions: int) -> None:
+    def __init__(self, state: str, partitions: int, inputs: Sequence[str]) -> None:
         self._state = state
         self._partitions = partitions
+        self._inputs = inputs
         self._settling: Settling = "not now"
         self._standing: Standing | None = None
         self._resting_since: tuple[Offset, float] | None = None
@@ -139,10 +141,10 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         return newest is None or self._standing is not None
 
     def _news_of_ends(self, known: int) -> int:
-        """A word counts once a batch has shown which query the state belongs to."""
-        if self._standing is None or known == ALL_ENDED:
+        """A note counts once a batch has shown which query the state belongs to."""
+        if self._standing is None or known == 2 ** len(self._inputs) - 1:
             return 0
-        return finished_sides(self._state, self._standing.query)
+        return noted_ends(self._state, self._inputs, self._standing.query)
 
     def _is_due(self, pulses: int) -> bool:
         standing = self._standing
@@ -160,23 +162,29 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"pacemaker of": self._state, "pulse": pulse, "ended": ended, "settling": self._settling}
 
     def _row(self, offset: Offset, standing: Standing | None) -> Row:
-        figures = _figures(None if standing is None else standing.progress)
+        figures = _figures(None if standing is None else standing.progress, len(self._inputs))
         return (offset["ended"], SETTLING.index(offset["settling"]), *figures)
 
 
-def with_figures(pulses: DataFrame, state: str) -> DataFrame:
+def figures_of(inputs: Sequence[str]) -> dict[str, str]:
+    """What the observed metrics of an operator are called, and their types."""
+    return {"phase": "string", **{f"arrived_{name}": "long" for name in inputs}, **FIGURES}
+
+
+def with_figures(pulses: DataFrame, state: str, inputs: Sequence[str]) -> DataFrame:
     """The same pulses; how far the join is appears in Spark's progress, among the observed metrics, under this name."""
-    largest: list[Column] = [F.max(name).alias(name) for name in FIGURES]  # of one row, and of one that came twice
+    # Of one row, and of one that came twice.
+    largest: list[Column] = [F.max(name).alias(name) for name in figures_of(inputs)]
     _NAMED[state] += 1
     # Two joins with one state are refused in a sentence when they start; Spark would refuse their union in a page.
     again = f" ({_NAMED[state]})" if _NAMED[state] > 1 else ""
     return pulses.observe(f"sooner:{state}{again}", *largest)
 
 
-def _figures(progress: JoinProgress | None) -> Row:
-    """In the order of FIGURES."""
+def _figures(progress: JoinProgress | None, inputs: int) -> Row:
+    """In the order of `figures_of`."""
     if progress is None:
-        return (None,) * len(FIGURES)
+        return (None,) * (1 + inputs + len(FIGURES))
     total = progress.total
     return (
         total.phase,

@@ -1,11 +1,12 @@
 """`sooner.spark.start`: run a query with joins in it, watch it, and end it when there is nothing left to join.
 
 A plain `writeStream...start()` runs the joins as well; this handle adds what needs an eye on the whole query. It sees
-in Spark's own progress that a finite source has given its last row, leaves word for the join, and stops the query once
-all partitions say that every pair of rows has met. A side that never ends by itself ends with `finish`.
+in Spark's own progress that a finite source has given its last row, leaves a note for the join, and stops the query
+once all partitions say that every pair of rows has met. A side that never ends by itself ends with `finish`.
 """
 
 import contextlib
+import itertools
 import json
 import threading
 import time
@@ -20,8 +21,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sooner.errors import InvalidJoin
 from sooner.runs.shared_memory_directory import remove_copies
-from sooner.sides import SIDES
-from sooner.spark.session.endings import SIDE_NAMES, finish_side
+from sooner.spark.session.endings import note_end
 from sooner.spark.session.failures import as_sooner_error
 from sooner.spark.session.pacemaker import FORMAT
 from sooner.spark.session.streams import numbered, options_of, streams_of
@@ -35,13 +35,14 @@ Listener = Callable[[JoinProgress], None]
 
 @dataclass(frozen=True)
 class RunningJoin:
-    """A join in a query, and which of the query's streams feed each of its sides."""
+    """A join in a query, and which of the query's streams feed each of its inputs."""
 
     state: str
     partitions: int
+    inputs: tuple[str, ...]
     shared_memory: Path | None
     stream: int
-    streams: tuple[tuple[int, ...], tuple[int, ...]]
+    streams: tuple[tuple[int, ...], ...]
 
 
 def start(writer: DataStreamWriter, path: str | None = None, *, listener: Listener | None = None) -> "Query":
@@ -67,7 +68,7 @@ class Query:
         self._joins = joins
         self._listener = listener
         self._progress: dict[str, JoinProgress] = {}
-        self._finished: set[tuple[str, int]] = set()
+        self._finished: set[tuple[str, str]] = set()
         self._seen_batch = -1
         self._failure: BaseException | None = None
         self._watcher = threading.Thread(target=self._watch, name="sooner-query", daemon=True)
@@ -99,14 +100,14 @@ class Query:
 
     def finish(self, side: Side, state: str | Path | None = None) -> None:
         """This side has no more rows: what its source still gives is left out. Of which join, if there are several?"""
-        sides = {name: number for number, name in SIDE_NAMES.items()}
-        if side not in sides:
-            raise InvalidJoin(f"side={side!r} must be 'left' or 'right'.")
+        names = list(dict.fromkeys(name for join in self._joins for name in join.inputs))
+        if side not in names:
+            raise InvalidJoin(f"side={side!r} must be {' or '.join(map(repr, names))}.")
         if state is None and len(self._joins) > 1:
             states = ", ".join(join.state for join in self._joins)
             raise InvalidJoin(f"The query has several joins; say which by its state: {states}.")
         join = self._joins[0] if state is None else self._join(state)
-        finish_side(join.state, sides[side], self.id)
+        note_end(join.state, side, self.id)
 
     def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802 - as in Spark
         """Wait until the query has ended, by itself or not; whether it has. Raises what made it fail."""
@@ -181,7 +182,7 @@ class Query:
             self._listener(self.progress)
 
     def _pass_on_ends(self, offsets: list[Any]) -> None:
-        """Leave word for each side all of whose streams have ended: finite sources, or joins that are done."""
+        """Leave a note for each input all of whose streams have ended: finite sources, or joins that are done."""
         done = {join.stream for join in self._joins if self._is_done(join)}
 
         def has_ended(stream: int) -> bool:
@@ -189,10 +190,10 @@ class Query:
             return stream in done or (isinstance(offset, dict) and offset.get("ended") is True)
 
         for join in self._joins:
-            for side in SIDES:
-                if (join.state, side) not in self._finished and all(map(has_ended, join.streams[side])):
-                    finish_side(join.state, side, self.id)
-                    self._finished.add((join.state, side))
+            for name, streams in zip(join.inputs, join.streams, strict=True):
+                if (join.state, name) not in self._finished and all(map(has_ended, streams)):
+                    note_end(join.state, name, self.id)
+                    self._finished.add((join.state, name))
 
     def _is_done(self, join: RunningJoin) -> bool:
         progress = self._progress.get(join.state)
@@ -200,17 +201,25 @@ class Query:
 
 
 def _joins_in(writer: DataStreamWriter) -> list[RunningJoin]:
-    """Each join is known by its pacemaker, which stands after the streams of its left and of its right."""
+    """Each join is known by its pacemaker, which stands after the streams of its inputs."""
     joins = []
     streams = streams_of(writer._df)
     numbers = numbered(streams)
     for position, stream in enumerate(streams):
         if (options := options_of(stream, FORMAT)) is not None:
-            right = position - int(options["right_streams"])
-            left = right - int(options["left_streams"])
-            sides = tuple(numbers[left:right]), tuple(numbers[right:position])
-            memory = Path(options["shared_memory"]) if options["shared_memory"] else None
-            joins.append(RunningJoin(options["state"], int(options["partitions"]), memory, numbers[position], sides))
+            counts = [int(count) for count in options["streams"].split(",")]
+            before = numbers[position - sum(counts) : position]
+            bounds = itertools.accumulate(counts, initial=0)
+            joins.append(
+                RunningJoin(
+                    options["state"],
+                    int(options["partitions"]),
+                    tuple(options["inputs"].split(",")),
+                    Path(options["shared_memory"]) if options["shared_memory"] else None,
+                    numbers[position],
+                    tuple(tuple(before[begin:end]) for begin, end in itertools.pairwise(bounds)),
+                )
+            )
     if not joins:
         raise InvalidJoin("What this writer writes has no join of sooner.spark in it; start it with writer.start().")
     _require_a_state_each(joins)

@@ -1,1 +1,1 @@
-"""How rows reach a task: tagged, in shared columns, placed by their key; and what the task makes of them."""
+"""How rows reach a task: tagged, in shared columns, placed by their key."""

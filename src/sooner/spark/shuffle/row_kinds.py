@@ -1,8 +1,8 @@
-"""What a row in the union of a join is, in one number: its kind.
+"""What a row in the union of an operator's inputs is, in one number: its kind.
 
-From the lowest bit on: 3 bits say whether it is of the left, of the right, the mark of a partition, or a pulse of the
-clock, and of a pulse which sides have ended; 29 bits are the partition that it goes to; the rest says of a pulse
-whether everything is to be settled. The same formula is for Spark's columns, NumPy's arrays and plain integers.
+From the lowest bit on: 8 bits say of which input it is, or that it is the mark of a partition or a pulse; 24 bits are
+the partition that it goes to; of a pulse, 2 bits say whether everything is to be settled, and the rest which inputs
+have ended. The same formula is for Spark's columns, NumPy's arrays and plain integers.
 """
 
 from dataclasses import dataclass
@@ -13,48 +13,52 @@ import numpy.typing as npt
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
-from sooner.sides import LEFT, RIGHT
-
 Kinds = npt.NDArray[np.int64]
 Settling = Literal["not now", "in portions", "at once"]
 
-MARK: Final = 2  # one for each partition in every batch: a task knows whose state it goes on from
-PULSE: Final = 4  # + 1 if the left has ended, + 2 if the right has
 SETTLING: Final[tuple[Settling, ...]] = get_args(Settling)
-_WHAT: Final = 7
-_PLACES: Final = 2**29
+MOST_INPUTS: Final = 28
+MARK: Final = 254  # one for each partition in every batch: a task knows whose state it goes on from
+PULSE: Final = 255
+_WHAT_BITS: Final = 8
+_PLACE_BITS: Final = 24
+_SETTLING_BITS: Final = 2
 
 
-def kind_of(what: Any, place: Any, settling: Any = 0) -> Any:
-    """`what` is a side, MARK, or PULSE with the sides that have ended; `settling` is a place in SETTLING."""
-    return what + place * (_WHAT + 1) + settling * ((_WHAT + 1) * _PLACES)
+def kind_of(what: Any, place: Any, settling: Any = 0, ended: Any = 0) -> Any:
+    """`what` is an input, MARK or PULSE; `settling` is a place in SETTLING, and `ended` has a bit for each input."""
+    above_place = settling + ended * 2**_SETTLING_BITS
+    return what + place * 2**_WHAT_BITS + above_place * 2 ** (_WHAT_BITS + _PLACE_BITS)
 
 
 def place_column(kind: Column) -> Column:
-    return F.shiftright(kind, 3).bitwiseAND(F.lit(_PLACES - 1)).cast("int")
+    return F.shiftright(kind, _WHAT_BITS).bitwiseAND(F.lit(2**_PLACE_BITS - 1)).cast("int")
 
 
-def of_side(kinds: Kinds, side: int) -> npt.NDArray[np.bool_]:
-    mine: npt.NDArray[np.bool_] = (kinds & _WHAT) == side
+def of_input(kinds: Kinds, which: int) -> npt.NDArray[np.bool_]:
+    mine: npt.NDArray[np.bool_] = (kinds & (2**_WHAT_BITS - 1)) == which
     return mine
 
 
 def place_of(kind: int) -> int:
-    return (kind >> 3) % _PLACES
+    return (kind >> _WHAT_BITS) % 2**_PLACE_BITS
 
 
 @dataclass(frozen=True)
 class Pulse:
     """What the driver has to say in a batch."""
 
-    ended: tuple[bool, bool] = (False, False)
+    ended: int = 0  # a bit for each input that has
     settling: Settling = "not now"
+
+    def has_ended(self, which: int) -> bool:
+        return bool(self.ended >> which & 1)
 
 
 def pulse_in(kinds: Kinds) -> Pulse | None:
     """The pulse among these rows, if it is there; there is one in a batch at most."""
-    pulses = kinds[(kinds & PULSE) == PULSE]
+    pulses = kinds[of_input(kinds, PULSE)]
     if not len(pulses):
         return None
-    kind = int(pulses[0])
-    return Pulse((bool(kind & (1 << LEFT)), bool(kind & (1 << RIGHT))), SETTLING[kind >> 32])
+    ended, settling = divmod(int(pulses[0]) >> (_WHAT_BITS + _PLACE_BITS), 2**_SETTLING_BITS)
+    return Pulse(ended, SETTLING[settling])

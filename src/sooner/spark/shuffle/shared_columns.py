@@ -1,7 +1,7 @@
-"""Rows of two schemas in one DataFrame: columns of equal type on both sides share a column.
+"""Rows of several schemas in one DataFrame: columns of equal type share a column.
 
-Left and right must travel through one shuffle, so that a task gets both. A row fills the columns of its side and leaves
-the others null; with shared columns, few are left null. `kind` tells rows apart, see `row_kinds`.
+All inputs must travel through one shuffle, so that a task gets all. A row fills the columns of its input and leaves the
+others null; with shared columns, few are left null. `kind` tells rows apart, see `row_kinds`.
 """
 
 from collections.abc import Sequence
@@ -14,29 +14,28 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone calls it
 from pyspark.sql.types import DataType, StructType
 
 from sooner.kernels.arrays import to_arrow
-from sooner.sides import LEFT, RIGHT
-from sooner.spark.shuffle.row_kinds import MARK, PULSE, Kinds, kind_of, of_side
+from sooner.spark.shuffle.row_kinds import MARK, PULSE, Kinds, kind_of, of_input
 
 KIND: Final = "kind"
 
 
 @dataclass(frozen=True)
 class SharedColumns:
-    """Which shared column each column of a side travels in."""
+    """Which shared column each column of an input travels in."""
 
     types: tuple[DataType, ...]
-    of_side: tuple[tuple[int, ...], tuple[int, ...]]
+    of_input: tuple[tuple[int, ...], ...]
 
-    def tagged(self, rows: DataFrame, side: int, place: Column) -> DataFrame:
-        """Rows of one side, ready for the union."""
-        found = dict(zip(self.of_side[side], rows.columns, strict=True))
+    def tagged(self, rows: DataFrame, which: int, place: Column) -> DataFrame:
+        """Rows of one input, ready for the union."""
+        found = dict(zip(self.of_input[which], rows.columns, strict=True))
         columns = [self._filled(i, F.col(quoted(found[i])) if i in found else None) for i in range(len(self.types))]
-        return rows.select(_kind(F.lit(side), place), *columns)
+        return rows.select(_kind(F.lit(which), place), *columns)
 
     def pulses(self, pulses: DataFrame, partitions: int) -> DataFrame:
-        """A pulse in every place. `pulses` has `ended`: 1 if the left has, 2 if the right has, 3; and `settling`."""
+        """A pulse in every place. `pulses` has `ended`, a bit for each input, and `settling`."""
         places = pulses.select("*", F.explode(F.sequence(F.lit(0), F.lit(partitions - 1))).alias("place"))
-        return self._empty(places, _kind(F.lit(PULSE) + F.col("ended"), F.col("place"), F.col("settling")))
+        return self._empty(places, _kind(F.lit(PULSE), F.col("place"), F.col("settling"), F.col("ended")))
 
     def marks(self, places: DataFrame) -> DataFrame:
         """The mark of each place."""
@@ -49,19 +48,19 @@ class SharedColumns:
         value = F.lit(None).cast(self.types[position]) if column is None else column
         return value.alias(f"c{position}")
 
-    def rows_of(self, batch: pa.RecordBatch, kinds: Kinds, side: int) -> pa.Table:
-        """The rows of one side in a batch of the union, their columns unnamed."""
-        mine = of_side(kinds, side)
-        columns = [batch.column(1 + position) for position in self.of_side[side]]
+    def rows_of(self, batch: pa.RecordBatch, kinds: Kinds, which: int) -> pa.Table:
+        """The rows of one input in a batch of the union, their columns unnamed."""
+        mine = of_input(kinds, which)
+        columns = [batch.column(1 + position) for position in self.of_input[which]]
         table = pa.table(columns, [str(position) for position in range(len(columns))])
         return table if mine.all() else table.filter(to_arrow(mine))
 
 
-def share_columns(left: StructType, right: StructType) -> SharedColumns:
-    """As few columns as hold a row of either side."""
+def share_columns(*schemas: StructType) -> SharedColumns:
+    """As few columns as hold a row of any of these."""
     types: list[DataType] = []
-    of_side = [_places_in(types, [field.dataType for field in schema]) for schema in (left, right)]
-    return SharedColumns(tuple(types), (of_side[LEFT], of_side[RIGHT]))
+    of_input = tuple(_places_in(types, [field.dataType for field in schema]) for schema in schemas)
+    return SharedColumns(tuple(types), of_input)
 
 
 def _places_in(types: list[DataType], wanted: Sequence[DataType]) -> tuple[int, ...]:
@@ -74,8 +73,8 @@ def _places_in(types: list[DataType], wanted: Sequence[DataType]) -> tuple[int, 
     return tuple(taken)
 
 
-def _kind(what: Column, place: Column, settling: Column | int = 0) -> Column:
-    kind: Column = kind_of(what.cast("long"), place, settling)
+def _kind(what: Column, place: Column, settling: Column | int = 0, ended: Column | int = 0) -> Column:
+    kind: Column = kind_of(what.cast("long"), place, settling, ended)
     return kind.alias(KIND)
 
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from pyspark.sql import DataFrame
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 
 WriteBatch: TypeAlias = Callable[[DataFrame, int], None]
 IfMissing: TypeAlias = Literal["create", "refuse"]
@@ -23,18 +23,18 @@ def query_of(frame: DataFrame, query: str | None) -> str:
     """
     name = query or frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
     if not name:
-        raise InvalidJoin("no streaming query gave this batch; use the sink in foreachBatch, or give query='a name'")
+        raise InvalidCall("no streaming query gave this batch; use the sink in foreachBatch, or give query='a name'")
     return name
 
 
 def require_if_missing(if_missing: IfMissing) -> None:
     """Refuse any other word."""
     if if_missing not in ("create", "refuse"):
-        raise InvalidJoin(f"if_missing is {if_missing!r}; give 'create' or 'refuse'")
+        raise InvalidCall(f"if_missing is {if_missing!r}; give 'create' or 'refuse'")
 
 
 def require_distinct_columns(frame: DataFrame) -> None:
     """Refuse two columns of one name: a table has each once."""
     for column in frame.columns:
         if frame.columns.count(column) > 1:
-            raise InvalidJoin(f"there are {frame.columns.count(column)} columns {column!r}; rename all but one")
+            raise InvalidCall(f"there are {frame.columns.count(column)} columns {column!r}; rename all but one")

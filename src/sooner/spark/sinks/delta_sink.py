@@ -23,7 +23,7 @@ from deltalake.transaction import AddAction
 from pyarrow import fs
 from pyspark.sql import DataFrame
 
-from sooner.errors import InvalidJoin, SinkFailed
+from sooner.errors import InvalidCall, SinkFailed
 from sooner.spark.sinks.batches import (
     IfMissing,
     WriteBatch,
@@ -101,7 +101,7 @@ class DeltaSink:
     def _table(self, schema: pa.Schema) -> DeltaTable:
         if not DeltaTable.is_deltatable(self.path, self.storage_options):
             if self.if_missing == "refuse":
-                raise InvalidJoin(f"there is no Delta table {self.path}; create it, or let if_missing be 'create'")
+                raise InvalidCall(f"there is no Delta table {self.path}; create it, or let if_missing be 'create'")
             # Another writer may be first: its table is as good, if the columns are the same.
             DeltaTable.create(self.path, schema, mode="ignore", storage_options=self.storage_options)
         table = DeltaTable(self.path, storage_options=self.storage_options)
@@ -124,7 +124,7 @@ def to_delta(
     """
     require_if_missing(if_missing)
     if not path:
-        raise InvalidJoin("path is empty; give the path or URI of a Delta table")
+        raise InvalidCall("path is empty; give the path or URI of a Delta table")
     return DeltaSink(path, query, storage_options, if_missing)
 
 
@@ -141,12 +141,12 @@ def _added(path: str, size: int, rows: int) -> AddAction:
 
 def _require_plain(table: DeltaTable, path: str) -> None:
     if partitions := table.metadata().partition_columns:
-        raise InvalidJoin(f"Delta table {path} is partitioned by {', '.join(partitions)}; give one without partitions")
+        raise InvalidCall(f"Delta table {path} is partitioned by {', '.join(partitions)}; give one without partitions")
     protocol = table.protocol()
     more = set(protocol.writer_features or ()) - _KNOWN_FEATURES
     if more or (protocol.writer_features is None and protocol.min_writer_version > _PLAIN_WRITER_VERSION):
         asked = ", ".join(sorted(more)) or f"version {protocol.min_writer_version}"
-        raise InvalidJoin(f"Delta table {path} asks its writers for {asked}; give a table without")
+        raise InvalidCall(f"Delta table {path} asks its writers for {asked}; give a table without")
 
 
 def _require_columns(table: DeltaTable, schema: pa.Schema, path: str) -> None:
@@ -154,4 +154,4 @@ def _require_columns(table: DeltaTable, schema: pa.Schema, path: str) -> None:
     ours = {field.name: field.type for field in schema}
     if {name: str(kind) for name, kind in present.items()} != {name: str(kind) for name, kind in ours.items()}:
         described = [", ".join(f"{name} {kind}" for name, kind in columns.items()) for columns in (present, ours)]
-        raise InvalidJoin(f"Delta table {path} has the columns {described[0]}, but the batch has {described[1]}")
+        raise InvalidCall(f"Delta table {path} has the columns {described[0]}, but the batch has {described[1]}")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from sooner.errors import InvalidJoin, SinkFailed
+from sooner.errors import InvalidCall, SinkFailed
 from sooner.spark.sinks.batches import (
     IfMissing,
     WriteBatch,
@@ -46,7 +46,7 @@ class PostgresSink:
         require_distinct_columns(frame)
         columns = column_types(frame.schema)
         if not columns or ATTEMPT in columns:
-            raise InvalidJoin(f"the columns are {frame.columns}; give at least one, and none named {ATTEMPT!r}")
+            raise InvalidCall(f"the columns are {frame.columns}; give at least one, and none named {ATTEMPT!r}")
         tables = Tables(self.schema, self.table, query_of(frame, self.query))
         with connected(self.conninfo, SinkFailed) as connection:
             prepare(connection, tables, columns, self.if_missing)
@@ -84,5 +84,5 @@ def to_postgres(
     require_conninfo(conninfo)
     require_if_missing(if_missing)
     if not table:
-        raise InvalidJoin("table is empty; give the name of a table")
+        raise InvalidCall("table is empty; give the name of a table")
     return PostgresSink(conninfo, table, schema, query, if_missing)

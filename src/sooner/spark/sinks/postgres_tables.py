@@ -12,7 +12,7 @@ from psycopg import sql
 from pyspark.sql import types
 from pyspark.sql.types import DataType, StructType
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 from sooner.spark.sinks.batches import IfMissing
 from sooner.spark.sources.postgres_connection import Connection, relation_name
 
@@ -79,11 +79,11 @@ def prepare(connection: Connection, tables: Tables, columns: dict[str, str], if_
     present = _present_columns(connection, tables.target_name)
     if present is None:
         if if_missing == "refuse":
-            raise InvalidJoin(f"there is no table {tables.target!r}; create it, or let if_missing be 'create'")
+            raise InvalidCall(f"there is no table {tables.target!r}; create it, or let if_missing be 'create'")
         definitions = [sql.SQL("{} {}").format(sql.Identifier(name), sql.SQL(columns[name])) for name in columns]
         connection.execute(sql.SQL("CREATE TABLE {} ({})").format(tables.target_name, sql.SQL(", ").join(definitions)))
     elif absent := [name for name in columns if name not in present]:
-        raise InvalidJoin(
+        raise InvalidCall(
             f"table {tables.target!r} has no column {absent[0]!r}; it has {', '.join(present)}: "
             "rename the column of the DataFrame, or add one to the table"
         )
@@ -151,7 +151,7 @@ def _type(name: str, kind: DataType) -> str:
         return f"numeric({kind.precision}, {kind.scale})"
     found = _TYPES.get(type(kind))
     if found is None:
-        raise InvalidJoin(
+        raise InvalidCall(
             f"column {name!r} is {kind.simpleString()}, which has no type in PostgreSQL; drop it, or make it text "
             "(pyspark.sql.functions.to_json)"
         )

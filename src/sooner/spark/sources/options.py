@@ -6,14 +6,14 @@ What is wrong is said here, before a query starts, in the words of the function 
 import json
 from collections.abc import Mapping, Sequence
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 
 
 def required(options: Mapping[str, str], option: str, what: str) -> str:
     """The text of an option that must be there."""
     value = options.get(option)
     if not value:
-        raise InvalidJoin(f"option {option!r} is missing; give {what}")
+        raise InvalidCall(f"option {option!r} is missing; give {what}")
     return value
 
 
@@ -25,9 +25,9 @@ def at_least(options: Mapping[str, str], option: str, least: int, default: int) 
     try:
         value = int(text)
     except ValueError:
-        raise InvalidJoin(f"{option} is {text!r}; give a whole number, {least} or more") from None
+        raise InvalidCall(f"{option} is {text!r}; give a whole number, {least} or more") from None
     if value < least:
-        raise InvalidJoin(f"{option} is {value}; give {least} or more")
+        raise InvalidCall(f"{option} is {value}; give {least} or more")
     return value
 
 
@@ -37,7 +37,7 @@ def whole_number(options: Mapping[str, str], option: str, default: int) -> int:
     try:
         return default if text is None else int(text)
     except ValueError:
-        raise InvalidJoin(f"{option} is {text!r}; give a whole number") from None
+        raise InvalidCall(f"{option} is {text!r}; give a whole number") from None
 
 
 def names(options: Mapping[str, str], option: str) -> tuple[str, ...] | None:
@@ -50,7 +50,7 @@ def names(options: Mapping[str, str], option: str) -> tuple[str, ...] | None:
     except ValueError:
         value = None
     if not isinstance(value, list) or not value or not all(isinstance(name, str) for name in value):
-        raise InvalidJoin(f'{option} is {text!r}; give a JSON list of at least one name, such as ["a", "b"]')
+        raise InvalidCall(f'{option} is {text!r}; give a JSON list of at least one name, such as ["a", "b"]')
     return tuple(value)
 
 
@@ -58,7 +58,7 @@ def only_known(options: Mapping[str, str], known: Sequence[str], source: str) ->
     """Refuse options that nobody would read: most likely they are misspelt."""
     for option in options:
         if option.lower() not in known:
-            raise InvalidJoin(f"{source} has no option {option!r}; it has {', '.join(known)}")
+            raise InvalidCall(f"{source} has no option {option!r}; it has {', '.join(known)}")
 
 
 def given(**options: object) -> dict[str, str]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as arrow_parquet
 from pyarrow import fs
 
-from sooner.errors import InvalidJoin, SourceFailed
+from sooner.errors import InvalidCall, SourceFailed
 from sooner.spark.locations import open_location
 from sooner.spark.sources.row_order import RowGroup
 
@@ -66,7 +66,7 @@ def find_parquet(path: str, columns: Sequence[str] | None) -> ParquetInput:
         files = _found(filesystem, inside, path)
         footers = [arrow_parquet.read_metadata(info.path, filesystem=filesystem) for info in files]
     except (pa.ArrowException, OSError) as error:
-        raise InvalidJoin(f"{path} cannot be read as Parquet: {error}") from error
+        raise InvalidCall(f"{path} cannot be read as Parquet: {error}") from error
     schemas = [footer.schema.to_arrow_schema() for footer in footers]
     for info, schema in zip(files, schemas, strict=True):
         _require_same_columns(schema, schemas[0], info.path, files[0].path)
@@ -88,15 +88,15 @@ def require_unchanged(filesystem: fs.FileSystem, file: ParquetFile) -> None:
 def _found(filesystem: fs.FileSystem, inside: str, path: str) -> list[fs.FileInfo]:
     if glob.has_magic(inside) and filesystem.get_file_info(inside).type == fs.FileType.NotFound:
         if not isinstance(filesystem, fs.LocalFileSystem):
-            raise InvalidJoin(f"{path}: patterns work for local files only; give the directory")
+            raise InvalidCall(f"{path}: patterns work for local files only; give the directory")
         found = filesystem.get_file_info(sorted(glob.glob(inside, recursive=True)))  # noqa: PTH207 - an absolute pattern
     else:
         found = [filesystem.get_file_info(inside)]
     if not found or found[0].type == fs.FileType.NotFound:
-        raise InvalidJoin(f"{path}: there is no such file")
+        raise InvalidCall(f"{path}: there is no such file")
     files = [file for info in found for file in _files_of(filesystem, info, path)]
     if not files:
-        raise InvalidJoin(f"{path}: there is no file in it that ends in .parquet")
+        raise InvalidCall(f"{path}: there is no file in it that ends in .parquet")
     return sorted(files, key=lambda info: info.path)
 
 
@@ -113,7 +113,7 @@ def _files_of(filesystem: fs.FileSystem, info: fs.FileInfo, path: str) -> list[f
         if any(part.startswith(("_", ".")) for part in parts):
             continue
         if any("=" in part for part in parts[:-1]):
-            raise InvalidJoin(
+            raise InvalidCall(
                 f"{path} has the folder {'/'.join(parts[:-1])!r}, whose name stands for a column; "
                 "give one such folder, or files that have the column inside"
             )
@@ -129,7 +129,7 @@ def _file(info: fs.FileInfo, footer: arrow_parquet.FileMetaData) -> ParquetFile:
 def _require_same_columns(schema: pa.Schema, first: pa.Schema, path: str, first_path: str) -> None:
     if not schema.equals(first):
         mine, others = (", ".join(f"{field.name} {field.type}" for field in one) for one in (schema, first))
-        raise InvalidJoin(f"{path} has the columns {mine}, but {first_path} has {others}; read them one by one")
+        raise InvalidCall(f"{path} has the columns {mine}, but {first_path} has {others}; read them one by one")
 
 
 def _only(schema: pa.Schema, columns: Sequence[str] | None, path: str) -> pa.Schema:
@@ -137,7 +137,7 @@ def _only(schema: pa.Schema, columns: Sequence[str] | None, path: str) -> pa.Sch
         return schema.remove_metadata()
     for column in columns:
         if schema.names.count(column) != 1:
-            raise InvalidJoin(f"{path}: there is no column {column!r}; there are {', '.join(schema.names)}")
+            raise InvalidCall(f"{path}: there is no column {column!r}; there are {', '.join(schema.names)}")
     return pa.schema([schema.field(column) for column in columns])
 
 

@@ -18,7 +18,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from sooner.errors import InvalidJoin, SourceFailed
+from sooner.errors import InvalidCall, SourceFailed
 from sooner.spark.sources import options as option
 from sooner.spark.sources.loading import load_stream, tasks_of
 from sooner.spark.sources.parquet_files import ParquetInput, find_parquet
@@ -189,4 +189,4 @@ def _order(text: str) -> Order:
     match text:
         case "file" | "random":
             return text
-    raise InvalidJoin(f"order is {text!r}; give 'file' or 'random'")
+    raise InvalidCall(f"order is {text!r}; give 'file' or 'random'")

@@ -9,7 +9,7 @@ import json
 from dataclasses import fields
 from typing import Any
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 from sooner.sources.arrival_patterns import (
     ArrivalPattern,
     Exponential,
@@ -40,13 +40,13 @@ def pattern_from_text(text: str) -> ArrivalPattern:
     try:
         return _built(json.loads(text))
     except (TypeError, json.JSONDecodeError) as error:
-        raise InvalidJoin(f"arrivals is {text!r}, which cannot be read: {error}; {_WELCOME} as JSON") from error
+        raise InvalidCall(f"arrivals is {text!r}, which cannot be read: {error}; {_WELCOME} as JSON") from error
 
 
 def _plain(arrivals: object) -> dict[str, Any]:
     # By identity: a subclass would come back as its base and pace otherwise.
     if type(arrivals) not in _PATTERNS.values():
-        raise InvalidJoin(f"arrivals is {arrivals!r}; {_WELCOME}")
+        raise InvalidCall(f"arrivals is {arrivals!r}; {_WELCOME}")
     values = {field.name: getattr(arrivals, field.name) for field in fields(arrivals)}  # type: ignore[arg-type]
     plain = {name: _plain(value) if name == "inner" else value for name, value in values.items()}
     return {"pattern": type(arrivals).__name__, **plain}
@@ -54,7 +54,7 @@ def _plain(arrivals: object) -> dict[str, Any]:
 
 def _built(plain: object) -> ArrivalPattern:
     if not isinstance(plain, dict) or plain.get("pattern") not in _PATTERNS:
-        raise InvalidJoin(f"arrivals is {plain!r}; {_WELCOME}")
+        raise InvalidCall(f"arrivals is {plain!r}; {_WELCOME}")
     values = {name: _built(value) if name == "inner" else value for name, value in plain.items() if name != "pattern"}
     pattern: ArrivalPattern = _PATTERNS[plain["pattern"]](**values)
     return pattern

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import psycopg
 from psycopg import sql
 
-from sooner.errors import InvalidJoin, SoonerError
+from sooner.errors import InvalidCall, SoonerError
 
 Connection: TypeAlias = psycopg.Connection[tuple[object, ...]]
 
@@ -41,7 +41,7 @@ def require_conninfo(conninfo: str) -> None:
     try:
         psycopg.conninfo.conninfo_to_dict(conninfo)
     except psycopg.Error:
-        raise InvalidJoin(
+        raise InvalidCall(
             "the connection string of PostgreSQL cannot be read; "
             "give 'host=... dbname=... user=...' or 'postgresql://user@host/dbname'"
         ) from None

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 from sooner.spark.sources.postgres_connection import Connection, relation_name
 from sooner.spark.sources.postgres_types import KEY_TYPES
 
@@ -63,7 +63,7 @@ def last_key(connection: Connection, relation: Relation) -> str | None:
     key, source = sql.Identifier(relation.key), relation.source
     without = sql.SQL("SELECT EXISTS (SELECT FROM {} WHERE {} IS NULL)").format(source, key)
     if _row(connection, without) == (True,):
-        raise InvalidJoin(
+        raise InvalidCall(
             f"{relation.name} has rows whose key {relation.key!r} is null, which no range of keys holds; "
             "give another key, or a query that leaves them out or gives them a key"
         )

@@ -28,7 +28,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from sooner.errors import InvalidJoin, SoonerError, SourceFailed
+from sooner.errors import InvalidCall, SoonerError, SourceFailed
 from sooner.spark.sources import options as option
 from sooner.spark.sources.loading import load_stream, tasks_of
 from sooner.spark.sources.postgres_connection import connected, require_conninfo
@@ -54,9 +54,9 @@ class PostgresOptions:
         require_conninfo(self.conninfo)
         table, schema, query = options.get("table"), options.get("schema"), options.get("query")
         if (table is None) == (query is None):
-            raise InvalidJoin("sooner.postgres reads either a table or a query; give one of table= and query=")
+            raise InvalidCall("sooner.postgres reads either a table or a query; give one of table= and query=")
         if schema is not None and table is None:
-            raise InvalidJoin(f"schema is {schema!r}, but a query is read; name the schema inside the query")
+            raise InvalidCall(f"schema is {schema!r}, but a query is read; name the schema inside the query")
         key = option.required(options, "key", "the column by which rows are read: ordered, and best indexed and unique")
         self.relation = Relation(table, schema, query, key)
         self.rows_per_batch = option.at_least(options, "rows_per_batch", 1, ROWS_PER_BATCH)
@@ -100,7 +100,7 @@ class PostgresDataSource(DataSource):
     def schema(self) -> StructType:
         """Spark's types of all columns."""
         chosen = PostgresOptions(self.options)
-        return spark_schema(chosen.described(InvalidJoin)[0], chosen.relation.name)
+        return spark_schema(chosen.described(InvalidCall)[0], chosen.relation.name)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """What Spark asks for offsets and rows."""

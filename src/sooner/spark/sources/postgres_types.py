@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import psycopg
 import pyarrow as pa
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 
 # By the name of the type. Spark has no UUID; its text is what other tools show.
 _ARROW = {
@@ -42,7 +42,7 @@ _MOST_DIGITS = 38
 def arrow_columns(columns: Sequence[psycopg.Column], name: str) -> pa.Schema:
     """The columns of a result in Arrow's types."""
     if not columns:
-        raise InvalidJoin(f"{name} has no columns; give a table or query that has some")
+        raise InvalidCall(f"{name} has no columns; give a table or query that has some")
     return pa.schema([pa.field(column.name, _arrow_type(column, name)) for column in columns])
 
 
@@ -51,12 +51,12 @@ def key_type(columns: Sequence[psycopg.Column], key: str, name: str) -> str:
     found = [column for column in columns if column.name == key]
     if not found:
         names = ", ".join(column.name for column in columns)
-        raise InvalidJoin(f"{name}: there is no key column {key!r}; there are {names}")
+        raise InvalidCall(f"{name}: there is no key column {key!r}; there are {names}")
     if len(found) > 1:
-        raise InvalidJoin(f"{name}: there are {len(found)} columns {key!r}; rename all but one")
+        raise InvalidCall(f"{name}: there are {len(found)} columns {key!r}; rename all but one")
     kind = _type_name(found[0])
     if kind not in KEY_TYPES:
-        raise InvalidJoin(f"{name}: the key {key!r} is {kind}; a key is one of {', '.join(KEY_TYPES)}")
+        raise InvalidCall(f"{name}: the key {key!r} is {kind}; a key is one of {', '.join(KEY_TYPES)}")
     return KEY_TYPES[kind]
 
 
@@ -65,7 +65,7 @@ def _arrow_type(column: psycopg.Column, name: str) -> pa.DataType:
     if kind == "numeric":
         return _decimal(column, name)
     if kind not in _ARROW:
-        raise InvalidJoin(
+        raise InvalidCall(
             f"{name}: column {column.name!r} is {kind}, which cannot be read; leave it out or cast it in a query, "
             f"as in query='SELECT {column.name}::text ...'"
         )
@@ -77,7 +77,7 @@ def _decimal(column: psycopg.Column, name: str) -> pa.DataType:
     if precision is None or scale is None:
         return _UNLIMITED_NUMERIC
     if precision > _MOST_DIGITS or not 0 <= scale <= precision:
-        raise InvalidJoin(
+        raise InvalidCall(
             f"{name}: column {column.name!r} is numeric({precision}, {scale}), and Spark's decimals have at most "
             f"{_MOST_DIGITS} digits; cast it in a query"
         )

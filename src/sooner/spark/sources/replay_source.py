@@ -19,7 +19,7 @@ from pyspark.sql.datasource import DataSourceStreamReader
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall
 from sooner.sources.arrival_patterns import ArrivalPattern, ArrivalSchedule
 from sooner.spark.sources import options as option
 from sooner.spark.sources.loading import load_stream, tasks_of
@@ -125,5 +125,5 @@ def _speed(text: str) -> float:
     except ValueError:
         speed = math.nan
     if not (math.isfinite(speed) and speed > 0):
-        raise InvalidJoin(f"speed is {text}; give a finite number above 0")
+        raise InvalidCall(f"speed is {text}; give a finite number above 0")
     return speed

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from sooner.errors import InvalidJoin, SourceFailed
+from sooner.errors import InvalidCall, SourceFailed
 
 # Spark has no unsigned integers, half floats and views: each gets the next type that holds all its values.
 _WIDER: dict[pa.DataType, DataType] = {
@@ -39,7 +39,7 @@ def spark_schema(schema: pa.Schema, name: str) -> StructType:
     """The columns as Spark will show them; `name` is what messages call the input."""
     for column in schema.names:
         if schema.names.count(column) > 1:
-            raise InvalidJoin(f"{name}: there are {schema.names.count(column)} columns {column!r}; rename all but one")
+            raise InvalidCall(f"{name}: there are {schema.names.count(column)} columns {column!r}; rename all but one")
     return StructType([StructField(field.name, _spark_type(field, name)) for field in schema])
 
 
@@ -53,7 +53,7 @@ def _spark_type(field: pa.Field, name: str) -> DataType:
         found: DataType = from_arrow_type(kind)
         to_arrow_schema(StructType([StructField(field.name, found)]), timezone="UTC")
     except PySparkException as error:
-        raise InvalidJoin(
+        raise InvalidCall(
             f"{name}: column {field.name!r} is {kind}, which Spark does not have; leave it out (columns=) or cast it"
         ) from error
     return found

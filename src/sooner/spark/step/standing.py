@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import pyarrow.fs as pafs
 
-from sooner.operators.two_way.join import TwoWayJoin
-from sooner.progress import Progress, progress_of, together
+from sooner.operators.operator import Operator
+from sooner.policies.view import SETTLING, SILENT
+from sooner.progress import PerInput, Progress, together
 from sooner.runs.versions import Header, Versions
-from sooner.sides import SIDES
 from sooner.spark.step.state_directory import QUERY, open_state, partition_directory
 
 READ_TOGETHER: Final = 16  # manifests that lie far away; those at hand are read before a thread has started
@@ -22,7 +22,7 @@ class JoinProgress:
     batch: int
     total: Progress
     partitions: tuple[Progress, ...]
-    late_rows: tuple[int, int]  # came after their side had ended, and were left out
+    late_rows: PerInput  # came after their input had ended, and were left out
 
     def __str__(self) -> str:
         return f"batch {self.batch}, {self.total}"
@@ -39,15 +39,14 @@ class Standing:
     is_settled: bool  # all that has arrived has met
 
 
-def summary_of(join: TwoWayJoin[Any], late_rows: list[int], was_busy: bool) -> dict[str, Any]:
+def summary_of(operator: Operator[Any], late_rows: list[int], was_busy: bool) -> dict[str, Any]:
     """What a partition says of its new version."""
-    is_open = join.phase in ("arriving", "reactive")
     return {
-        "progress": progress_of(join).to_plain(),
+        "progress": operator.progress().to_plain(),
         "late_rows": late_rows,
         "was_busy": was_busy,
-        "has_work": join.choose_task() is not None if is_open else join.phase != "done",
-        "is_settled": join.is_settled,
+        "has_work": operator.has_work(SILENT),
+        "is_settled": not operator.has_work(SETTLING),
     }
 
 
@@ -64,10 +63,10 @@ def read_standing(state: str, partitions: int, batch: int) -> Standing | None:
         return None
     said = [header.summary for header in headers]
     parts = tuple(Progress.from_plain(one["progress"]) for one in said)
-    left, right = (sum(one["late_rows"][side] for one in said) for side in SIDES)
+    late_rows = tuple(map(sum, zip(*(one["late_rows"] for one in said), strict=True)))
     return Standing(
         query=headers[0].identity[QUERY],
-        progress=JoinProgress(batch, together(parts), parts, (left, right)),
+        progress=JoinProgress(batch, together(parts), parts, late_rows),
         was_busy=any(one["was_busy"] for one in said),
         has_work=any(one["has_work"] for one in said),
         is_settled=all(one["is_settled"] for one in said),

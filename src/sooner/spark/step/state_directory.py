@@ -29,21 +29,21 @@ _WHAT_DIFFERS: Final = {
 }
 
 
-def open_state(state: str) -> tuple[pafs.FileSystem, str]:
+def open_state(state: str, argument: str = "state") -> tuple[pafs.FileSystem, str]:
     """The filesystem, and the path in it."""
     try:
         return open_location(state)
     except (pa.ArrowInvalid, OSError) as error:
-        raise InvalidJoin(f"state={state!r} cannot be opened ({error}); give a path or a URI of Arrow.") from error
+        raise InvalidJoin(f"{argument}={state!r} cannot be opened ({error}); give a path or a URI of Arrow.") from error
 
 
-def location_of(state: str | Path) -> str:
+def location_of(state: str | Path, argument: str = "state") -> str:
     """A path or URI that means the same in every process of a cluster with a shared filesystem."""
     if not isinstance(state, str | Path) or not str(state):
-        raise InvalidJoin(f"state={state!r} must be a directory, by path or URI.")
+        raise InvalidJoin(f"{argument}={state!r} must be a directory, by path or URI.")
     text = str(state)
-    location = text if "://" in text else str(plain_path("state", text.removeprefix("file:")))
-    open_state(location)
+    location = text if "://" in text else str(plain_path(argument, text.removeprefix("file:")))
+    open_state(location, argument)
     return location
 
 

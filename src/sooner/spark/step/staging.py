@@ -9,7 +9,7 @@ shares: which row is in which share depends on its content, and of equal rows ea
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -18,13 +18,12 @@ import pyarrow.fs as pafs
 import xxhash
 
 from sooner.kernels.gathering import gather
-from sooner.operators.pieces import Sides
+from sooner.operators.pieces import Rows
 from sooner.operators.sorted_runs import CodeRows
 from sooner.operators.two_way.covering import OnDisk
 from sooner.runs.files import RunFiles
 from sooner.runs.private_directory import PrivateDirectory
 from sooner.runs.run import HELPER_BYTES, NEVER, Run
-from sooner.sides import SIDES
 from sooner.spark.shuffle.shared_columns import as_one_batch
 
 GRID_BITS: Final = 12  # ranges are whole cells of a grid of so many bits
@@ -34,39 +33,38 @@ MOST_AT_ONCE_BYTES: Final = 512 * 2**20  # far below the 2 GB of text that an ar
 class Staging:
     """A context: its files are gone at the end."""
 
-    def __init__(self, schemas: tuple[pa.Schema, pa.Schema], coders: tuple[CodeRows, CodeRows]) -> None:
+    def __init__(self, schemas: Sequence[pa.Schema], coders: Sequence[CodeRows]) -> None:
         self._coders = coders
         self._schemas = schemas
         self._folder = PrivateDirectory("staging")
         self._files = [
             RunFiles(pafs.LocalFileSystem(), str(self._folder.path), schema, rows="resident") for schema in schemas
         ]
-        self._runs: tuple[list[OnDisk], list[OnDisk]] = ([], [])
+        self._runs: list[list[OnDisk]] = [[] for _ in schemas]
         self._bytes_in_cell = np.zeros(1 << GRID_BITS)
 
-    def add(self, side: int, rows: pa.RecordBatch) -> None:
+    def add(self, which: int, rows: pa.RecordBatch) -> None:
         if not rows.num_rows:
             return
-        codes, _ = self._coders[side](rows)
+        codes, _ = self._coders[which](rows)
         order = np.argsort(codes)
         run = Run(codes[order], gather(rows, order), NEVER)
-        files = self._files[side]
+        files = self._files[which]
         with files.writer() as writer:
             writer.append(files.encode(run))
-            written = writer.end_run(NEVER)
-        self._runs[side].append(OnDisk(files, written))
+            written = writer.end_segment()
+        self._runs[which].append(OnDisk(files, written))
         cells = (run.codes >> np.uint64(64 - GRID_BITS)).astype(np.int64)
         weights = np.broadcast_to(run.row_bytes + HELPER_BYTES, len(run))
         self._bytes_in_cell += np.bincount(cells, weights, minlength=1 << GRID_BITS)
 
-    def ranges(self, at_most_bytes: int) -> Iterator[Sides]:
+    def ranges(self, at_most_bytes: int) -> Iterator[Rows]:
         """All rows, each range with about so many bytes; a single cell of the grid may have more."""
         for first, end in itertools.pairwise(self._bounds(at_most_bytes)):
             low, high = first << (64 - GRID_BITS), end << (64 - GRID_BITS)
             shares = max(1, math.ceil(self._bytes_in_cell[first:end].sum() / MOST_AT_ONCE_BYTES))
             for share in range(shares):
-                left, right = (self._between(side, low, high, share, shares) for side in SIDES)
-                yield left, right
+                yield [self._between(which, low, high, share, shares) for which in range(len(self._runs))]
 
     def _bounds(self, at_most_bytes: int) -> list[int]:
         """Cells with which ranges begin, and the end of all."""
@@ -78,11 +76,11 @@ class Staging:
             filled += weight
         return [*bounds, 1 << GRID_BITS]
 
-    def _between(self, side: int, low: int, high: int, share: int, shares: int) -> pa.RecordBatch:
-        found = (run.rows for part in self._runs[side] for run in part.load(low, high))
+    def _between(self, which: int, low: int, high: int, share: int, shares: int) -> pa.RecordBatch:
+        found = (run.rows for part in self._runs[which] for run in part.load(low, high))
         seen: Counter[int] = Counter()
         mine = [rows if shares == 1 else _of_share(rows, share, shares, seen) for rows in found]
-        return as_one_batch([pa.Table.from_batches(mine)] if mine else [], self._schemas[side])
+        return as_one_batch([pa.Table.from_batches(mine)] if mine else [], self._schemas[which])
 
     def __enter__(self) -> "Staging":
         return self

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from joins import arrive, end, new_join, rows
-from sooner.operators.phases import NEXT, Phase, PhaseError, Phases
-from sooner.policies.view import DiskDisk, MemoryDisk
+from joins import WHOLE_TASK, arrive, end, new_join, rows
+from sooner.errors import PhaseError
+from sooner.phases import NEXT, Phase, Phases
+from sooner.policies.view import BUSY, SETTLING, SILENT, Surroundings
 from sooner.sides import LEFT
 
 ALLOWED = [(now, then) for now, following in NEXT.items() for then in following]
@@ -54,16 +55,29 @@ def test_nothing_arrives_at_a_join_that_is_done(tmp_path: Path) -> None:
         arrive(join, rows([1]), None)
 
 
-@pytest.mark.parametrize("task", [MemoryDisk(LEFT, 0), DiskDisk(0, fan_in=2)])
-def test_disk_work_is_for_the_time_before_the_clean_up(tmp_path: Path, task: MemoryDisk | DiskDisk) -> None:
-    join = new_join(tmp_path)
+AROUND = {"silent": SILENT, "settling": SETTLING, "busy": BUSY}
+
+
+@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+def test_a_join_that_is_done_has_nothing_to_do(tmp_path: Path, around: Surroundings) -> None:
+    join = new_join(tmp_path, budget_rows=20, crowd=2)
+    for _ in range(5):
+        arrive(join, rows(list(range(8))), rows(list(range(8))))
     end(join)
-    with pytest.raises(PhaseError):
-        list(join.perform(task))
+    assert not join.has_work(around)
+    assert list(join.work(WHOLE_TASK, around)) == []
+    assert join.phase == "done"
 
 
-def test_the_clean_up_waits_for_the_end_of_both_sides(tmp_path: Path) -> None:
-    join = new_join(tmp_path)
+@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+def test_the_clean_up_waits_for_the_end_of_both_sides(tmp_path: Path, around: Surroundings) -> None:
+    join = new_join(tmp_path, budget_rows=20, crowd=2)
+    for _ in range(5):
+        arrive(join, rows(list(range(8))), rows(list(range(8))))
     join.end(LEFT)
-    with pytest.raises(PhaseError):
-        list(join.clean_up())
+    assert join.view().spilled_rows.sum() > 0
+    for _ in range(20):
+        list(join.work(WHOLE_TASK, around))
+        assert join.phase in ("arriving", "reactive")
+    assert not join.has_work(around)
+    arrive(join, None, rows([1]))

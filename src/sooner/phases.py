@@ -2,6 +2,8 @@
 
 from typing import Final, Literal
 
+from sooner.errors import PhaseError
+
 Phase = Literal["arriving", "reactive", "clean-up", "done"]
 
 NEXT: Final[dict[Phase, tuple[Phase, ...]]] = {
@@ -10,10 +12,6 @@ NEXT: Final[dict[Phase, tuple[Phase, ...]]] = {
     "clean-up": ("done",),  # everything has arrived: covering the rest
     "done": (),
 }
-
-
-class PhaseError(RuntimeError):
-    """An operator was asked for something that its phase does not allow: a mistake of its caller."""
 
 
 class Phases:

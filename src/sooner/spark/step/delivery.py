@@ -1,4 +1,4 @@
-"""What a task gets in a batch: rows of both sides, the mark of its partition and perhaps a pulse, in any order."""
+"""What a task gets in a batch: rows of all inputs, the mark of its partition and perhaps a pulse, in any order."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -7,31 +7,28 @@ from typing import Final
 import pyarrow as pa
 
 from sooner.kernels.arrays import to_numpy
-from sooner.kernels.keys import plan_keys
 from sooner.kernels.sizes import data_bytes
-from sooner.operators.pieces import Sides, pieces
-from sooner.operators.sorted_runs import coder
-from sooner.sides import LEFT, RIGHT, SIDES
-from sooner.spark.plan import JoinPlan
+from sooner.operators.pieces import Rows, pieces
 from sooner.spark.shuffle.row_kinds import Pulse, place_of, pulse_in
 from sooner.spark.shuffle.shared_columns import as_one_batch
-from sooner.spark.shuffle.staging import Staging
+from sooner.spark.step.plan import StepPlan
+from sooner.spark.step.staging import Staging
 
 # Half of the partition's memory may be held, but at least and at most so much.
 LEAST_HELD_BYTES: Final = 32 * 2**20
 MOST_HELD_BYTES: Final = 256 * 2**20
 
 
-class Arrivals:
+class Delivery:
     """All that one task gets. A context, because it may hold files."""
 
-    def __init__(self, plan: JoinPlan, batches: Iterator[pa.RecordBatch]) -> None:
+    def __init__(self, plan: StepPlan, batches: Iterator[pa.RecordBatch]) -> None:
         self._plan = plan
         self._context = ExitStack()
-        self._held: tuple[list[pa.Table], list[pa.Table]] = ([], [])
+        self._held: list[list[pa.Table]] = [[] for _ in plan.inputs]
         self._held_bytes = 0
         self._staging: Staging | None = None
-        self.n_rows = [0, 0]
+        self.n_rows = [0] * len(plan.inputs)
         self._pulse: Pulse | None = None
         # Rows know their partition: a union after the join changes what Spark calls it. Without a row there is none.
         self.place: int | None = None
@@ -46,7 +43,7 @@ class Arrivals:
         """What the driver says in this batch; nothing if it is silent."""
         return self._pulse or Pulse()
 
-    def pieces(self, at_most_bytes: int) -> Iterator[Sides]:
+    def pieces(self, at_most_bytes: int) -> Iterator[Rows]:
         """The rows, in pieces that depend on the set of rows only."""
         if self._staging is None:
             yield from pieces(self._take_held(), self.coders, at_most_bytes)
@@ -55,36 +52,34 @@ class Arrivals:
         for rows in self._staging.ranges(at_most_bytes):
             yield from pieces(rows, self.coders, at_most_bytes)
 
-    def __enter__(self) -> "Arrivals":
+    def __enter__(self) -> "Delivery":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._context.close()
 
     def _learn(self, schema: pa.Schema) -> None:
-        plan = self._plan
-        self.schemas = plan.schema(LEFT, schema), plan.schema(RIGHT, schema)
-        self.keys = plan_keys(*self.schemas, plan.left_on, plan.right_on)
-        self.coders = coder(self.keys, LEFT), coder(self.keys, RIGHT)
+        self.schemas = self._plan.schemas(schema)
+        self.coders = self._plan.operator.coders(self.schemas)
 
     def _take(self, batch: pa.RecordBatch) -> None:
         kinds = to_numpy(batch.column(0))
         self._pulse = self._pulse or pulse_in(kinds)
-        for side in SIDES:
-            rows = self._plan.shared.rows_of(batch, kinds, side)
-            self._held[side].append(rows)
+        for which, held in enumerate(self._held):
+            rows = self._plan.shared.rows_of(batch, kinds, which)
+            held.append(rows)
             self._held_bytes += data_bytes(rows)
-            self.n_rows[side] += rows.num_rows
+            self.n_rows[which] += rows.num_rows
         if self._held_bytes > min(max(self._plan.partition_bytes // 2, LEAST_HELD_BYTES), MOST_HELD_BYTES):
             self._stage()
 
     def _stage(self) -> None:
         if self._staging is None:
             self._staging = self._context.enter_context(Staging(self.schemas, self.coders))
-        for side, rows in enumerate(self._take_held()):
-            self._staging.add(side, rows)
+        for which, rows in enumerate(self._take_held()):
+            self._staging.add(which, rows)
 
-    def _take_held(self) -> Sides:
-        left, right = (as_one_batch(self._held[side], self.schemas[side]) for side in SIDES)
-        self._held, self._held_bytes = ([], []), 0
-        return left, right
+    def _take_held(self) -> Rows:
+        rows = [as_one_batch(held, schema) for held, schema in zip(self._held, self.schemas, strict=True)]
+        self._held, self._held_bytes = [[] for _ in self._held], 0
+        return rows

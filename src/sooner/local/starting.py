@@ -1,0 +1,64 @@
+"""Put a query together: any operator, from the plan of it, over any sources."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow.fs as pafs
+
+from sooner.budget import Budget
+from sooner.local.inbox import PIECES_HELD, Inbox
+from sooner.local.query import Query
+from sooner.local.reading import Reader
+from sooner.local.returned_memory import ReturnedMemory
+from sooner.local.spill_directory import SpillDirectory
+from sooner.operators.inputs import Input
+from sooner.operators.operator import FLUSH_FRACTION, Means, OperatorPlan
+from sooner.runs.files import RunFiles
+from sooner.sources.checked import checked
+from sooner.sources.source import Source
+from sooner.trace import TraceFile, Tracer, timed
+
+INBOX_SHARE: Final = 3  # of the memory, one part in so many is for rows that wait to be joined
+MEMORY_IN_BLOCKS: Final = 256  # blocks of spilled runs are small beside the memory: one of each run is read at once
+LEAST_BLOCK_BYTES: Final = 64 * 2**10
+MOST_BLOCK_BYTES: Final = 2**20
+LEAST_FLUSH_BYTES: Final = 512 * 2**10  # a file for each few rows would cost more than what is in it
+MOST_PIECE_BYTES: Final = 8 * 2**20  # larger pieces save nothing more
+CROWD: Final = 32  # runs on disk that are alike and become one: reading so many at once still takes little memory
+
+
+def start(
+    plan: OperatorPlan,
+    names: Sequence[str],
+    sources: Sequence[Source],
+    memory_bytes: int,
+    partitions: int,
+    workers: int,
+    silence_seconds: float,
+    spill_parent: Path | None,
+    tracer: Tracer | None,
+) -> Query:
+    """A query that has not begun to read."""
+    schemas = [source.schema for source in sources]
+    spill_directory = SpillDirectory(spill_parent)
+    piece_bytes = min(memory_bytes // INBOX_SHARE // (len(sources) * PIECES_HELD), MOST_PIECE_BYTES)
+    rows_bytes = memory_bytes - piece_bytes * len(sources) * PIECES_HELD
+    block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
+    files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in schemas]
+    coders = plan.coders(schemas)
+    inputs = [Input(*one, partitions) for one in zip(names, schemas, coders, files, strict=True)]
+    listener = None if tracer is None else timed(tracer)
+    means = Means(Budget(rows_bytes), workers, _flush_fraction(rows_bytes), CROWD, listener=listener)
+    inbox, returned = Inbox(len(sources), piece_bytes), ReturnedMemory(memory_bytes)
+    readers = [Reader(checked(source), which, inbox, piece_bytes, returned) for which, source in enumerate(sources)]
+    operator = plan.make(inputs, means)
+    query = Query(operator, plan.output(schemas), inbox, readers, spill_directory, returned, silence_seconds)
+    if isinstance(tracer, TraceFile):
+        query.at_end(tracer.close)
+    return query
+
+
+def _flush_fraction(rows_bytes: int) -> float:
+    """How much leaves a full memory: a tenth, or as much as is worth a file, or half of a memory that is so small."""
+    return max(FLUSH_FRACTION, min(LEAST_FLUSH_BYTES / rows_bytes, 1 / 2))

@@ -1,0 +1,89 @@
+"""An input of an operator: what its rows look like, how they are coded, where they are, and whether more may come."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from sooner.budget import Budget
+from sooner.kernels.gathering import as_one
+from sooner.operators.sorted_runs import CodeRows, sorted_runs
+from sooner.runs.resident import ResidentRuns
+from sooner.runs.run import Run
+from sooner.runs.saved_runs import RewrittenRuns, SavedRuns
+from sooner.runs.store import RunStore, SpilledRun, run_from_plain
+
+
+@dataclass
+class Partition:
+    """The rows of one input in one range of codes."""
+
+    resident: ResidentRuns = field(default_factory=ResidentRuns)
+    spilled: list[SpilledRun] = field(default_factory=list)
+    next_number: int = 1
+
+    def new_number(self) -> int:
+        self.next_number += 1
+        return self.next_number - 1
+
+
+class Input:
+    """`saved_runs` says how rows in memory are written down for a snapshot; by default all of them each time."""
+
+    def __init__(
+        self,
+        name: str,
+        schema: pa.Schema,
+        code: CodeRows,
+        store: RunStore,
+        partitions: int,
+        saved_runs: SavedRuns | None = None,
+    ) -> None:
+        self.name = name
+        self.schema = schema
+        self.code = code
+        self.store = store
+        self.partitions = [Partition() for _ in range(partitions)]
+        self.ended = False
+        self._saved_runs = saved_runs or RewrittenRuns(store)
+
+    def sorted(self, batches: Sequence[pa.RecordBatch]) -> list[Run | None]:
+        """These rows as a run for each partition that has any of them."""
+        if not batches:
+            return [None] * len(self.partitions)
+        return sorted_runs(as_one(batches), self.code, len(self.partitions))
+
+    @property
+    def resident_bytes(self) -> int:
+        return sum(partition.resident.n_bytes for partition in self.partitions)
+
+    def to_plain(self) -> dict[str, Any]:
+        """All of it; rows in memory are written to run files, which it names."""
+        written = iter(self._saved_runs.save(list(self._resident_runs())))
+        return {
+            "name": self.name,
+            "ended": self.ended,
+            "partitions": [
+                {
+                    "resident": [next(written).to_plain() for _ in partition.resident],
+                    "spilled": [run.to_plain() for run in partition.spilled],
+                    "next_number": partition.next_number,
+                }
+                for partition in self.partitions
+            ],
+        }
+
+    def load_plain(self, data: dict[str, Any], budget: Budget) -> None:
+        """Go on from what was saved, once; this input must be new, and made with the same arguments."""
+        self.ended = data["ended"]
+        for partition, saved in zip(self.partitions, data["partitions"], strict=True):
+            for written in saved["resident"]:
+                run = self._saved_runs.load(written)
+                budget.take(run.n_bytes)
+                partition.resident.add(run, budget.try_reserve, merge_up_to_bytes=0)
+            partition.spilled = [run_from_plain(self.store, run) for run in saved["spilled"]]
+            partition.next_number = saved["next_number"]
+
+    def _resident_runs(self) -> Iterator[Run]:
+        return (run for partition in self.partitions for run in partition.resident)

@@ -1,0 +1,117 @@
+"""The contract of an operator: what engines, the lab and the conformance suite know of one, and nothing else.
+
+`docs/operators.md` is the page about it. What an operator promises:
+
+- **Pure in sets.** What it gives and what state it gets into depends on its arguments and on which rows arrive in
+  which call, not on their order within a call, nor on a clock or a random source. With several workers the order of
+  results may vary, and nothing else.
+- **Whole between calls.** `arrive` and `work` are generators of results, to be exhausted before the next call. Then the
+  state is whole, and `snapshot` writes it down as plain data, from which a new operator goes on.
+- **Bounded.** Rows in memory stay within the budget, and what is used beside it is bounded and documented. `work` does
+  so many bytes of disk work at most, unless one step has more by itself. An engine that repeats calls, and needs the
+  same results each time, says that codes are not to be divided: then all rows of one code on disk are one step.
+- **Exactly once.** All results together are the answer, each of them once; none is ever taken back.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeVar
+
+import pyarrow as pa
+
+from sooner.budget import Budget
+from sooner.operators.events import Listener
+from sooner.operators.inputs import Input
+from sooner.operators.sorted_runs import CodeRows
+from sooner.phases import Phase
+from sooner.policies.view import SOLID_STATE, DeviceCosts, Surroundings, View
+from sooner.progress import Progress
+
+R_co = TypeVar("R_co", covariant=True)
+FLUSH_FRACTION: Final = 0.1  # of the memory, when it is full: rarely enough to write in large pieces
+
+
+class Interrupted(Exception):  # noqa: N818 - not an error: somebody wished it
+    """The operator was told to end in the middle of its work."""
+
+
+class Operator(Protocol[R_co]):
+    @property
+    def inputs(self) -> Sequence[Input]:
+        """In the order in which calls name them."""
+
+    @property
+    def phase(self) -> Phase:
+        """Until all inputs have ended, then the clean-up, then done."""
+
+    @property
+    def budget(self) -> Budget:
+        """What rows in memory take of what they may."""
+
+    @property
+    def worked_bytes(self) -> int:
+        """How much `work` has read and written, in this process."""
+
+    def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R_co]:
+        """Take in rows of each input; `now` is in seconds. What follows from them and what is in memory comes out."""
+
+    def end(self, which: int) -> None:
+        """This input has no more rows. After the last of them the clean-up begins."""
+
+    def has_work(self, around: Surroundings) -> bool:
+        """Whether there is something to do although no row comes. Without any when it is to settle, all that has
+        arrived has had its effect.
+        """
+
+    def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[R_co]:
+        """A piece of disk work of so many bytes: the most urgent there is, or nothing."""
+
+    def view(self, around: Surroundings) -> View:
+        """What policies see."""
+
+    def progress(self) -> Progress:
+        """What people see. May be asked from any thread, and in the middle of a call."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """The whole state as plain data; rows in memory are written to run files, which it names."""
+
+    def restore(self, data: dict[str, Any]) -> None:
+        """Go on from a snapshot, once; this operator must be new, and made with the same arguments.
+
+        Only the memory may differ: if it is less than the rows in it take, some leave it at once.
+        """
+
+    def check_invariants(self) -> None:
+        """Raise an AssertionError if the state is not what it must be between calls; slow, for tests."""
+
+    def interrupt(self) -> None:
+        """Let whatever is being done end soon, with `Interrupted`; from any thread. What comes after does so too."""
+
+    def close(self) -> None:
+        """No more calls are coming: threads end, and files that are being written are given up."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """What an engine gives an operator to work with."""
+
+    budget: Budget
+    workers: int = 1
+    flush_fraction: float = FLUSH_FRACTION  # of the budget leaves memory at least, when it is full
+    crowd: int | None = None  # so many runs on disk that are alike become one; a power of two
+    divides_codes: bool = True  # a quantum may end among the rows of one code, whose order is left to chance
+    device: DeviceCosts = SOLID_STATE
+    listener: Listener | None = None
+
+
+class OperatorPlan(Protocol):
+    """Which operator it is, as plain data that travels to wherever it runs."""
+
+    def coders(self, schemas: Sequence[pa.Schema]) -> Sequence[CodeRows]:
+        """How the rows of each input are coded."""
+
+    def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
+        """The columns of the results. Raises InvalidJoin if these inputs cannot be."""
+
+    def make(self, inputs: Sequence[Input], means: Means) -> Operator[pa.RecordBatch]:
+        """The operator itself."""

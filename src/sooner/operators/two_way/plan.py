@@ -1,0 +1,45 @@
+"""A two-way equi-join as plain data: what it needs to be made wherever it runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sooner.kernels.keys import KeyPlan, plan_keys
+from sooner.named_algorithms import Algorithm
+from sooner.operators.inputs import Input
+from sooner.operators.operator import Means
+from sooner.operators.sorted_runs import CodeRows, coder
+from sooner.operators.two_way.join import TwoWayJoin
+from sooner.operators.two_way.output import OutputPlan, plan_output
+from sooner.sides import SIDES
+
+INPUTS = ("left", "right")
+
+
+@dataclass(frozen=True)
+class TwoWayPlan:
+    left_on: tuple[str, ...]
+    right_on: tuple[str, ...]
+    suffixes: tuple[str, str]
+    algorithm: Algorithm
+
+    def keys(self, schemas: Sequence[pa.Schema]) -> KeyPlan:
+        left, right = schemas
+        return plan_keys(left, right, self.left_on, self.right_on)
+
+    def columns(self, schemas: Sequence[pa.Schema]) -> OutputPlan:
+        left, right = schemas
+        return plan_output(left, right, self.keys(schemas), self.suffixes)
+
+    def coders(self, schemas: Sequence[pa.Schema]) -> Sequence[CodeRows]:
+        keys = self.keys(schemas)
+        return [coder(keys, side) for side in SIDES]
+
+    def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
+        return self.columns(schemas).schema
+
+    def make(self, inputs: Sequence[Input], means: Means) -> TwoWayJoin[pa.RecordBatch]:
+        left, right = inputs
+        schemas = [one.schema for one in inputs]
+        return TwoWayJoin((left, right), self.keys(schemas), self.algorithm, self.columns(schemas).batch, means)

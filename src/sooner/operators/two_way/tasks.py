@@ -1,0 +1,384 @@
+"""Work on spilled rows, in quanta: memory with disk, disk with disk, the rest before or at the end, and merging alone.
+
+A task goes through the codes of one partition from the lowest to the highest. Between two quanta rows may arrive and
+leave memory; no other task touches the partition. How far a task is belongs to the state, so it can be saved anywhere.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
+
+from sooner.operators.events import Merged, Scanned, Tidied
+from sooner.operators.two_way.covering import (
+    START,
+    Cursor,
+    InMemory,
+    JoinRuns,
+    MergedOutput,
+    OnDisk,
+    PartRectangle,
+    Sweep,
+    Workbench,
+)
+from sooner.operators.two_way.merging import MergePlan, open_share, plan_merge, plan_tidying
+from sooner.operators.two_way.pairs import Pairs
+from sooner.operators.two_way.state import JoinState
+from sooner.policies.view import DiskDisk, MemoryDisk
+from sooner.runs.ledger import Rectangle
+from sooner.runs.run import merge
+from sooner.runs.slabs import ALL_CODES
+from sooner.runs.store import Segment, SpilledRun, adopted
+from sooner.sides import LEFT, RIGHT, SIDES, opposite
+
+Numbers = tuple[int, ...]  # of runs on disk
+
+
+@dataclass
+class Begun:
+    """A task as far as it is: which runs were there when it began, at which tick, and where it is."""
+
+    partition: int
+    tick: int
+    runs: tuple[Numbers, Numbers]
+    slab_bytes: int = 0  # as large as the first quantum allows; the steps of a code are counted by it
+    cursor: Cursor = START
+
+    @staticmethod
+    def now(state: JoinState, partition: int) -> "Begun":
+        state.tick += 1
+        return Begun(partition, state.tick, _numbers(state, partition))
+
+    @staticmethod
+    def from_plain(data: dict[str, Any]) -> "Begun":
+        left, right = map(tuple, data["runs"])
+        return Begun(data["partition"], data["tick"], (left, right), data["slab_bytes"], Cursor(*data["cursor"]))
+
+
+class Task(ABC):
+    """Work on one partition that has begun, and what is true once it is done."""
+
+    kind: ClassVar[str]
+    is_the_policys: ClassVar[bool] = False  # it goes on as long as the react policy wants to work
+    passes: ClassVar[int] = 1  # how often the bytes of a slab come from the disk or go there
+
+    def __init__(self, state: JoinState, begun: Begun, memory_of: Sequence[int]) -> None:
+        self.partition = begun.partition
+        self._state = state
+        self._begun = begun
+        self._memory_of = memory_of  # the sides whose rows in memory meet the other side's disk
+        self._sweep: Sweep | None = None
+        self._parts: dict[tuple[int, int], list[OnDisk]] = {}
+        self.worked_bytes = 0  # read and written, in this process
+        self._tell_memory()
+
+    @property
+    def is_done(self) -> bool:
+        return self._begun.cursor.code == ALL_CODES
+
+    def advance(self, quantum_bytes: int, join: JoinRuns, bench: Workbench) -> Iterator[Pairs]:
+        """The pairs in the next codes, up to so many bytes."""
+        begun = self._begun
+        begun.slab_bytes = begun.slab_bytes or max(1, min(bench.slab_bytes, quantum_bytes // self.passes))
+        if self._sweep is None:
+            self._sweep = Sweep(self._rectangles(bench), self._outputs(), begun.slab_bytes, bench, begun.cursor)
+        before = self._sweep.worked_bytes
+        yield from self._sweep.advance(quantum_bytes, join)
+        self.worked_bytes += self._sweep.worked_bytes - before
+        begun.cursor = self._sweep.cursor
+        self._tell_memory()
+
+    def let_go_of_memory(self) -> None:
+        """Rows are about to arrive or to leave: what is in memory is looked at anew with the next quantum."""
+        if self._memory_of:
+            self.pause()
+
+    def pause(self) -> None:
+        """Hold nothing; the state is about to be saved, or rows to leave memory."""
+        self._sweep = None
+        self._parts.clear()
+
+    def close(self) -> None:
+        """It does not go on."""
+        self.pause()
+
+    @abstractmethod
+    def finish(self) -> None:
+        """All codes are done: the state learns what that means."""
+
+    @abstractmethod
+    def _rectangles(self, bench: Workbench) -> list[PartRectangle]: ...
+
+    def _outputs(self) -> Sequence[MergedOutput]:
+        return ()
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"kind": self.kind, **asdict(self._begun)}
+
+    def _tell_memory(self) -> None:
+        below = self._begun.cursor.met_memory_below
+        if 0 < below < ALL_CODES:
+            for side in self._memory_of:
+                self._state.memory_met_disk(side, self.partition, self._begun.tick, below)
+
+    def _read_runs(self, side: int) -> list[SpilledRun]:
+        return [run for run in self._state.spilled(side, self.partition) if run.number in self._begun.runs[side]]
+
+    def _on_disk(self, side: int, numbers: Sequence[int]) -> list[OnDisk]:
+        """These runs, in this order. Who asks for one again gets the same parts: nothing is read twice."""
+        missing = {*numbers} - {number for of_side, number in self._parts if of_side == side}
+        store = self._state.inputs[side].store
+        for run in self._read_runs(side) if missing else ():
+            if run.number in missing:
+                self._parts[side, run.number] = [OnDisk(store, segment) for segment in run.segments]
+        return [part for number in numbers for part in self._parts[side, number]]
+
+    def _disk_rectangles(self, rectangles: Sequence[Rectangle]) -> list[PartRectangle]:
+        return [(self._on_disk(LEFT, left), self._on_disk(RIGHT, right)) for left, right in rectangles]
+
+    def _memory_rectangle(self, side: int, bench: Workbench) -> list[PartRectangle]:
+        """What is in memory of one side, has not met the disk of the other since it came, and was there at the begin.
+
+        Only such rows can find anything: what left memory before the last memory-disk task they met then, what left
+        later they met in memory (RPJ's Lemma 2).
+        """
+        before = self._state.met_disk[side][self.partition]
+        resident = self._state.inputs[side].partitions[self.partition].resident
+        runs = [run for run in resident if run.newest > before]
+        disk = self._on_disk(opposite(side), self._begun.runs[opposite(side)])
+        if not runs or not disk:
+            return []
+        if sum(run.n_bytes for run in runs) <= bench.merge_bytes:  # then every slab looks at one run
+            runs = [merge(runs)]
+        memory = [InMemory(run, before, self._begun.tick) for run in runs]
+        return [(memory, disk) if side == LEFT else (disk, memory)]
+
+
+class Scan(Task):
+    """Memory of one side with disk of the other (RPJ sec. 5.1)."""
+
+    kind = "scan"
+    is_the_policys = True
+
+    def __init__(self, state: JoinState, begun: Begun, side: int) -> None:
+        super().__init__(state, begun, (side,))
+        self._side = side
+
+    def _rectangles(self, bench: Workbench) -> list[PartRectangle]:
+        return self._memory_rectangle(self._side, bench)
+
+    def finish(self) -> None:
+        """Memory and disk have met."""
+        read, tick = self._read_runs(opposite(self._side)), self._begun.tick
+        self._state.memory_met_disk(self._side, self.partition, tick)
+        n_bytes, numbers = sum(run.n_bytes for run in read), tuple(run.number for run in read)
+        self._state.report(Scanned(tick, self._side, self.partition, len(read), n_bytes, numbers))
+
+    def to_plain(self) -> dict[str, Any]:
+        return super().to_plain() | {"side": self._side}
+
+
+class Rest(Task):
+    """All that has not met in one partition, although more may arrive."""
+
+    kind = "rest"
+
+    def __init__(self, state: JoinState, begun: Begun, open_pairs: float) -> None:
+        super().__init__(state, begun, SIDES)
+        self._open_pairs = open_pairs  # on disk, at the begin
+
+    def _rectangles(self, bench: Workbench) -> list[PartRectangle]:
+        open_cells = self._state.cells[self.partition].open_rectangles(*self._begun.runs)
+        in_memory = [rectangle for side in SIDES for rectangle in self._memory_rectangle(side, bench)]
+        return self._disk_rectangles(open_cells) + in_memory
+
+    def finish(self) -> None:
+        """All that was there at the begin has met."""
+        state, p, tick = self._state, self.partition, self._begun.tick
+        read = [run for side in SIDES for run in self._read_runs(side)]
+        state.cells[p].cover(*self._begun.runs)
+        for side in SIDES:
+            state.memory_met_disk(side, p, tick)
+        state.statistics.met_on_disk(p, tick, self._open_pairs)
+        n_bytes = sum(run.n_bytes for run in read)
+        state.report(Merged(tick, p, len(read), n_bytes, written_bytes=0, cells=(self._begun.runs,)))
+
+    def to_plain(self) -> dict[str, Any]:
+        return super().to_plain() | {"open_pairs": self._open_pairs}
+
+
+class CleanUp(Rest):
+    """All that has not met in one partition, when nothing arrives any more: then its rows are forgotten."""
+
+    kind = "clean-up"
+
+    def finish(self) -> None:
+        """Its memory and its files are free, unless rows have left memory since it began, and are open again."""
+        super().finish()
+        if not is_open(self._state, self.partition):
+            self._state.forget(self.partition)
+
+
+class Merge(Task):
+    """Runs become one run a side, joined on the way (PSMJ, RPJ sec. 5.2)."""
+
+    kind = "merge"
+    is_the_policys = True
+    passes = 2
+
+    def __init__(
+        self,
+        state: JoinState,
+        begun: Begun,
+        plan: MergePlan,
+        open_pairs: float,
+        written: Sequence[Sequence[Segment]] = ((), ()),
+    ) -> None:
+        super().__init__(state, begun, memory_of=())
+        self._plan = plan
+        self._open_pairs = open_pairs  # that it covers
+        self._written = [list(segments) for segments in written]
+        self._open_outputs: dict[int, MergedOutput] = {}
+        self._files = ExitStack()
+
+    def _rectangles(self, bench: Workbench) -> list[PartRectangle]:  # noqa: ARG002 - memory has no part in it
+        return self._disk_rectangles(self._plan.rectangles)
+
+    def _outputs(self) -> Sequence[MergedOutput]:
+        """A new run for each side that has several to merge."""
+        for side, group in enumerate(self._plan.groups):
+            if len(group.members) > 1:
+                store = self._state.inputs[side].store
+                writer = self._files.enter_context(store.writer())
+                self._open_outputs[side] = MergedOutput(self._on_disk(side, group.members), store, writer)
+        return list(self._open_outputs.values())
+
+    def pause(self) -> None:
+        """What is written so far is a segment of the run to be."""
+        super().pause()
+        segments = {side: output.writer.end_segment() for side, output in self._open_outputs.items()}
+        self._open_outputs = {}
+        self._files.close()
+        for side, segment in segments.items():
+            if segment.n_rows:
+                self._written[side].append(segment)
+            else:
+                self._state.inputs[side].store.remove(segment)
+
+    def close(self) -> None:
+        """What is written was in vain."""
+        self._open_outputs = {}
+        with suppress(_Abandoned), self._files:
+            raise _Abandoned
+        super().close()
+
+    def finish(self) -> None:
+        """The members go up a level: as one run, if they were several."""
+        self.pause()
+        read = [run for side in SIDES for run in self._read_runs(side)]
+        read_bytes = sum(run.n_bytes for run in read)
+        for rectangle in self._plan.rectangles:
+            self._state.cells[self.partition].cover(*rectangle)
+        for side in SIDES:
+            self._lift(side)
+        self._tell(len(read), read_bytes)
+
+    def _tell(self, read_runs: int, read_bytes: int) -> None:
+        tick, written_bytes = self._begun.tick, sum(part.n_bytes for side in self._written for part in side)
+        self._state.statistics.met_on_disk(self.partition, tick, self._open_pairs)
+        self._state.report(Merged(tick, self.partition, read_runs, read_bytes, written_bytes, self._plan.rectangles))
+
+    def _lift(self, side: int) -> None:
+        members, level = self._plan.groups[side].members, self._plan.levels[side]
+        if len(members) > 1:
+            number = self._state.inputs[side].partitions[self.partition].new_number()
+            merged = SpilledRun(number, level, tuple(self._written[side]))
+            self._state.replace_spilled(side, self.partition, members, merged)
+            return
+        spilled = self._state.spilled(side, self.partition)
+        lifted = [replace(run, level=level) if run.number in members else run for run in spilled]
+        self._state.set_spilled(side, self.partition, lifted)
+
+    def to_plain(self) -> dict[str, Any]:
+        written = [[segment.to_plain() for segment in segments] for segments in self._written]
+        return super().to_plain() | {
+            "plan": self._plan.to_plain(),
+            "open_pairs": self._open_pairs,
+            "written": written,
+        }
+
+
+class Tidying(Merge):
+    """Runs that are alike become one, with nothing joined."""
+
+    kind = "tidying"
+    is_the_policys = False
+
+    def _tell(self, read_runs: int, read_bytes: int) -> None:
+        self._state.report(Tidied(self._begun.tick, self.partition, read_runs, read_bytes))
+
+
+class _Abandoned(Exception):  # noqa: N818 - not an error: files that are being written learn of it
+    """A task does not go on."""
+
+
+def begin(state: JoinState, task: MemoryDisk | DiskDisk) -> Task | None:
+    """What the react policy chose; None if there is nothing of it left to do."""
+    p = task.partition
+    begun = Begun.now(state, p)
+    if isinstance(task, MemoryDisk):
+        return Scan(state, begun, task.side)
+    left, right, cells = state.spilled(LEFT, p), state.spilled(RIGHT, p), state.cells[p]
+    plan = plan_merge(left, right, cells, task.fan_in)
+    open_pairs = float(state.statistics.unmet_on_disk[p])
+    if plan is None:
+        state.statistics.met_on_disk(p, begun.tick, open_pairs)
+        return None
+    begun.runs = plan.reads(LEFT), plan.reads(RIGHT)
+    return Merge(state, begun, plan, open_pairs * open_share(left, right, cells, plan.rectangles))
+
+
+def begin_rest(state: JoinState, p: int) -> Task:
+    """Cover all that is open in a partition, and forget it if nothing more arrives."""
+    kind = CleanUp if state.phase == "clean-up" else Rest
+    return kind(state, Begun.now(state, p), float(state.statistics.unmet_on_disk[p]))
+
+
+def tidying_plan(state: JoinState, p: int, crowd: int) -> MergePlan | None:
+    return plan_tidying(state.spilled(LEFT, p), state.spilled(RIGHT, p), state.cells[p], crowd)
+
+
+def begin_tidying(state: JoinState, p: int, crowd: int) -> Task | None:
+    plan = tidying_plan(state, p, crowd)
+    if plan is None:
+        return None
+    begun = Begun.now(state, p)
+    begun.runs = plan.reads(LEFT), plan.reads(RIGHT)
+    return Tidying(state, begun, plan, open_pairs=0)
+
+
+def resume(state: JoinState, data: dict[str, Any]) -> Task:
+    """A task that was saved."""
+    begun = Begun.from_plain(data)
+    match data["kind"]:
+        case Scan.kind:
+            return Scan(state, begun, data["side"])
+        case Rest.kind | CleanUp.kind as kind:
+            return (Rest if kind == Rest.kind else CleanUp)(state, begun, data["open_pairs"])
+        case kind:
+            written = [[adopted(state.inputs[side].store, one) for one in data["written"][side]] for side in SIDES]
+            merge_kind = Merge if kind == Merge.kind else Tidying
+            return merge_kind(state, begun, MergePlan.from_plain(data["plan"]), data["open_pairs"], written)
+
+
+def is_open(state: JoinState, p: int) -> bool:
+    """Whether rows of this partition may match that have not met: by stamps and cells, which are no estimates."""
+    if state.cells[p].open_rectangles(*_numbers(state, p)):
+        return True
+    return any(state.spilled(opposite(side), p) and len(state.unseen_arrivals(side, p)) for side in SIDES)
+
+
+def _numbers(state: JoinState, p: int) -> tuple[Numbers, Numbers]:
+    left, right = (tuple(run.number for run in state.spilled(side, p)) for side in SIDES)
+    return left, right

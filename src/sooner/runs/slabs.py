@@ -1,0 +1,60 @@
+"""Ranges of codes in which several runs can be read side by side with little memory."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from sooner.runs.block_index import Blocks
+
+ALL_CODES: Final = 2**64  # the end of all codes
+
+
+class Slab(NamedTuple):
+    """The rows with low <= code < high; its bytes are those of the blocks that begin in it."""
+
+    low: int
+    high: int
+    n_bytes: int
+    is_hot: bool = False  # one code that by itself fills more than a slab
+
+
+def slabs(runs: Sequence[Blocks], slab_bytes: int, begin: int = 0) -> Iterator[Slab]:
+    """All codes from `begin` on, in ranges of about so many bytes."""
+    firsts = np.concatenate([np.empty(0, np.uint64), *(run.first_codes for run in runs)])
+    sizes = np.concatenate([np.empty(0, np.int64), *(run.n_bytes.astype(np.int64) for run in runs)])
+    order = np.argsort(firsts)
+    firsts, before = firsts[order], np.append(0, sizes[order].cumsum())
+    bounds, hot = _bounds(runs, slab_bytes, begin)
+    for low, high in itertools.pairwise(bounds):
+        end = len(firsts) if high == ALL_CODES else int(firsts.searchsorted(np.uint64(high)))
+        n_bytes = int(before[end] - before[firsts.searchsorted(np.uint64(low))])
+        yield Slab(low, high, n_bytes, low in hot)
+
+
+def _bounds(runs: Sequence[Blocks], slab_bytes: int, begin: int) -> tuple[list[int], set[int]]:
+    """Codes that cut these runs into slabs of about `slab_bytes`, from `begin` to 2**64; and which of them are hot.
+
+    A code that by itself fills more than a slab gets one of its own. Beside it, only a slab in which blocks of several
+    runs begin with one code can be larger than asked.
+    """
+    columns = ((run.first_codes.tolist(), run.last_codes.tolist(), run.n_bytes.tolist()) for run in runs)
+    blocks = sorted(block for some in columns for block in zip(*some, strict=True) if block[1] >= begin)
+    of_one_code: Counter[int] = Counter()
+    for first_code, last_code, n_bytes in blocks:
+        if first_code == last_code:
+            of_one_code[first_code] += n_bytes
+    hot = {code for code, n_bytes in of_one_code.items() if n_bytes > slab_bytes}
+    bounds, filled = [begin], 0
+    for first_code, last_code, n_bytes in blocks:
+        if first_code == last_code and first_code in hot:
+            bounds += [first_code, first_code + 1]
+            filled = 0
+        elif filled + n_bytes > slab_bytes:
+            bounds.append(first_code)
+            filled = n_bytes
+        else:
+            filled += n_bytes
+    return sorted({max(bound, begin) for bound in bounds} | {ALL_CODES}), hot

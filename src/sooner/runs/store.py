@@ -1,0 +1,120 @@
+"""Where runs live that are not in memory: what a store of runs does, and what is kept of the runs in it.
+
+Sorted rows lie in *segments*, each in one file. A run on disk is one segment, or several with rising codes if it was
+written in several goes. `sooner.runs.files` is the store on a filesystem; the lab has a twin without one.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from sooner.runs.block_index import Block, BlockIndex, Blocks
+from sooner.runs.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Sorted rows in a file.
+
+    `n_bytes` is what they weigh, and not what their blocks take: policies look at it, and it must not depend on how
+    rows of equal code happen to be ordered.
+    """
+
+    file: str
+    n_rows: int
+    n_bytes: int
+    index: BlockIndex
+
+    @property
+    def blocks(self) -> Blocks:
+        return self.index.blocks
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"file": self.file, "n_rows": self.n_rows, "n_bytes": self.n_bytes, **self.index.to_plain()}
+
+
+@dataclass(frozen=True)
+class SpilledRun:
+    """A run on disk. `number` names it within its input and partition; `level` counts the merges behind it."""
+
+    number: int
+    level: int
+    segments: tuple[Segment, ...]
+
+    @cached_property
+    def n_rows(self) -> int:
+        return sum(segment.n_rows for segment in self.segments)
+
+    @cached_property
+    def n_bytes(self) -> int:
+        return sum(segment.n_bytes for segment in self.segments)
+
+    def to_plain(self) -> dict[str, Any]:
+        return {
+            "number": self.number,
+            "level": self.level,
+            "segments": [segment.to_plain() for segment in self.segments],
+        }
+
+
+def segment_of(file: str, blocks: Sequence[Block], n_bytes: int) -> Segment:
+    return Segment(file, sum(block.n_rows for block in blocks), n_bytes, BlockIndex(Blocks.of(blocks)))
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedBlock:
+    """Rows on their way into a store; what else there is of them is the store's own matter."""
+
+    n_bytes: int  # that its rows weigh
+    n_rows: int
+    first_code: int
+    last_code: int
+
+
+class RunWriter(Protocol):
+    """Writes segments to one file, each piece by piece in the order of codes."""
+
+    def append(self, blocks: Sequence[EncodedBlock]) -> None:
+        """More rows of the present segment."""
+
+    def end_segment(self) -> Segment:
+        """The present segment is complete; it may be used once the writer is closed."""
+
+
+class RunStore(Protocol):
+    """The runs of one input."""
+
+    def encode(self, run: Run) -> Sequence[EncodedBlock]:
+        """A run as blocks, ready to be written: the part of writing that any thread can do."""
+
+    def writer(self) -> AbstractContextManager[RunWriter]:
+        """For a new file, which is there when the context ends well, and otherwise not."""
+
+    def read(self, segment: Segment, blocks: Sequence[Block]) -> Iterator[Run]:
+        """The rows of these adjoining blocks, block by block."""
+
+    def from_plain(self, data: dict[str, Any]) -> Segment:
+        """A segment that was written here, as its `to_plain` told."""
+
+    def adopt(self, segment: Segment) -> None:
+        """Take charge of a segment that was written here, by this or an earlier process."""
+
+    def remove(self, segment: Segment) -> None:
+        """Nobody needs these rows any more."""
+
+
+def adopted(store: RunStore, data: dict[str, Any]) -> Segment:
+    """A segment that is in this store, which takes charge of it again."""
+    store.adopt(segment := store.from_plain(data))
+    return segment
+
+
+def run_from_plain(store: RunStore, data: dict[str, Any]) -> SpilledRun:
+    return SpilledRun(data["number"], data["level"], tuple(adopted(store, one) for one in data["segments"]))
+
+
+def remove_run(store: RunStore, run: SpilledRun) -> None:
+    for segment in run.segments:
+        store.remove(segment)

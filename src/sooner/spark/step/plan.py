@@ -1,0 +1,36 @@
+"""An operator as the tasks get it: plain data, pickled by Spark with every batch."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sooner.operators.operator import OperatorPlan
+from sooner.spark.shuffle.shared_columns import SharedColumns
+
+
+@dataclass(frozen=True)
+class StepPlan:
+    operator: OperatorPlan
+    state: str
+    inputs: tuple[str, ...]  # their names
+    columns: tuple[tuple[str, ...], ...]  # of each input
+    shared: SharedColumns
+    memory_bytes: int  # of all partitions together
+    partitions: int
+    identity: dict[str, Any]
+    shared_memory: Path | None
+    trace: str | None = None  # a folder
+
+    @property
+    def partition_bytes(self) -> int:
+        """What rows of one partition may take in shared memory."""
+        return self.memory_bytes // self.partitions
+
+    def schemas(self, batch_schema: pa.Schema) -> list[pa.Schema]:
+        """The columns of each input, in the types in which Spark sends them."""
+        return [
+            pa.schema([(name, batch_schema.field(1 + at).type) for name, at in zip(names, places, strict=True)])
+            for names, places in zip(self.columns, self.shared.of_input, strict=True)
+        ]

@@ -1,0 +1,101 @@
+"""In a silence the engine looks after every quantum of disk work: a row that comes, or a stop, is served at once."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sooner
+import sooner.local.query
+from queries import numbered, soon
+from sooner.policies.view import SILENT
+from sooner.sources import Source
+
+QUANTUM_BYTES = 64 * 2**10
+LATE = pa.record_batch({"k": pa.array([7], pa.int64()), "a": pa.array([-1], pa.int64())})
+
+
+class Pausing:
+    """A source that is silent after its first rows, until it is told to give one more."""
+
+    name = "left"
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+        self._rows = numbered(60_000, 20_000, seed=1, name="a")
+        self.schema = self._rows.schema
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        yield from self._rows.to_batches()
+        self.go_on.wait(30)
+        yield LATE
+
+
+class Recorded:
+    """An operator whose calls are counted; `at_work` is called within the first quantum of a silence."""
+
+    def __init__(self, operator: Any, at_work: Any) -> None:
+        self.calls: list[str] = []
+        self._operator = operator
+        self._at_work = at_work
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._operator, name)
+
+    def arrive(self, *arguments: Any) -> Iterator[Any]:
+        self.calls.append("arrive" if not self._operator.has_work(SILENT) else "arrive in the middle of work")
+        yield from self._operator.arrive(*arguments)
+
+    def work(self, quantum_bytes: int, around: Any) -> Iterator[Any]:
+        self.calls.append(f"{'silent' if around.silent else 'busy'} work")
+        if around.silent and self.calls.count("silent work") == 1:
+            self._at_work()
+        yield from self._operator.work(quantum_bytes, around)
+
+
+def query_with_much_on_disk(monkeypatch: pytest.MonkeyPatch, source: Source, folder: Path) -> sooner.Query:
+    monkeypatch.setattr(sooner.local.query, "QUANTUM_BYTES", QUANTUM_BYTES)
+    right = numbered(60_000, 20_000, seed=2, name="b")
+    return sooner.join(source, right, on="k", memory="1MB", algorithm="hmj", workers=1, spill_dir=folder)
+
+
+def wait_for(condition: Any) -> None:
+    while not condition():
+        time.sleep(0.001)
+
+
+def test_a_row_that_comes_is_taken_in_after_the_quantum_in_which_it_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Pausing()
+    query = query_with_much_on_disk(monkeypatch, source, tmp_path)
+
+    def at_work() -> None:
+        source.go_on.set()
+        wait_for(lambda: any(query._inbox.waiting_rows))
+
+    recorded = query._operator = Recorded(query._operator, at_work)
+    soon(lambda: sum(batch.num_rows for batch in query))
+    first = recorded.calls.index("silent work")
+    assert recorded.calls[first + 1] == "arrive in the middle of work"
+
+
+def test_a_stop_is_seen_within_a_quantum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = Pausing()
+    query = query_with_much_on_disk(monkeypatch, source, tmp_path)
+
+    def at_work() -> None:
+        stopping = threading.Thread(target=query.stop, daemon=True)
+        stopping.start()
+        wait_for(lambda: query._stopped)
+
+    recorded = query._operator = Recorded(query._operator, at_work)
+    soon(lambda: list(query))
+    assert recorded.calls[-1] == "silent work"
+    assert recorded.calls.count("silent work") == 1
+    wait_for(lambda: not list(tmp_path.iterdir()))
+    source.go_on.set()

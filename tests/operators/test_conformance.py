@@ -1,0 +1,224 @@
+"""Every operator and every algorithm passes the conformance suite, and what is broken does not."""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from schedules import PATIENT
+from sooner.budget import Budget
+from sooner.named_algorithms import ALGORITHMS, Algorithm
+from sooner.operators.inputs import Input
+from sooner.operators.operator import Means
+from sooner.operators.two_way.join import TwoWayJoin
+from sooner.operators.two_way.plan import TwoWayPlan
+from sooner.policies.flush.largest import Largest
+from sooner.policies.react.merge import Merge
+from sooner.policies.view import JoinView, Surroundings, Task, Together
+from sooner.testing import CHECKS, KINDS, SEEDS, Row, Subject, check_algorithm, check_operator, two_way_subject
+from sooner.testing.two_way import SCHEMA, draw_numbered_rows
+from union import UnionPlan
+
+EVERY_ALGORITHM = {algorithm.name: algorithm for algorithm in (*ALGORITHMS.values(), *PATIENT)}
+NEVER_SPILLS = "symmetric_hash"
+every_check = pytest.mark.parametrize("check", CHECKS)
+
+
+def seeds_for(number: int, check: str) -> list[int]:
+    """Two seeds of different kinds: a subject meets all of them in some check, and a check in some subject."""
+    n_kinds = len(KINDS)
+    first = number + list(CHECKS).index(check)
+    return [n_kinds * number + kind % n_kinds for kind in (first, first + n_kinds // 2)]
+
+
+def distinct_keys(tables: Sequence[pa.Table]) -> Counter[Row]:
+    return Counter({(key,): 1 for table in tables for key in table["key"].to_pylist() if key is not None})
+
+
+def union_of(n_inputs: int) -> Subject:
+    name = f"the distinct union of {n_inputs}"
+    return Subject(name, UnionPlan("key"), (SCHEMA,) * n_inputs, draw_numbered_rows, distinct_keys)
+
+
+@every_check
+@pytest.mark.parametrize("name", EVERY_ALGORITHM)
+def test_every_algorithm_keeps_the_contract(name: str, check: str) -> None:
+    subject = two_way_subject(EVERY_ALGORITHM[name], spills=name != NEVER_SPILLS)
+    for seed in seeds_for(list(EVERY_ALGORITHM).index(name), check):
+        CHECKS[check](subject, seed)
+
+
+@every_check
+@pytest.mark.parametrize("name", ["xjoin", "rpj with a fan-in of 2"])
+def test_codes_that_collide_are_no_excuse(name: str, check: str) -> None:
+    for seed in seeds_for(len(name), check):
+        CHECKS[check](two_way_subject(EVERY_ALGORITHM[name], colliding=True), seed)
+
+
+@every_check
+@pytest.mark.parametrize("n_inputs", [1, 2, 3])
+def test_a_union_of_any_number_of_inputs_keeps_the_contract(n_inputs: int, check: str) -> None:
+    for seed in seeds_for(n_inputs, check):
+        CHECKS[check](union_of(n_inputs), seed)
+
+
+def test_all_checks_of_an_algorithm_and_of_an_operator_in_one_call() -> None:
+    check_algorithm(ALGORITHMS["rpj"], seeds=[4])
+    check_algorithm(ALGORITHMS[NEVER_SPILLS], seeds=[4], spills=False)
+    check_operator(union_of(2), seeds=[4])
+
+
+# Policies that are broken
+
+
+class Moody:
+    """Has a state that nobody saves: whether it works depends on how often it was asked."""
+
+    def __init__(self) -> None:
+        self._dice = random.Random(1)
+
+    def choose(self, view: JoinView) -> Task | None:
+        return Merge().choose(view) if self._dice.random() < 0.5 else None
+
+
+class Greedy:
+    """Frees nothing, although it is asked to."""
+
+    def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:  # noqa: ARG002 - the contract
+        return []
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "complaint"),
+    [
+        (Algorithm("moody", Largest(), Moody()), "'moody' fails the check 'determinism' with seed"),
+        (Algorithm("greedy", Greedy(), Merge()), "'greedy' fails the check 'answer' with seed 0: BudgetTooSmall"),
+    ],
+    ids=["moody", "greedy"],
+)
+def test_a_broken_policy_is_caught(algorithm: Algorithm, complaint: str) -> None:
+    with pytest.raises(AssertionError, match=complaint):
+        check_algorithm(algorithm, SEEDS)
+
+
+# Operators that are broken, each in one way, and the check that finds it
+
+
+class Join(TwoWayJoin[pa.RecordBatch]):
+    pass
+
+
+class GivesTwice(Join):
+    def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[pa.RecordBatch]:
+        for number, result in enumerate(super().arrive(rows, now)):
+            yield result
+            if number == 1:
+                yield result
+
+
+class LosesResults(Join):
+    def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[pa.RecordBatch]:
+        for number, result in enumerate(super().work(quantum_bytes, around)):
+            if number != 1:
+                yield result
+
+
+class ForgetsRowsOnRestore(Join):
+    def restore(self, data: dict[str, Any]) -> None:
+        for partition in data["inputs"][0]["partitions"]:
+            partition["resident"] = []
+        super().restore(data)
+
+    def check_invariants(self) -> None:
+        """It does not even know."""
+
+
+class CountsTooLittle(Join):
+    """Its budget is larger than what it was given."""
+
+    def __init__(self, *arguments: Any) -> None:
+        *others, means = arguments
+        self._given = means.budget
+        super().__init__(*others, replace(means, budget=Budget(means.budget.limit_bytes * 2)))
+
+    @property
+    def budget(self) -> Budget:
+        shown = Budget(self._given.limit_bytes)
+        shown.take(self._state.budget.used_bytes)
+        return shown
+
+
+class LooksAtTheOrderOfRows(Join):
+    """What arrives first within a call is joined and forgotten."""
+
+    def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[pa.RecordBatch]:
+        results = list(super().arrive(rows, now))
+        first = next((batch["row"][0] for batches in rows for batch in batches if batch.num_rows), None)
+        yield from results if first is None or first.as_py() % 2 else reversed(results)
+        self._state.tick += 0 if first is None else first.as_py() % 2
+
+
+class DoesAllAtOnce(Join):
+    def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        return super().work(2**62, around)
+
+
+class SettlesTooSoon(Join):
+    def has_work(self, around: Surroundings) -> bool:
+        return super().has_work(replace(around, settling=False))
+
+
+class CannotBeInterrupted(Join):
+    def interrupt(self) -> None:
+        """Not now."""
+
+
+class LeavesFiles(Join):
+    def end(self, which: int) -> None:
+        super().end(which)
+        if which == 0:
+            self.snapshot()
+
+
+BROKEN: dict[type[Join], str] = {
+    GivesTwice: "prefix",
+    LosesResults: "answer",
+    ForgetsRowsOnRestore: "resume",
+    CountsTooLittle: "budget",
+    LooksAtTheOrderOfRows: "purity",
+    DoesAllAtOnce: "quanta",
+    SettlesTooSoon: "quanta",
+    CannotBeInterrupted: "interrupt",
+    LeavesFiles: "nothing left",
+}
+
+
+@dataclass(frozen=True)
+class BrokenPlan(TwoWayPlan):
+    kind: type[Join]
+
+    def make(self, inputs: Sequence[Input], means: Means) -> Join:
+        left, right = inputs
+        schemas = [one.schema for one in inputs]
+        return self.kind((left, right), self.keys(schemas), self.algorithm, self.columns(schemas).batch, means)
+
+
+@pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
+def test_a_broken_operator_is_caught(kind: type[Join]) -> None:
+    sound = two_way_subject(ALGORITHMS["hmj"])
+    plan = BrokenPlan(("key",), ("key",), ("_left", "_right"), ALGORITHMS["hmj"], kind)
+    broken = replace(sound, name=kind.__name__, plan=plan)
+    check = BROKEN[kind]
+    with pytest.raises(AssertionError, match=f"{kind.__name__} fails the check '{check}' with seed ") as failure:
+        for seed in SEEDS:
+            CHECKS[check](broken, seed)
+    assert f"CHECKS['{check}'](subject, {seed})" in str(failure.value)
+
+
+def test_results_of_a_quantum_do_not_depend_on_the_order_of_rows() -> None:
+    for seed in range(12):
+        CHECKS["purity"](two_way_subject(ALGORITHMS["xjoin"], colliding=True), seed)

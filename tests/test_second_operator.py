@@ -1,0 +1,55 @@
+"""An operator that nobody made the engines for runs in process and in the lab, by the contract alone."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from small_worlds import small_laboratory, small_trace
+from sooner.lab.experiments.rpj import PANELS
+from sooner.lab.simulator import ROW_BYTES, simulate_operator
+from sooner.local.starting import start
+from sooner.operators.inputs import Input
+from sooner.operators.operator import Means
+from sooner.sources.opening import open_source
+from sooner.trace import Entry
+from union import DistinctUnion, UnionPlan
+
+NAMES = ("first", "second", "third")
+
+
+def tables(rows: int, keys: int) -> list[pa.Table]:
+    rng = np.random.default_rng(3)
+    return [pa.table({"k": rng.integers(0, keys, rows), "row": np.arange(rows)}) for _ in NAMES]
+
+
+@pytest.mark.parametrize("memory_bytes", [2**20, 2**30])
+def test_in_process(memory_bytes: int, tmp_path: Path) -> None:
+    inputs = tables(50_000, 60_000)
+    sources = [open_source(table, name) for table, name in zip(inputs, NAMES, strict=True)]
+    entries: list[Entry] = []
+    query = start(UnionPlan("k"), NAMES, sources, memory_bytes, 4, 1, 0.025, tmp_path, entries.append)
+    found = Counter(query.to_table()["k"].to_pylist())
+    assert found == Counter({key for table in inputs for key in table["k"].to_pylist()})
+    kinds = {type(entry.event).__name__ for entry in entries}
+    assert ("Flushed" in kinds) == (memory_bytes < 2**30)
+    assert query.progress.phase == "done"
+    assert not list(tmp_path.iterdir())
+
+
+def test_in_the_lab() -> None:
+    trace = small_trace(PANELS[0], "unreliable", seed=2)
+
+    def union(inputs: Sequence[Input], means: Means) -> DistinctUnion[int]:
+        return DistinctUnion(inputs, "key", means, lambda keys: keys.num_rows)
+
+    laboratory = small_laboratory("unreliable")
+    small = replace(laboratory, device=replace(laboratory.device, memory_bytes=50 * ROW_BYTES))
+    history = simulate_operator(trace, union, small)
+    assert history.total_results == len(np.unique(trace.keys))
+    assert history.events["Flushed"] > 0
+    assert 0 < history.early_results <= history.total_results
