@@ -80,10 +80,8 @@ def test_a_driver_that_is_killed_again_and_again_for_long(spark: SparkSession, t
     require_right_answer_after_kills(spark, tmp_path, kills=3, seed=seed)
 
 
-def test_a_second_operator_goes_on_after_kills_by_the_contract_alone(spark: SparkSession, tmp_path: Path) -> None:
-    dice = random.Random(2)
-    for _ in range(2):
-        kill_in_a_batch(tmp_path, dice, union_driver)
+def test_a_second_operator_goes_on_after_a_kill_by_the_contract_alone(spark: SparkSession, tmp_path: Path) -> None:
+    kill_in_a_batch(tmp_path, random.Random(2), union_driver)
     query = union_driver.start(spark, tmp_path)
     ended(query)
     assert query.is_complete

@@ -85,7 +85,7 @@ class Operator(Protocol[R_co]):
         """Raise an AssertionError if the state is not what it must be between calls; slow, for tests."""
 
     def interrupt(self) -> None:
-        """Let whatever is being done end soon, with `Interrupted`; from any thread. What comes after does so too."""
+        """Let whatever is being done end soon, with `Interrupted`; from any thread. No later call goes on."""
 
     def close(self) -> None:
         """No more calls are coming: threads end, and files that are being written are given up."""
@@ -111,7 +111,7 @@ class OperatorPlan(Protocol):
         """How the rows of each input are coded."""
 
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
-        """The columns of the results. Raises InvalidJoin if these inputs cannot be."""
+        """The columns of the results. Raises InvalidCall if these inputs cannot be."""
 
     def make(self, inputs: Sequence[Input], means: Means) -> Operator[pa.RecordBatch]:
         """The operator itself."""

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Protocol
 from sooner.operators.two_way.pairs import Pairs
 from sooner.runs.block_index import Block
 from sooner.runs.run import NEVER, STILL_HERE, Run, arrived_between, merge
-from sooner.runs.slabs import ALL_CODES, Slab, slabs
+from sooner.runs.slabs import Slab, slabs
 from sooner.runs.store import RunStore, RunWriter, Segment
 
 COPIES: Final = 2  # of the rows of a slab, at most
@@ -143,10 +143,6 @@ class Sweep:
         self._next: Slab | None = next(self._slabs)
         self.cursor = begin
         self.worked_bytes = 0  # read and written
-
-    @property
-    def is_done(self) -> bool:
-        return self.cursor.code == ALL_CODES
 
     def advance(self, quantum_bytes: int, join: JoinRuns) -> Iterator[Pairs]:
         """Work on so many bytes, and stop between two slabs. A step that has more by itself is done alone."""

@@ -95,7 +95,8 @@ class JoinState:
             self.meeting_disk[side].pop(p, None)
         else:
             self.meeting_disk[side][p] = tick, up_to_code
-        self.statistics.met_disk(side, p, self.unseen_arrivals(side, p))
+        if self.phase != "clean-up":  # then all of it is forgotten soon, and nobody decides by it
+            self.statistics.met_disk(side, p, self.unseen_arrivals(side, p))
 
     def unseen_arrivals(self, side: int, p: int) -> Ticks:
         """When the rows in memory came that have met nothing on disk since."""

@@ -42,7 +42,7 @@ class Begun:
     partition: int
     tick: int
     runs: tuple[Numbers, Numbers]
-    slab_bytes: int = 0  # as large as the first quantum allows; the steps of a code are counted by it
+    slab_bytes: int = 0  # as large as a quantum allows; the steps of a code are counted by it, and it stays until then
     cursor: Cursor = START
 
     @staticmethod
@@ -80,8 +80,9 @@ class Task(ABC):
     def advance(self, quantum_bytes: int, join: JoinRuns, bench: Workbench) -> Iterator[Pairs]:
         """The pairs in the next codes, up to so many bytes."""
         begun = self._begun
-        begun.slab_bytes = begun.slab_bytes or max(1, min(bench.slab_bytes, quantum_bytes // self.passes))
         if self._sweep is None:
+            if not begun.cursor.steps:
+                begun.slab_bytes = max(1, min(bench.slab_bytes, quantum_bytes // self.passes))
             self._sweep = Sweep(self._rectangles(bench), self._outputs(), begun.slab_bytes, bench, begun.cursor)
         before = self._sweep.worked_bytes
         yield from self._sweep.advance(quantum_bytes, join)
