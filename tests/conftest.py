@@ -9,6 +9,8 @@ LONGEST = (
     "spark/test_join_against_spark",
     "ui/test_demo",
     "spark/test_join_faults",
+    "operators/test_conformance",
+    "operators/two_way/test_tasks_in_quanta",
     "spark/",
 )
 
