@@ -65,6 +65,7 @@ class Ongoing:
     budget_rows: int = PLENTY
     quantum_bytes: int = QUANTUM_BYTES
     code: CodeRows | None = None  # instead of the usual codes
+    workers: int = 1
     keys: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
     found: Counter[tuple[int, int]] = field(default_factory=Counter)
 
@@ -73,9 +74,8 @@ class Ongoing:
 
     def _new_join(self) -> TwoWayJoin[RowPairs]:
         algorithm = Algorithm("in quanta", Largest(), self.kind.react)
-        join = new_join(
-            self.directory, algorithm, self.budget_rows, PARTITIONS, crowd=self.kind.crowd, flush_fraction=0.2
-        )
+        means = {"crowd": self.kind.crowd, "flush_fraction": 0.2, "workers": self.workers}
+        join = new_join(self.directory, algorithm, self.budget_rows, PARTITIONS, **means)
         for side in join.inputs:
             side.code = self.code or side.code
         return join
@@ -136,9 +136,9 @@ class Ongoing:
         assert list(self.directory.iterdir()) == []
 
 
-def much_on_disk(directory: Path, kind: Kind, seed: int = 0) -> Ongoing:
+def much_on_disk(directory: Path, kind: Kind, seed: int = 0, workers: int = 1) -> Ongoing:
     """Several runs on disk of both sides that have not all met, and some rows in memory."""
-    dice, ongoing = random.Random(seed), Ongoing(directory, kind)
+    dice, ongoing = random.Random(seed), Ongoing(directory, kind, workers=workers)
     for step in range(2 * CROWD + 1):
         ongoing.arrive(some_keys(dice, 60), some_keys(dice, 60))
         ongoing.evict(step % 2)
@@ -271,6 +271,13 @@ def test_a_task_goes_on_in_less_memory(kind: Kind, prepare: Callable[[Path, Kind
     assert ongoing.join.progress().resident_rows <= resident // 2
     ongoing.work()
     ongoing.restore(budget_rows=resident // 8)
+    ongoing.finish()
+
+
+@pytest.mark.parametrize("kind", [SCAN, MERGE, REST], ids=str)
+def test_the_partition_of_a_task_that_is_half_done_at_the_end_is_cleaned_up_once(kind: Kind, tmp_path: Path) -> None:
+    ongoing = much_on_disk(tmp_path, kind, workers=2)
+    ongoing.begin()
     ongoing.finish()
 
 

@@ -295,9 +295,6 @@ class TwoWayJoin(Generic[R]):
             if task.is_done:
                 task.finish()
         self._tasks = [task for task in tasks if not task.is_done]
-        if self.phase == "clean-up":  # rows may have left memory meanwhile, and met nothing since
-            again = [task.partition for task in tasks if task.is_done and is_open(self._state, task.partition)]
-            self._tasks += [begin_rest(self._state, p) for p in again]
         self._state.report_reached()
 
     def _most_urgent(self, around: Surroundings) -> list[Task]:

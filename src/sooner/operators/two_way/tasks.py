@@ -215,9 +215,13 @@ class CleanUp(Rest):
     kind = "clean-up"
 
     def finish(self) -> None:
-        """Its memory and its files are free, unless rows have left memory since it began, and are open again."""
+        """Its memory and its files are free. If rows have left memory since it began it begins anew: they are open."""
         super().finish()
-        if not is_open(self._state, self.partition):
+        if is_open(self._state, self.partition):
+            self.pause()
+            self._begun = Begun.now(self._state, self.partition)
+            self._open_pairs = float(self._state.statistics.unmet_on_disk[self.partition])
+        else:
             self._state.forget(self.partition)
 
 
