@@ -117,8 +117,8 @@ class _ThriftyTrial(Trial):
 
 @_check("budget")
 def check_budget(subject: Subject, seed: int) -> None:
-    """Rows in memory stay within the budget, and the state is what it must be after every call."""
-    with _ThriftyTrial(subject, draw_schedule(subject, seed)) as trial:
+    """Rows in memory stay within the budget, and the state is what it must be after every call; with two workers."""
+    with _ThriftyTrial(subject, replace(draw_schedule(subject, seed), workers=2)) as trial:
         for _ in trial.run():
             trial.look(trial.operator)
             peak, limit = trial.operator.budget.peak_bytes, trial.operator.budget.limit_bytes
@@ -127,6 +127,7 @@ def check_budget(subject: Subject, seed: int) -> None:
             used = trial.operator.budget.used_bytes
             assert resident <= used, f"{resident} bytes are in memory, and only {used} are counted"
             trial.operator.check_invariants()
+        require_same(trial.found, trial.answer())
 
 
 @_check("determinism")
