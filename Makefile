@@ -21,9 +21,9 @@ $(READY): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/sooner demo
 
-# Two processes by files: tests on Spark wait more than they work. The order is that of tests/conftest.py.
+# Three processes by files, also on two cores: tests on Spark wait more than they work. The order is that of tests/conftest.py.
 test: setup lint
-	$(BIN)/python -m pytest -m 'not long' -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m 'not long' -n 3 --dist loadfile --no-loadscope-reorder
 
 test-long: setup
 	$(BIN)/python -m pytest

@@ -4,13 +4,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from small_worlds import small_history
+from small_worlds import small_history, small_trace
 from sooner.errors import SoonerError
 from sooner.lab.experiment import Claim, Histories
 from sooner.lab.experiments import EXPERIMENTS, rpj
 from sooner.lab.experiments.rpj import PANELS, Network, Panel, draw_trace
 from sooner.lab.experiments.rpj_figure_8 import BOUND, PROGRESS
 from sooner.lab.experiments.rpj_figure_10 import CLAIMS
+from sooner.named_algorithms import ALGORITHMS
+
+# The others of the table flush as one of these does.
+FLUSH_POLICIES = ("rpj", "xjoin", "hmj", "hmj_all", "hmj_smallest", "random")
 
 every_panel = pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.title)
 
@@ -22,6 +26,21 @@ def histories_of(names: Sequence[str], panel: Panel, network: Network) -> Histor
 def failing(claims: Sequence[Claim], histories: Histories) -> list[str]:
     verdicts = [claim.judge(histories) for claim in claims]
     return [f"{verdict.what}: {verdict.ours}" for verdict in verdicts if not verdict.holds]
+
+
+@every_panel
+def test_no_policy_has_more_early_results(panel: Panel) -> None:
+    bound = small_history("clairvoyant", panel, "reliable")
+    assert bound.total_results == small_trace(panel, "reliable").join_size()
+    early = {name: small_history(name, panel, "reliable").early_results for name in FLUSH_POLICIES}
+    assert max(early.values()) <= bound.early_results
+    assert early["rpj"] > bound.early_results / 2  # or the bound would say nothing
+
+
+def test_every_policy_of_the_table_is_held_against_the_bound() -> None:
+    spilling = [algorithm for algorithm in ALGORITHMS.values() if algorithm.name != "symmetric_hash"]
+    compared = {type(ALGORITHMS[name].flush) for name in FLUSH_POLICIES if name in ALGORITHMS}
+    assert {type(algorithm.flush) for algorithm in spilling} <= compared
 
 
 @every_panel

@@ -5,16 +5,18 @@ import random
 import subprocess
 import sys
 import textwrap
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from run_building import concatenated, contents, files_in, load, run_of, spill
+from run_building import concatenated, content, contents, files_in, load, run_of, spill
 from sooner.errors import SpillFailed, StateCorrupted
 from sooner.runs.store import SpilledRun, remove_run, run_from_plain
 
@@ -245,15 +247,18 @@ def test_a_full_disk_is_reported_and_leaves_no_partial_file(limit_bytes: int, tm
 @pytest.mark.parametrize("seed", range(20))
 def test_blocks_do_not_depend_on_the_order_of_rows_with_equal_codes(seed: int, tmp_path: Path) -> None:
     dice = random.Random(seed)
-    rows = [(min(dice.randrange(12), 8), "x" * dice.choice((0, 3, 40, 150, 900))) for _ in range(100)]
-    schema = pa.schema([("text", pa.string())])
+    rows = [(min(dice.randrange(12), 8), "x" * dice.choice((0, 3, 40, 150, 900)), n % 30) for n in range(100)]
+    schema = pa.schema([("text", pa.string()), ("number", pa.int64())])
     files = files_in(tmp_path, schema)
-    cuts = []
+    cuts, contents = [], []
     for _ in range(4):
         dice.shuffle(rows)
         rows.sort(key=lambda row: row[0])
-        codes, texts = zip(*rows, strict=True)
-        blocks = files.encode(run_of(codes, pa.record_batch([pa.array(texts)], schema=schema)))
+        codes, *columns = zip(*rows, strict=True)
+        stamps = np.array([len(text) + number for _, text, number in rows], np.int32)
+        blocks = files.encode(run_of(codes, pa.record_batch(columns, schema=schema), arrived=stamps))
         cuts.append([(block.n_rows, block.n_bytes, block.first_code, block.last_code) for block in blocks])
+        contents.append([Counter(content(files.decode(block.content))) for block in blocks])
     assert cuts[1:] == cuts[:-1], f"seed {seed}"
+    assert contents[1:] == contents[:-1], f"seed {seed}: other rows are in a block"
     assert all(n_bytes <= files.block_bytes or n_rows == 1 for n_rows, n_bytes, _, _ in cuts[0])

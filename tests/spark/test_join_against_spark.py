@@ -14,9 +14,9 @@ from sooner.spark.shuffle.shared_columns import quoted
 from spark_joins import JoinCase, Rows, ended, rows_of
 from spark_keys import KEYS
 
-# Each algorithm once, each kind of key once, and one, two and seven partitions several times.
+# Each algorithm once, each kind of key once, and one, two and seven partitions at least twice.
 SOME = [
-    (algorithm, (1, 2, 7)[number % 3], list(KEYS)[number])
+    (algorithm, (1, 2, 1, 2, 1, 2, 7)[number % 7], list(KEYS)[number])
     for number, algorithm in enumerate([*ALGORITHMS, "rpj", "hmj", "xjoin"])
 ]
 GROUPS = [SOME[:5], SOME[5:10], SOME[10:]]

@@ -1,5 +1,6 @@
 """A step never does more disk work than its budget of bytes, and looks at it after every quantum."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,33 @@ def test_the_end_of_a_step_is_seen_within_a_quantum(
     assert steps >= 5, "there was too little work to cut"
     pairs = lane.end().tolist()
     assert len({*pairs}) == len(pairs) > 0
+
+
+def hot(schema: pa.Schema, batch: int) -> pa.Table:
+    return pa.table([np.full(ROWS, 5), np.arange(batch * ROWS, (batch + 1) * ROWS)], schema=schema)
+
+
+def test_one_key_that_is_larger_than_the_budget_takes_many_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Twice, with its rows in another order: what each step gives is the same, as a task that is retried needs."""
+    quantum, budget = 2**16, 2**17
+    found = []
+    for seed in (1, 2):
+        lane = Lane(plan_of(LEFT, RIGHT, tmp_path / str(seed), algorithm="xjoin", memory_bytes=2**16))
+        for batch in range(4):
+            lane.step(Arriving(hot(LEFT, batch), hot(RIGHT, batch).slice(0, 30)), seed)
+        with monkeypatch.context() as small:
+            small.setattr(step, "QUANTUM_BYTES", quantum)
+            small.setattr(step, "WORK_BYTES", budget)
+            of_steps = []
+            while summary_of(lane.plan, lane.version - 1)["progress"]["phase"] != "done":
+                quanta = Quanta(small)
+                of_steps.append(Counter(lane.step(nothing(lane.plan, (True, True))).tolist()))
+                assert sum(quanta.worked) <= budget
+        found.append(of_steps)
+    assert len(found[0]) > 5
+    assert found[0] == found[1]
 
 
 def test_merging_runs_that_are_alike_counts_like_any_other_work(

@@ -8,8 +8,7 @@
 - **Whole between calls.** `arrive` and `work` are generators of results, to be exhausted before the next call. Then the
   state is whole, and `snapshot` writes it down as plain data, from which a new operator goes on.
 - **Bounded.** Rows in memory stay within the budget, and what is used beside it is bounded and documented. `work` does
-  so many bytes of disk work at most, unless one step has more by itself. An engine that repeats calls, and needs the
-  same results each time, says that codes are not to be divided: then all rows of one code on disk are one step.
+  so many bytes of disk work at most, unless one step has more by itself.
 - **Exactly once.** All results together are the answer, each of them once; none is ever taken back.
 """
 
@@ -99,7 +98,6 @@ class Means:
     workers: int = 1
     flush_fraction: float = FLUSH_FRACTION  # of the budget leaves memory at least, when it is full
     crowd: int | None = None  # so many runs on disk that are alike become one; a power of two
-    divides_codes: bool = True  # a quantum may end among the rows of one code, whose order is left to chance
     device: DeviceCosts = SOLID_STATE
     listener: Listener | None = None
 

@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from sooner.kernels.arrays import to_arrow, to_numpy
-from sooner.kernels.matching import Codes, Positions
+from sooner.kernels.arrays import to_arrow
+from sooner.kernels.content_order import order_by_content
+from sooner.kernels.matching import Codes
 from sooner.operators.sorted_runs import CodeRows
 from sooner.runs.ledger import Mask
 from sooner.runs.run import HELPER_BYTES
@@ -54,7 +54,7 @@ def _halves_of_one_code(rows: Rows, codes: Sequence[Codes], at_most_bytes: int) 
     """The input with the most rows in two halves by content; the others come with the first."""
     largest = max(range(len(rows)), key=lambda which: rows[which].num_rows)
     first = [np.full(mine.num_rows, True) for mine in rows]
-    first[largest][_order_by_content(rows[largest])[rows[largest].num_rows // 2 :]] = False
+    first[largest][order_by_content(rows[largest].columns)[rows[largest].num_rows // 2 :]] = False
     for wanted in (first, [~mine for mine in first]):
         yield from _halves(*_only(rows, codes, wanted), at_most_bytes)
 
@@ -62,19 +62,3 @@ def _halves_of_one_code(rows: Rows, codes: Sequence[Codes], at_most_bytes: int) 
 def _only(rows: Rows, codes: Sequence[Codes], wanted: Sequence[Mask]) -> tuple[Rows, Sequence[Codes]]:
     kept = [mine.filter(to_arrow(mask)) for mine, mask in zip(rows, wanted, strict=True)]
     return kept, [mine[mask] for mine, mask in zip(codes, wanted, strict=True)]
-
-
-def _order_by_content(batch: pa.RecordBatch) -> Positions:
-    """An order of rows in which only equal rows can change places."""
-    columns = [_sortable(column) for column in batch.columns]
-    names = [str(position) for position in range(len(columns))]
-    return to_numpy(pc.sort_indices(pa.table(columns, names), [(name, "ascending") for name in names]))
-
-
-def _sortable(column: pa.Array) -> pa.Array:
-    """A column that Arrow can sort and that tells apart whatever this one does, such as 0.0 and -0.0."""
-    if pa.types.is_floating(column.type):
-        return column.view(pa.int32() if column.type == pa.float32() else pa.int64())
-    if pa.types.is_nested(column.type) or pa.types.is_interval(column.type):
-        return pa.array([repr(value) for value in column.to_pylist()], pa.string())
-    return column

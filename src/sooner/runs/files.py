@@ -19,8 +19,9 @@ import xxhash
 
 from sooner.errors import SpillFailed, StateCorrupted
 from sooner.kernels.arrays import to_arrow, to_numpy
+from sooner.kernels.content_order import order_by_content
 from sooner.kernels.gathering import POOL
-from sooner.kernels.sizes import RowBytes, cuts_by_bytes, part_of, total_bytes
+from sooner.kernels.sizes import RowBytes, cuts_by_bytes, part_of, picked, total_bytes
 from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Blocks, Place
 from sooner.runs.private_files import create
 from sooner.runs.run import HELPER_BYTES, Run, Stamp
@@ -251,24 +252,24 @@ class _DiskErrors:
 
 
 def _with_whole_codes(run: Run, weights: RowBytes, block_bytes: int) -> Iterator[tuple[Run, RowBytes]]:
-    """Parts of a run to cut into blocks, and what their rows weigh: the same blocks for the same rows.
+    """Parts of a run to cut into blocks, and what their rows weigh: the same of each for the same rows.
 
     Rows of equal code come in any order. So a block ends where a code does; a code with too many bytes for one block
-    is a part by itself, with its lightest rows first.
+    is a part by itself, in an order in which only equal rows can change places.
     """
-    if isinstance(weights, int):  # no order of the rows can move a cut
-        yield run, weights
-        return
     firsts = np.flatnonzero(np.diff(run.codes, prepend=~run.codes[:1]))
-    of_codes = np.add.reduceat(weights, firsts)
     ends = np.append(firsts, len(run))
+    of_codes = np.diff(ends) * weights if isinstance(weights, int) else np.add.reduceat(weights, firsts)
     for first, last in cuts_by_bytes(of_codes, len(firsts), block_bytes):
         begin, end = int(ends[first]), int(ends[last])
-        part, part_weights = run.slice(begin, end), weights[begin:end]
-        if of_codes[first] > block_bytes:
-            lightest_first = np.argsort(part_weights)
-            part, part_weights = part.take(lightest_first), part_weights[lightest_first]
-        yield part, part_weights
+        part, part_weights = run.slice(begin, end), part_of(weights, begin, end)
+        yield (part, part_weights) if of_codes[first] <= block_bytes else _ordered_by_content(part, part_weights)
+
+
+def _ordered_by_content(run: Run, weights: RowBytes) -> tuple[Run, RowBytes]:
+    stamps = (to_arrow(stamp) for stamp in (run.arrived, run.departed, run.met_disk) if not isinstance(stamp, int))
+    order = order_by_content([*stamps, *run.rows.columns])
+    return run.take(order), picked(weights, order)
 
 
 def _spread(stamp: Stamp, n_rows: int) -> np.ndarray[Any, np.dtype[np.int32]]:

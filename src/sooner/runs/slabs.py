@@ -1,7 +1,6 @@
 """Ranges of codes in which several runs can be read side by side with little memory."""
 
 import itertools
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -34,6 +33,17 @@ def slabs(runs: Sequence[Blocks], slab_bytes: int, begin: int = 0) -> Iterator[S
         yield Slab(low, high, n_bytes, low in hot)
 
 
+def hot_codes(runs: Sequence[Blocks], slab_bytes: int) -> set[int]:
+    """Codes that by themselves fill more than a slab."""
+    codes, sizes = [np.empty(0, np.uint64)], [np.empty(0, np.uint64)]
+    for run in runs:
+        alone = run.first_codes == run.last_codes
+        codes.append(run.first_codes[alone])
+        sizes.append(run.n_bytes[alone])
+    each, which = np.unique(np.concatenate(codes), return_inverse=True)
+    return {*each[np.bincount(which, np.concatenate(sizes)) > slab_bytes].tolist()}
+
+
 def _bounds(runs: Sequence[Blocks], slab_bytes: int, begin: int) -> tuple[list[int], set[int]]:
     """Codes that cut these runs into slabs of about `slab_bytes`, from `begin` to 2**64; and which of them are hot.
 
@@ -42,11 +52,7 @@ def _bounds(runs: Sequence[Blocks], slab_bytes: int, begin: int) -> tuple[list[i
     """
     columns = ((run.first_codes.tolist(), run.last_codes.tolist(), run.n_bytes.tolist()) for run in runs)
     blocks = sorted(block for some in columns for block in zip(*some, strict=True) if block[1] >= begin)
-    of_one_code: Counter[int] = Counter()
-    for first_code, last_code, n_bytes in blocks:
-        if first_code == last_code:
-            of_one_code[first_code] += n_bytes
-    hot = {code for code, n_bytes in of_one_code.items() if n_bytes > slab_bytes}
+    hot = hot_codes(runs, slab_bytes)
     bounds, filled = [begin], 0
     for first_code, last_code, n_bytes in blocks:
         if first_code == last_code and first_code in hot:

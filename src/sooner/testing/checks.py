@@ -140,11 +140,8 @@ def check_determinism(subject: Subject, seed: int) -> None:
 
 @_check("purity")
 def check_purity(subject: Subject, seed: int) -> None:
-    """The rows of a call in another order and in other batches: the same results, and an equivalent state.
-
-    As an engine wants it that repeats calls: the rows of one code are not divided.
-    """
-    schedule = replace(draw_schedule(subject, seed), divides_codes=False)
+    """The rows of a call in another order and in other batches: the same results, and an equivalent state."""
+    schedule = draw_schedule(subject, seed)
     with Trial(subject, schedule) as one, Trial(subject, schedule, shuffled_and_cut(seed)) as other:
         _go_together(one, other, in_order=False)
 

@@ -55,7 +55,6 @@ class Schedule:
     partitions: int = 3
     crowd: int | None = None
     flush_fraction: float = 0.1
-    divides_codes: bool = True
     workers: int = 1
 
     def with_ends_last(self, order: Sequence[int]) -> "Schedule":

@@ -149,7 +149,6 @@ class Trial:
             workers=schedule.workers,
             flush_fraction=schedule.flush_fraction,
             crowd=schedule.crowd,
-            divides_codes=schedule.divides_codes,
             listener=self._listener,
         )
         return self.subject.plan.make(inputs, means)

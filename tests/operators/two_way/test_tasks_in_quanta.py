@@ -146,11 +146,12 @@ def much_on_disk(directory: Path, kind: Kind, seed: int = 0, workers: int = 1) -
 
 
 def hot_on_disk(directory: Path, kind: Kind) -> Ongoing:
-    """As before, but most rows have one key: more of them than any slab holds."""
+    """As before, but most rows have one key: more of them than any slab holds. In memory there are others too."""
     dice, ongoing = random.Random(0), Ongoing(directory, kind)
     for step in range(2 * CROWD + 1):
         ongoing.arrive(*(some_keys(dice, 4) + [HOT] * 12 for _ in SIDES))
         ongoing.evict(step % 2)
+    ongoing.arrive(*(some_keys(dice, 8) for _ in SIDES))
     return ongoing
 
 

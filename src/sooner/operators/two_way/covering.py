@@ -29,7 +29,6 @@ class Workbench:
 
     scratch_bytes: int
     breathe: Callable[[], None]
-    divides_codes: bool = True
 
     @property
     def slab_bytes(self) -> int:
@@ -135,7 +134,6 @@ class Sweep:
         self._outputs = outputs
         self._slab_bytes = slab_bytes
         self._breathe = bench.breathe
-        self._divides_codes = bench.divides_codes
         groups = {tuple(group) for rectangle in rectangles for group in rectangle}
         groups |= {tuple(output.parts) for output in outputs}
         self._in_groups = Counter(part for group in groups for part in group if isinstance(part, OnDisk))
@@ -168,8 +166,7 @@ class Sweep:
         for number, step in enumerate(self._steps(slab, join)):
             if number < self.cursor.steps:
                 continue
-            is_enough = self.worked_bytes > begun and self.worked_bytes + step.n_bytes > goal
-            if is_enough and (self._divides_codes or number == 0):
+            if self.worked_bytes > begun and self.worked_bytes + step.n_bytes > goal:
                 return
             self._breathe()
             yield from step.work()

@@ -31,9 +31,19 @@ from sooner.operators.two_way.flushing import spill
 from sooner.operators.two_way.pairs import Pairs, drop_collisions, drop_met, pairs_of
 from sooner.operators.two_way.state import JoinState
 from sooner.operators.two_way.statistics import JoinStatistics
-from sooner.operators.two_way.tasks import Task, begin, begin_rest, begin_tidying, is_open, resume, tidying_plan
+from sooner.operators.two_way.tasks import (
+    Task,
+    begin,
+    begin_rest,
+    begin_tidying,
+    in_pieces_on_disk,
+    is_open,
+    resume,
+    slab_bytes,
+    tidying_plan,
+)
 from sooner.phases import Phase
-from sooner.policies.view import BUSY, Evict, JoinView, Surroundings, Together
+from sooner.policies.view import BUSY, Evict, JoinView, MemoryDisk, Surroundings, Together
 from sooner.progress import Progress
 from sooner.runs.run import Run
 from sooner.sides import LEFT, SIDES, opposite
@@ -74,7 +84,7 @@ class TwoWayJoin(Generic[R]):
         self._flush_bytes = int(budget.limit_bytes * means.flush_fraction)
         self._state = JoinState(inputs, budget, means.listener)
         scratch_bytes = min(max(budget.limit_bytes // SCRATCH_SHARE, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
-        self._bench = Workbench(scratch_bytes, self._breathe, means.divides_codes)
+        self._bench = Workbench(scratch_bytes, self._breathe)
         self._tasks: list[Task] = []  # that have begun, in different partitions
         self._counting = threading.Lock()
         self._busy = False
@@ -274,10 +284,10 @@ class TwoWayJoin(Generic[R]):
         if not self.has_work(around):
             return
         if self.phase == "clean-up":
-            self._begin_clean_up()
+            self._begin_clean_up(quantum_bytes)
         else:
             self._state.enter("reactive")
-            self._tasks = self._tasks or self._most_urgent(around)
+            self._tasks = self._tasks or self._most_urgent(quantum_bytes, around)
         bench = self._bench if self.phase != "clean-up" else replace(self._bench, scratch_bytes=self._clean_up_bytes)
         yield from self._advance(quantum_bytes, bench)
         if self.phase == "clean-up" and not self._tasks and self._state.next_to_clean == self._state.n_partitions:
@@ -297,7 +307,7 @@ class TwoWayJoin(Generic[R]):
         self._tasks = [task for task in tasks if not task.is_done]
         self._state.report_reached()
 
-    def _most_urgent(self, around: Surroundings) -> list[Task]:
+    def _most_urgent(self, quantum_bytes: int, around: Surroundings) -> list[Task]:
         """New tasks: several only where runs on disk are too many."""
         state = self._state
         if crowded := self._crowded():
@@ -306,9 +316,11 @@ class TwoWayJoin(Generic[R]):
             return [task for task in tidying if task is not None]
         if around.settling:
             p = self._first_open()
-            return [] if p is None else [begin_rest(state, p)]
+            return [] if p is None else [self._begin_rest(p, quantum_bytes)]
         for _ in range(state.n_partitions):  # in each of them it may turn out that nothing is left to merge
             chosen = self._algorithm.react.choose(self.view(around))
+            if isinstance(chosen, MemoryDisk):
+                self._divide_hot_codes(chosen.partition, quantum_bytes)
             if chosen is not None and (task := begin(state, chosen)) is not None:
                 return [task]
         return []
@@ -324,7 +336,15 @@ class TwoWayJoin(Generic[R]):
     def _first_open(self) -> int | None:
         return next((p for p in range(self._state.n_partitions) if is_open(self._state, p)), None)
 
-    def _begin_clean_up(self) -> None:
+    def _begin_rest(self, p: int, quantum_bytes: int) -> Task:
+        self._divide_hot_codes(p, quantum_bytes)
+        return begin_rest(self._state, p)
+
+    def _divide_hot_codes(self, p: int, quantum_bytes: int) -> None:
+        if evictions := in_pieces_on_disk(self._state, p, slab_bytes(quantum_bytes, self._bench)):
+            self.evict(evictions)
+
+    def _begin_clean_up(self, quantum_bytes: int) -> None:
         """As many partitions at once as there are workers; what was begun before is finished first."""
         state = self._state
         if any(task.kind != "clean-up" for task in self._tasks):
@@ -333,7 +353,7 @@ class TwoWayJoin(Generic[R]):
             p = state.next_to_clean
             state.next_to_clean += 1
             self._free_memory_for(p)
-            self._tasks.append(begin_rest(state, p))
+            self._tasks.append(self._begin_rest(p, quantum_bytes))
 
     def _free_memory_for(self, p: int) -> None:
         """Let later partitions leave memory for larger slabs of this one: nothing arrives any more to meet them."""

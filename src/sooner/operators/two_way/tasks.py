@@ -10,6 +10,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from sooner.operators.events import Merged, Scanned, Tidied
 from sooner.operators.two_way.covering import (
     START,
@@ -25,10 +27,10 @@ from sooner.operators.two_way.covering import (
 from sooner.operators.two_way.merging import MergePlan, open_share, plan_merge, plan_tidying
 from sooner.operators.two_way.pairs import Pairs
 from sooner.operators.two_way.state import JoinState
-from sooner.policies.view import DiskDisk, MemoryDisk
+from sooner.policies.view import DiskDisk, Evict, MemoryDisk
 from sooner.runs.ledger import Rectangle
 from sooner.runs.run import merge
-from sooner.runs.slabs import ALL_CODES
+from sooner.runs.slabs import ALL_CODES, hot_codes
 from sooner.runs.store import Segment, SpilledRun, adopted
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
@@ -82,7 +84,7 @@ class Task(ABC):
         begun = self._begun
         if self._sweep is None:
             if not begun.cursor.steps:
-                begun.slab_bytes = max(1, min(bench.slab_bytes, quantum_bytes // self.passes))
+                begun.slab_bytes = slab_bytes(quantum_bytes // self.passes, bench)
             self._sweep = Sweep(self._rectangles(bench), self._outputs(), begun.slab_bytes, bench, begun.cursor)
         before = self._sweep.worked_bytes
         yield from self._sweep.advance(quantum_bytes, join)
@@ -326,6 +328,20 @@ class Tidying(Merge):
 
 class _Abandoned(Exception):  # noqa: N818 - not an error: files that are being written learn of it
     """A task does not go on."""
+
+
+def slab_bytes(quantum_bytes: int, bench: Workbench) -> int:
+    return max(1, min(bench.slab_bytes, quantum_bytes))
+
+
+def in_pieces_on_disk(state: JoinState, p: int, at_most_bytes: int) -> list[Evict]:
+    """Let the rows in memory leave it whose code has more on disk than this.
+
+    A quantum can end among the rows of one code on disk, but rows in memory meet all of a code in one step.
+    """
+    blocks = [part.blocks for side in SIDES for run in state.spilled(side, p) for part in run.segments]
+    hot = np.array(sorted(hot_codes(blocks, at_most_bytes)), np.uint64)
+    return [Evict(side, p, codes=hot) for side in SIDES] if len(hot) else []
 
 
 def begin(state: JoinState, task: MemoryDisk | DiskDisk) -> Task | None:

@@ -100,9 +100,7 @@ class Step:
         told = zip(plan.inputs, delivery.schemas, delivery.coders, stores, self._mapped, strict=True)
         inputs = [Input(name, schema, code, store, CODE_RANGES, mapped) for name, schema, code, store, mapped in told]
         budget = Budget(share_bytes - share_bytes // FRAMING_SHARE)
-        self._operator = plan.operator.make(
-            inputs, Means(budget, crowd=CROWD, divides_codes=False, listener=self._note)
-        )
+        self._operator = plan.operator.make(inputs, Means(budget, crowd=CROWD, listener=self._note))
         self._trace = None if plan.trace is None else StepTrace(plan.trace, place, attempt.version)
         self._arrived_bytes = 0
         self._was_busy = False
