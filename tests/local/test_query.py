@@ -1,5 +1,6 @@
 """A query as others see it: batches, an Arrow stream, a progress, something that can be stopped."""
 
+import subprocess
 import sys
 import threading
 import time
@@ -324,3 +325,14 @@ def test_no_thread_is_left_when_a_query_is_over() -> None:
     for thread in of_the_query:
         thread.join(5)
         assert not thread.is_alive()
+
+
+def test_a_program_ends_although_its_workers_are_in_the_middle_of_a_join() -> None:
+    program = """
+import pyarrow as pa, sooner
+table = pa.table({"k": list(range(300_000)) * 2})
+results = iter(sooner.join(table, table, on="k", workers=2))
+while next(results).num_rows < 10_000:  # not yet a piece that is large enough for two
+    pass
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -7,6 +7,7 @@ ready: a parallel run gives the same results and the same state as a serial one,
 import contextlib
 import os
 import queue
+import sys
 import threading
 import weakref
 from collections import deque
@@ -40,7 +41,7 @@ class Crew:
     def dismiss(self) -> None:
         """Let the threads end; another work would start new ones."""
         _end_threads(self._jobs, len(self._threads))
-        while self._threads:
+        while self._threads and not sys.is_finalizing():
             self._threads.pop().join()
 
     def in_order(self, work: Callable[[A], T], items: Sequence[A]) -> Iterator[T]:
@@ -77,7 +78,8 @@ class Crew:
         return future
 
     def wait_for(self, jobs: Sequence["Future[T]"]) -> None:
-        if os.getpid() == self._process:  # a forked child has the jobs, but not the threads
+        # A forked child has the jobs, but not the threads; nor has a program that is ending.
+        if os.getpid() == self._process and not sys.is_finalizing():
             wait(jobs)
 
 
