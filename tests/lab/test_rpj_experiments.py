@@ -16,7 +16,13 @@ from sooner.named_algorithms import ALGORITHMS
 # The others of the table flush as one of these does.
 FLUSH_POLICIES = ("rpj", "xjoin", "hmj", "hmj_all", "hmj_smallest", "random")
 
-every_panel = pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.title)
+every_panel = pytest.mark.parametrize(
+    "panel",
+    [
+        pytest.param(panel, marks=[pytest.mark.long] if "faster" in panel.title else [], id=panel.title)
+        for panel in PANELS
+    ],
+)
 
 
 def histories_of(names: Sequence[str], panel: Panel, network: Network) -> Histories:
