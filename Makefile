@@ -11,7 +11,7 @@ JAVA_IS_HERE := test -n "$$JAVA_HOME" || java -version 2>&1 | grep -Eq 'version 
 
 setup: $(READY)
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt setup.py src/sooner/kernels/native/kernels.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sooner needs Python 3.11 or newer; run: make PYTHON=python3.11 setup")'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --editable '.[test,lint,bench]'
@@ -21,9 +21,9 @@ $(READY): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/sooner demo
 
-# Three processes by files, also on two cores: tests on Spark wait more than they work. The order is that of tests/conftest.py.
+# Two processes by files: tests on Spark wait more than they work. The order is that of tests/conftest.py.
 test: setup lint
-	$(BIN)/python -m pytest -m 'not long' -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m 'not long' -n 2 --dist loadfile --no-loadscope-reorder
 
 test-long: setup
 	$(BIN)/python -m pytest

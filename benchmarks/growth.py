@@ -24,7 +24,7 @@ from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
-from sooner.operators.sorted_runs import coder
+from sooner.operators.order import by_hashes, equal_ranges
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.runs.files import RunFiles
 from sooner.sides import LEFT, RIGHT, SIDES
@@ -42,14 +42,14 @@ def batch(rng: np.random.Generator, rows: int, keys: int) -> pa.RecordBatch:
 def mean_step_seconds(resident_rows: int, seed: int) -> float:
     """The mean of some steps when each side has so many rows in memory; as many keys keep the results alike."""
     rng = np.random.default_rng(seed)
-    plan = plan_keys(SCHEMA, SCHEMA, ["key"], ["key"])
+    order, bounds = by_hashes(plan_keys(SCHEMA, SCHEMA, ["key"], ["key"])), equal_ranges(PARTITIONS)
     with tempfile.TemporaryDirectory() as folder:
         inputs = [
-            Input(str(side), SCHEMA, coder(plan, side), RunFiles(pafs.LocalFileSystem(), folder, SCHEMA), PARTITIONS)
+            Input(str(side), SCHEMA, order.coders[side], RunFiles(pafs.LocalFileSystem(), folder, SCHEMA), bounds)
             for side in SIDES
         ]
         means = Means(Budget(UNLIMITED_BYTES))
-        join = TwoWayJoin((inputs[LEFT], inputs[RIGHT]), plan, ALGORITHMS["symmetric_hash"], len, means)
+        join = TwoWayJoin((inputs[LEFT], inputs[RIGHT]), order, ALGORITHMS["symmetric_hash"], len, means)
 
         def step() -> None:
             left, right = (batch(rng, NEW_ROWS, resident_rows) for _ in SIDES)

@@ -14,7 +14,7 @@ from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
-from sooner.operators.sorted_runs import coder
+from sooner.operators.order import by_hashes, equal_ranges
 from sooner.operators.two_way.join import MakeRoom, TwoWayJoin
 from sooner.policies.view import SILENT, JoinView, Surroundings, Task
 from sooner.sides import LEFT, RIGHT, SIDES
@@ -38,13 +38,13 @@ def new_join(
 ) -> TwoWayJoin[Any]:
     """A join of rows with the columns `key` and `row` on both sides; a budget that is given is shared with others."""
     keys = plan_keys(schema, schema, ["key"], ["key"])
+    order, bounds = by_hashes(keys), equal_ranges(partitions)
     left, right = (
-        Input(str(side), schema, coder(keys, side), files_in(directory, schema, block_bytes), partitions)
-        for side in SIDES
+        Input(str(side), schema, order.coders[side], files_in(directory, schema, block_bytes), bounds) for side in SIDES
     )
     chosen = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
     budget = budget or Budget(budget_rows * ROW_BYTES if budget_bytes is None else budget_bytes)
-    return TwoWayJoin((left, right), keys, chosen, result_of or row_numbers, Means(budget, **others), room)
+    return TwoWayJoin((left, right), order, chosen, result_of or row_numbers, Means(budget, **others), room)
 
 
 def rows(keys: Sequence[int | None], numbers: Iterable[int] | None = None) -> pa.RecordBatch:

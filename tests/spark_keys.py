@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-N_LEFT, N_RIGHT = 2400, 2000
+N_LEFT, N_RIGHT = 3300, 2800
 FIRST_DAY, FIRST_MOMENT = date(2020, 2, 28), datetime(1969, 12, 31, 23, 59, 59, 999_000)
 Case = tuple[pa.Table, pa.Table, dict[str, Any]]
 
 
-def draws(rows: int, seed: int, keys: int = 900) -> list[int]:
+def draws(rows: int, seed: int, keys: int = 1700) -> list[int]:
     """Skewed: the smallest numbers come often."""
     return [int(x) for x in keys * np.random.default_rng(seed).random(rows) ** 3]
 

@@ -6,6 +6,7 @@ import pytest
 
 from joins import arrive, new_join, react, rows
 from run_building import run_of
+from sooner.kernels.matching import EQUAL
 from sooner.operators.two_way.pairs import pairs_of
 from sooner.policies.view import SILENT
 from sooner.runs.resident import FANOUT, ResidentRuns
@@ -38,7 +39,7 @@ def test_each_row_is_merged_a_logarithmic_number_of_times() -> None:
 
 def test_a_probe_looks_at_the_matches_and_not_at_all_pairs() -> None:
     small, large = run_of([500]), run_of(range(100_000))
-    [pairs] = list(pairs_of(small, large))
+    [pairs] = list(pairs_of(small, large, EQUAL))
     assert len(pairs) == 1
 
 

@@ -22,20 +22,19 @@ import pyarrow as pa
 
 from sooner.budget import Budget
 from sooner.errors import InvalidCall
+from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.codes import code_rows
 from sooner.kernels.gathering import as_one
 from sooner.kernels.keys import plan_keys
-from sooner.kernels.matching import Codes
 from sooner.operators.events import Arrived, Entered, Event, Flushed, Reached, Scanned
 from sooner.operators.inputs import Input, Partition
 from sooner.operators.operator import Interrupted, Means
-from sooner.operators.sorted_runs import CodeRows
+from sooner.operators.order import Order
 from sooner.operators.statistics import Statistics, read_only
 from sooner.phases import Phase, Phases
 from sooner.policies.view import Surroundings, View
 from sooner.progress import Progress
 from sooner.runs.block_index import Block
-from sooner.runs.ledger import Mask
 from sooner.runs.run import NEVER, Run, merge
 from sooner.runs.slabs import ALL_CODES, slabs
 from sooner.runs.store import RunStore, Segment, SpilledRun, remove_run
@@ -53,10 +52,10 @@ class UnionPlan:
 
     on: str
 
-    def coders(self, schemas: Sequence[pa.Schema]) -> Sequence[CodeRows]:
+    def order(self, schemas: Sequence[pa.Schema]) -> Order:
         """The same for each input."""
         types = self.output(schemas).types
-        return [lambda batch: code_rows(batch, [self.on], types)] * len(schemas)
+        return Order([lambda batch: code_rows(batch, [self.on], types)] * len(schemas))
 
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
         """The key alone."""
@@ -86,7 +85,7 @@ class Sweep:
     def is_over(self) -> bool:
         return self.newest <= self.decided
 
-    def is_out(self, run: Run) -> Mask:
+    def is_out(self, run: Run) -> Flags:
         arrived = np.broadcast_to(np.asarray(run.arrived), len(run))
         return (arrived <= self.decided) | ((arrived <= self.tick) & (run.codes < np.uint64(self.code)))
 
@@ -355,5 +354,5 @@ class DistinctUnion(Generic[R]):
             raise Interrupted
 
 
-def _among(codes: Codes, others: Sequence[Codes]) -> Mask:
+def _among(codes: Codes, others: Sequence[Codes]) -> Flags:
     return np.isin(codes, np.concatenate([np.empty(0, np.uint64), *others]))

@@ -14,8 +14,10 @@ import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sooner.kernels.codes import Codes, code_rows
-from sooner.kernels.keys import common_type, keys_equal, plan_keys
+from pair_masks import keys_equal
+from sooner.kernels.array_types import Codes
+from sooner.kernels.codes import code_rows
+from sooner.kernels.keys import common_type, plan_keys
 
 EVERY_SEED_THE_SAME = settings(deadline=None, derandomize=True)
 SIGNED_TYPES = [

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pair_masks import keys_equal
 from sooner.errors import InvalidJoin
-from sooner.kernels.keys import KeyPlan, common_type, keys_equal, plan_keys
+from sooner.kernels.keys import KeyPlan, common_type, plan_keys
 
 EVERY_SEED_THE_SAME = settings(deadline=None, derandomize=True)
 NAIVE, AWARE = pa.timestamp("us"), pa.timestamp("us", tz="UTC")

@@ -7,24 +7,41 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sooner.kernels.matching import build_directory, expand, find
+from sooner.kernels.matching import EQUAL, Reach, matches
 
 HIGHEST = 2**64 - 1
 codes = st.one_of(st.integers(0, 9), st.integers(HIGHEST - 3, HIGHEST), st.integers(0, HIGHEST))
 some_codes = st.lists(codes, max_size=30).map(lambda some: np.sort(np.array(some, np.uint64)))
 
 
-def pairs_by_nested_loop(probes: np.ndarray, sorted_codes: np.ndarray) -> Counter[tuple[int, int]]:
-    return Counter((i, j) for i, p in enumerate(probes) for j, code in enumerate(sorted_codes) if p == code)
+def pairs_by_nested_loop(left: np.ndarray, right: np.ndarray, reach: Reach) -> Counter[tuple[int, int]]:
+    return Counter(
+        (i, j)
+        for i, one in enumerate(left.tolist())
+        for j, other in enumerate(right.tolist())
+        if one - reach.below <= other <= one + reach.above
+    )
 
 
-@given(probes=some_codes, sorted_codes=some_codes, at_most=st.integers(1, 40))
-@settings(max_examples=300, deadline=None, derandomize=True)
-def test_all_pairs_of_equal_codes_come_once(probes: np.ndarray, sorted_codes: np.ndarray, at_most: int) -> None:
-    pieces = list(expand(find(probes, sorted_codes), at_most))
+def require_all_pairs_once(left: np.ndarray, right: np.ndarray, at_most: int, reach: Reach) -> None:
+    pieces = list(matches(left, right, at_most, reach))
     pairs = Counter((int(i), int(j)) for piece in pieces for i, j in zip(*piece, strict=True))
-    assert pairs == pairs_by_nested_loop(probes, sorted_codes)
-    assert all(0 < len(probe) <= at_most for probe, _ in pieces)
+    assert pairs == pairs_by_nested_loop(left, right, reach)
+    assert all(0 < len(at_left) == len(at_right) <= at_most for at_left, at_right in pieces)
+
+
+@given(left=some_codes, right=some_codes, at_most=st.integers(1, 40))
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_all_pairs_of_equal_codes_come_once(left: np.ndarray, right: np.ndarray, at_most: int) -> None:
+    require_all_pairs_once(left, right, at_most, EQUAL)
+
+
+@given(left=some_codes, right=some_codes, at_most=st.integers(1, 40), below=codes, above=codes)
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_all_pairs_within_reach_come_once(
+    left: np.ndarray, right: np.ndarray, at_most: int, below: int, above: int
+) -> None:
+    require_all_pairs_once(left, right, at_most, Reach(below, above))
 
 
 def many_codes(kind: str, n_rows: int = 3000) -> np.ndarray:
@@ -46,12 +63,15 @@ def many_codes(kind: str, n_rows: int = 3000) -> np.ndarray:
     "kind",
     ["uniform", "one range of many", "dense", "duplicates", "almost one code", "all of one code", "the ends", "skewed"],
 )
-def test_a_directory_finds_what_a_binary_search_finds(kind: str) -> None:
+def test_few_probes_of_many_codes_find_what_a_binary_search_finds(kind: str) -> None:
     sorted_codes = many_codes(kind)
-    directory = build_directory(sorted_codes)
-    assert (directory is None) == (kind == "all of one code")
-    near = np.concatenate([sorted_codes, sorted_codes + np.uint64(1), sorted_codes - np.uint64(1)])
-    probes = np.unique(np.concatenate([near, many_codes("uniform", 500), np.array([0, HIGHEST], np.uint64)]))
-    plain, guided = find(probes, sorted_codes), find(probes, sorted_codes, directory)
-    for expected, found in zip(plain, guided, strict=True):
-        np.testing.assert_array_equal(found, expected)
+    near = np.concatenate([sorted_codes, sorted_codes + np.uint64(1), sorted_codes - np.uint64(1)])[::17]
+    probes = np.unique(np.concatenate([near, many_codes("uniform", 50), np.array([0, HIGHEST], np.uint64)]))
+    begins, ends = (sorted_codes.searchsorted(probes, side) for side in ("left", "right"))
+    expected = [(i, j) for i, (begin, end) in enumerate(zip(begins, ends, strict=True)) for j in range(begin, end)]
+    found = [
+        pair
+        for at_probes, at_codes in matches(probes, sorted_codes, 1000)
+        for pair in zip(at_probes.tolist(), at_codes.tolist(), strict=True)
+    ]
+    assert found == expected

@@ -5,7 +5,7 @@ import pytest
 
 from sooner.lab.experiments.rpj import PANELS, SHARES, draw_trace
 from sooner.lab.traces import Arrivals, find_silences, key_codes
-from sooner.operators.sorted_runs import partition_bounds
+from sooner.operators.order import equal_ranges
 from sooner.sources.arrival_patterns import Fixed, Pauses
 
 
@@ -13,7 +13,7 @@ from sooner.sources.arrival_patterns import Fixed, Pauses
 def test_each_key_has_a_code_of_its_own_in_the_partition_of_its_remainder(domain: int) -> None:
     codes = key_codes(domain, 20)
     assert len(np.unique(codes)) == domain
-    partitions = np.searchsorted(partition_bounds(20), codes, side="right")
+    partitions = np.searchsorted(equal_ranges(20), codes, side="right")
     assert partitions.tolist() == (np.arange(domain) % 20).tolist()
 
 

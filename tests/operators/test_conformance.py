@@ -209,7 +209,7 @@ class BrokenPlan(TwoWayPlan):
     def make(self, inputs: Sequence[Input], means: Means) -> Join:
         left, right = inputs
         schemas = [one.schema for one in inputs]
-        return self.kind((left, right), self.keys(schemas), self.algorithm, self.columns(schemas).batch, means)
+        return self.kind((left, right), self.order(schemas), self.algorithm, self.columns(schemas).batch, means)
 
 
 @pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)

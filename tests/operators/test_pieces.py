@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from sooner.kernels.keys import plan_keys
+from sooner.operators.order import CodeRows, by_hashes
 from sooner.operators.pieces import Rows, pieces, weight
-from sooner.operators.sorted_runs import CodeRows, coder
-from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.sides import SIDES
 
 SCHEMA = pa.schema(
     [
@@ -26,9 +27,8 @@ SCHEMA = pa.schema(
 )
 
 
-def coders() -> tuple[CodeRows, CodeRows]:
-    keys = plan_keys(SCHEMA, SCHEMA, ["key"], ["key"])
-    return coder(keys, LEFT), coder(keys, RIGHT)
+def coders() -> Sequence[CodeRows]:
+    return by_hashes(plan_keys(SCHEMA, SCHEMA, ["key"], ["key"])).coders
 
 
 def some_rows(n_rows: int, keys: int, seed: int, hot: float = 0.0, alike: bool = False) -> pa.RecordBatch:

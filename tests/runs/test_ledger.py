@@ -6,8 +6,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from pair_masks import not_met
 from run_building import run_of
-from sooner.runs.ledger import CoveredCells, Group, not_met
+from sooner.runs.ledger import CoveredCells, Group
 from sooner.runs.run import NEVER, STILL_HERE, Run
 
 FIRST = np.array([0])

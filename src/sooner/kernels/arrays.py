@@ -1,15 +1,18 @@
 """Between NumPy and Arrow, sharing memory where both can.
 
 PyArrow's own conversions load pandas wherever it is installed: a third of a second, and 40 MB, before the first result.
+`pyarrow.compute` takes a twentieth of a second, so the few functions that need it import it themselves.
 """
 
-from typing import Any, TypeAlias
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-Flags: TypeAlias = npt.NDArray[np.bool_]
+from sooner.kernels.array_types import Flags
+
+_NOTHING: Final = pa.py_buffer(b"")
 
 
 def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
@@ -25,6 +28,26 @@ def to_numpy(column: pa.Array) -> npt.NDArray[Any]:
     if not len(column):
         return np.empty(0, dtype)
     return np.frombuffer(column.buffers()[1], dtype, count=len(column), offset=column.offset * dtype.itemsize)
+
+
+class TextLayout(NamedTuple):
+    """Where each text of a column begins in its data, and where the last one ends; by offsets of so many bits."""
+
+    offsets: npt.NDArray[Any]
+    data: pa.Buffer
+    bits: int
+
+
+def text_layout(column: pa.Array) -> TextLayout:
+    """Of a column of texts or of bytes."""
+    is_large = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
+    dtype = np.dtype(np.int64 if is_large else np.int32)
+    _, offsets, data = column.buffers()
+    data = _NOTHING if data is None else data
+    if offsets is None or not offsets.size:  # as Arrow allows where there is no text
+        return TextLayout(np.zeros(len(column) + 1, dtype), data, dtype.itemsize * 8)
+    found = np.frombuffer(offsets, dtype, count=len(column) + 1, offset=column.offset * dtype.itemsize)
+    return TextLayout(found, data, dtype.itemsize * 8)
 
 
 def to_flags(column: pa.Array) -> Flags:

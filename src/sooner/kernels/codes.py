@@ -13,33 +13,25 @@ one word, its xxh3 hash.
 Not covered: keys chosen by an adversary to collide, and the order-preserving codes of range joins.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import xxhash
 
-from sooner.kernels.arrays import Flags, to_flags
+from sooner.kernels.array_types import Codes, Flags
+from sooner.kernels.arrays import text_layout, to_flags
 from sooner.kernels.keys import keys_in_common_type
+from sooner.kernels.native import address, buffer_address, loop
 
-Codes = npt.NDArray[np.uint64]
-Positions = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
+_LONG_BYTES: Final = 256  # beyond this length one xxh3 call a row is faster, if it does not come from a loop over rows
 
-# Rows are hashed in blocks whose few arrays stay in a core's own cache. The scratch memory is that of one block:
-# about 80 bytes a row, and a copy of its strings.
-_BLOCK_ROWS = 16_384
-# Beyond this length one xxh3 call per row is faster than one NumPy pass per word, and one giant string among
-# short ones costs what it should.
-_LONG_BYTES = 256
-
-# The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014), after its increment so that 0 moves too.
-_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
-_FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
+_mix_words: Final = loop("mix_words", "an")
+_fold_integers: Final = {bits: loop(f"fold_integers_{bits}", "aan") for bits in (8, 16, 32, 64)}
+_fold_doubles: Final = loop("fold_doubles", "aan")
+_fold_strided: Final = loop("fold_strided", "aann")
+_fold_texts: Final = {bits: loop(f"fold_texts_{bits}", "aaann", counts=True) for bits in (32, 64)}
 
 
 def code_rows(
@@ -50,16 +42,12 @@ def code_rows(
     A row without a complete key never matches; its code means nothing.
     """
     keys = keys_in_common_type(batch, columns, types)
-    codes = np.empty(batch.num_rows, dtype=np.uint64)
-    scratch = np.empty(min(batch.num_rows, _BLOCK_ROWS), dtype=np.uint64)
-    for start in range(0, batch.num_rows, _BLOCK_ROWS):
-        block = [key.slice(start, _BLOCK_ROWS) for key in keys]
-        state = _column_words(block[0], scratch)
-        for key in block[1:]:
-            _mix(state, scratch)
-            state ^= _column_words(key, scratch)
-        _mix(state, scratch)
-        codes[start : start + _BLOCK_ROWS] = state
+    codes = np.zeros(batch.num_rows, np.uint64)
+    for position, key in enumerate(keys):
+        if position:
+            _mix(codes)
+        _fold(codes, key)
+    _mix(codes)
     return codes, _complete(keys)
 
 
@@ -72,122 +60,39 @@ def _complete(keys: Sequence[pa.Array]) -> Flags | None:
     return complete
 
 
-def _mix(state: Codes, scratch: Codes) -> None:
-    """Replace every element by a bijective, well spread function of it."""
-    shifted = scratch[: len(state)]
-    state += _INCREMENT
-    np.right_shift(state, 30, out=shifted)
-    state ^= shifted
-    state *= _FIRST_FACTOR
-    np.right_shift(state, 27, out=shifted)
-    state ^= shifted
-    state *= _SECOND_FACTOR
-    np.right_shift(state, 31, out=shifted)
-    state ^= shifted
+def _mix(words: Codes) -> None:
+    """Replace every word by a bijective, well spread function of it."""
+    _mix_words(len(words), address(words), len(words))
 
 
-def _column_words(key: pa.Array, scratch: Codes) -> Codes:
-    """One fresh word per row; different values have different words when the type fits in 64 bits."""
-    if pa.types.is_null(key.type):
-        return np.zeros(len(key), dtype=np.uint64)
-    if pa.types.is_floating(key.type):
-        return _float_words(key)
-    if pa.types.is_decimal(key.type):
-        return _decimal_words(key, scratch)
-    if pa.types.is_primitive(key.type):
-        return _integer_words(key)
-    return _text_words(key, scratch)
-
-
-def _integer_words(key: pa.Array) -> Codes:
+def _fold(words: Codes, key: pa.Array) -> None:
+    """Xor a word of each value into these; different values have different words when the type fits in 64 bits."""
+    n_rows = len(key)
+    if pa.types.is_null(key.type) or not n_rows:
+        return
     if pa.types.is_boolean(key.type):
         key = key.cast(pa.int8())
+    if not pa.types.is_primitive(key.type) and not pa.types.is_decimal(key.type):
+        _fold_text(words, key)
+        return
     width = key.type.bit_width // 8
-    values = np.frombuffer(key.buffers()[1], dtype=f"<i{width}", count=len(key), offset=key.offset * width)
-    return values.astype(np.int64).view(np.uint64)
+    values = buffer_address(key.buffers()[1], key.offset * width)
+    if pa.types.is_floating(key.type):
+        _fold_doubles(n_rows, address(words), values, n_rows)
+    elif not pa.types.is_decimal(key.type):
+        _fold_integers[width * 8](n_rows, address(words), values, n_rows)
+    else:
+        for skipped in range(0, width, 8):
+            if skipped:
+                _mix(words)
+            _fold_strided(n_rows, address(words), values + skipped, width // 8, n_rows)
 
 
-def _float_words(key: pa.Array) -> Codes:
-    with np.errstate(invalid="ignore"):  # the sum of a signalling NaN is a plain NaN, as wished
-        values = np.frombuffer(key.buffers()[1], dtype="<f8", count=len(key), offset=key.offset * 8) + 0.0
-    values[np.isnan(values)] = np.nan
-    words: Codes = values.view(np.uint64)
-    return words
-
-
-def _decimal_words(key: pa.Array, scratch: Codes) -> Codes:
-    width = key.type.bit_width // 64
-    words = np.frombuffer(key.buffers()[1], dtype="<u8", count=len(key) * width, offset=key.offset * width * 8)
-    state: Codes = words[::width].astype(np.uint64)
-    for position in range(1, width):
-        _mix(state, scratch)
-        state ^= words[position::width]
-    return state
-
-
-def _text_words(key: pa.Array, scratch: Codes) -> Codes:
-    starts, lengths, data = _text_layout(key)
-    shortest, longest = int(lengths.min()), int(lengths.max())
-    if shortest == longest <= _LONG_BYTES:
-        return _words_of_equal_lengths(len(key), longest, data, scratch)
-    words = _words_of_mixed_lengths(starts, lengths, data, scratch)
-    if longest > _LONG_BYTES:
-        long = np.flatnonzero(lengths > _LONG_BYTES)
-        bounds = zip(starts[long].tolist(), (starts + lengths)[long].tolist(), strict=True)
-        view = data.data
-        words[long] = [xxhash.xxh3_64_intdigest(view[start:stop]) for start, stop in bounds]
-    return words
-
-
-def _text_layout(key: pa.Array) -> tuple[Positions, Positions, Bytes]:
-    """Where each row starts, its length, and the bytes with zeros after them: the last word is read whole."""
-    is_large = pa.types.is_large_string(key.type) or pa.types.is_large_binary(key.type)
-    dtype = np.dtype(np.int64 if is_large else np.int32)
-    _, offsets_buffer, data_buffer = key.buffers()
-    offsets = np.frombuffer(offsets_buffer, dtype=dtype, count=len(key) + 1, offset=key.offset * dtype.itemsize)
-    offsets = offsets.astype(np.int64)
-    first, size = int(offsets[0]), int(offsets[-1] - offsets[0])
-    data = np.zeros(size + 8, dtype=np.uint8)
-    if size:
-        data[:size] = np.frombuffer(data_buffer, dtype=np.uint8, count=size, offset=first)
-    return offsets[:-1] - first, np.diff(offsets), data
-
-
-def _words_of_equal_lengths(rows: int, length: int, data: Bytes, scratch: Codes) -> Codes:
-    """Codes, identifiers and the like: word k of all rows is one strided view of the bytes."""
-    state = np.full(rows, np.uint64(length)) * _INCREMENT
-    for start in range(0, length, 8):
-        if start:
-            _mix(state, scratch)
-        words = np.ndarray(rows, dtype="<u8", buffer=data.data, offset=start, strides=(length,))
-        state ^= words << np.uint64(8 * max(start + 8 - length, 0))
-    return state
-
-
-def _words_of_mixed_lengths(starts: Positions, lengths: Positions, data: Bytes, scratch: Codes) -> Codes:
-    """The same for rows of different lengths; long ones get no word here.
-
-    The rows with the most words come first. So the rows that still have a word k are a prefix, those for
-    which it is the last one are the end of that prefix, and each pass touches only rows that need it.
-    """
-    words_per_row = np.where(lengths <= _LONG_BYTES, (lengths + 7) >> 3, 0)
-    rows_having_word = len(lengths) - np.cumsum(np.bincount(words_per_row))
-    # NumPy sorts one-byte keys by radix, in linear time.
-    order = np.argsort((_LONG_BYTES // 8 - words_per_row).astype(np.uint8), kind="stable")
-    lengths, position = lengths[order], starts[order]
-    # An array of overlapping words, one at each byte: reading it at any position needs no alignment.
-    word_at_byte = np.ndarray(len(data) - 7, dtype="<u8", buffer=data.data, strides=(1,))
-    # Words are little-endian, so a shift to the left drops the bytes that belong to the next row.
-    surplus_bits = ((-lengths & 7) << 3).astype(np.uint64)
-    state = lengths.astype(np.uint64) * _INCREMENT
-    for index, rows in enumerate(rows_having_word[:-1].tolist()):
-        if index:
-            _mix(state[:rows], scratch)
-        words = word_at_byte[position[:rows]]
-        ending = slice(int(rows_having_word[index + 1]), rows)
-        words[ending] <<= surplus_bits[ending]
-        state[:rows] ^= words
-        position[:rows] += 8
-    state_by_row = np.empty_like(state)
-    state_by_row[order] = state
-    return state_by_row
+def _fold_text(words: Codes, key: pa.Array) -> None:
+    texts = text_layout(key)
+    where = (address(words), address(texts.offsets), buffer_address(texts.data))
+    if not _fold_texts[texts.bits](len(key), *where, len(key), _LONG_BYTES):
+        return
+    content = memoryview(texts.data)
+    for row in np.flatnonzero(np.diff(texts.offsets) > _LONG_BYTES).tolist():
+        words[row] ^= np.uint64(xxhash.xxh3_64_intdigest(content[texts.offsets[row] : texts.offsets[row + 1]]))

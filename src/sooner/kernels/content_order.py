@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from sooner.kernels.array_types import Positions
 from sooner.kernels.arrays import to_numpy
-from sooner.kernels.matching import Positions
 
 
 def order_by_content(columns: Sequence[pa.Array]) -> Positions:
     """Positions of the rows of these columns, in an order in which only equal rows can change places."""
+    import pyarrow.compute as pc
+
     names = [str(position) for position in range(len(columns))]
     table = pa.table([_sortable(column) for column in columns], names)
     return to_numpy(pc.sort_indices(table, [(name, "ascending") for name in names])).view("int64")

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sooner.errors import InvalidJoin
-from sooner.kernels.arrays import Flags, to_arrow, to_flags, to_numpy
+from sooner.kernels.array_types import Flags
+from sooner.kernels.arrays import to_arrow, to_flags, to_numpy
 
 _FAMILIES = (
     ("null", pa.types.is_null),
@@ -114,16 +114,6 @@ def keys_in_common_type(batch: pa.RecordBatch, columns: Sequence[str], types: Se
                 f"correct that value, or cast the column before the join"
             ) from error
     return keys
-
-
-def keys_equal(left: pa.RecordBatch, right: pa.RecordBatch, plan: KeyPlan) -> Flags:
-    """Whether row i of `left` has the same key as row i of `right`, for each i."""
-    equal = np.ones(left.num_rows, dtype=np.bool_)
-    left_keys = keys_in_common_type(left, plan.left, plan.types)
-    right_keys = keys_in_common_type(right, plan.right, plan.types)
-    for left_key, right_key in zip(left_keys, right_keys, strict=True):
-        equal &= _values_equal(left_key, right_key)
-    return equal
 
 
 def _require_usable_columns(side: str, schema: pa.Schema, names: Sequence[str]) -> None:
@@ -229,7 +219,10 @@ def decoded(array: pa.Array) -> pa.Array:
     return array
 
 
-def _values_equal(left: pa.Array, right: pa.Array) -> Flags:
+def values_equal(left: pa.Array, right: pa.Array) -> Flags:
+    """Whether value i of one column equals value i of the other, for each i; both are of one type."""
+    import pyarrow.compute as pc
+
     if pa.types.is_null(left.type):
         return np.zeros(len(left), dtype=np.bool_)
     same = pc.equal(left, right)
@@ -250,6 +243,8 @@ def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
     except pa.ArrowInvalid:
         if _family(type_) not in _MOMENTS:
             raise
+    import pyarrow.compute as pc
+
     converted = array.cast(type_, safe=False)
     survives = pc.equal(converted.cast(array.type, safe=False), array)
     return pc.if_else(survives, converted, pa.scalar(None, type_))

@@ -16,9 +16,9 @@ from typing import Final
 
 import numpy as np
 
+from sooner.kernels.array_types import Flags
 from sooner.lab.traces import Trace, key_codes
 from sooner.policies.view import Counts, Evict, JoinView, Together
-from sooner.runs.ledger import Mask
 from sooner.sides import SIDES
 
 HORIZON_MEMORIES: Final = 2
@@ -44,7 +44,7 @@ class Clairvoyant:
         self._resident[going] = 0
         return [self._evictions(going)]
 
-    def _least_worth(self, worth: Counts, rows: int) -> Mask:
+    def _least_worth(self, worth: Counts, rows: int) -> Flags:
         """The keys of each side that leave, so that at least so many rows do."""
         resident = self._resident.ravel()
         order = np.argsort(worth.ravel(), kind="stable")
@@ -54,7 +54,7 @@ class Clairvoyant:
         going[order[:keys_to_go]] = True
         return going.reshape(worth.shape)
 
-    def _evictions(self, going: Mask) -> Together:
+    def _evictions(self, going: Flags) -> Together:
         """All of them together: the policy knows itself when it is enough."""
         evictions = []
         for side in SIDES:

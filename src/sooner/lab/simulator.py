@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from sooner.budget import Budget
-from sooner.kernels.keys import KeyPlan
 from sooner.lab.device import Device, Meter
 from sooner.lab.history import History, Moment
 from sooner.lab.kept_runs import KeptRuns
@@ -25,6 +24,7 @@ from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Event
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means, Operator
+from sooner.operators.order import equal_ranges
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.view import SILENT
 from sooner.runs.run import HELPER_BYTES
@@ -33,7 +33,6 @@ from sooner.trace import Entry
 
 ROW_BYTES: Final = 4 + HELPER_BYTES  # the key of a simulated row, and what a run keeps beside it
 SCHEMA: Final = pa.schema([("key", pa.int32())])
-KEYS: Final = KeyPlan(("key",), ("key",), (pa.int32(),), exact=True)
 WHOLE_TASK: Final = 2**62  # bytes: a task is looked at when it is done
 
 MakeOperator = Callable[[Sequence[Input], Means], Operator[int]]  # whose results are counts
@@ -54,7 +53,7 @@ def simulate(trace: Trace, algorithm: Algorithm, laboratory: Laboratory) -> Hist
 
     def two_way(inputs: Sequence[Input], means: Means) -> TwoWayJoin[int]:
         left, right = inputs
-        return TwoWayJoin((left, right), KEYS, algorithm, len, means)
+        return TwoWayJoin((left, right), trace.order(), algorithm, len, means)
 
     return simulate_operator(trace, two_way, laboratory)
 
@@ -68,14 +67,14 @@ class _Simulation:
     def __init__(self, trace: Trace, make: MakeOperator, laboratory: Laboratory) -> None:
         self._trace = trace
         self._laboratory = laboratory
-        code = trace.code_rows()
         means = Means(
             Budget(laboratory.device.memory_bytes),
             flush_fraction=laboratory.flush_fraction,
             device=laboratory.device.disk,
             listener=self._listen,
         )
-        inputs = [Input(str(side), SCHEMA, code, KeptRuns(), trace.partitions) for side in SIDES]
+        coders, bounds = trace.order().coders, equal_ranges(trace.partitions)
+        inputs = [Input(str(side), SCHEMA, coders[side], KeptRuns(), bounds) for side in SIDES]
         self._operator = make(inputs, means)
         self._last_rows = [int(np.flatnonzero(trace.sides == side)[-1]) for side in SIDES]
         self._taken = 0  # rows that the join has taken in

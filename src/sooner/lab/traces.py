@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sooner.kernels.matching import Codes
-from sooner.operators.sorted_runs import CodeRows, partition_bounds
-from sooner.sides import LEFT, RIGHT
+from sooner.kernels.array_types import Codes
+from sooner.operators.order import Order, equal_ranges
+from sooner.sides import LEFT, RIGHT, SIDES
 from sooner.sources.arrival_patterns import ArrivalPattern, Seconds, arrival_times
 
 ROUNDING_SECONDS: Final = 1e-6  # times are sums of gaps and not exact: a silence must be longer than this
@@ -55,14 +55,15 @@ class Trace:
         left, right = (np.bincount(self.keys[self.sides == side], minlength=self.domain) for side in (LEFT, RIGHT))
         return int(left @ right)
 
-    def code_rows(self) -> CodeRows:
+    def order(self) -> Order:
+        """Different keys have different codes, the same on both sides."""
         codes = key_codes(self.domain, self.partitions)
-        return lambda batch: (codes[batch.column(0).to_numpy()], None)
+        return Order([lambda batch: (codes[batch.column(0).to_numpy()], None)] * len(SIDES))
 
 
 def key_codes(domain: int, partitions: int) -> Codes:
     """The code of each key: different keys have different codes."""
-    starts = np.concatenate(([np.uint64(0)], partition_bounds(partitions)))
+    starts = np.concatenate(([np.uint64(0)], equal_ranges(partitions)))
     keys_of_partition = -(-domain // partitions)
     step = np.uint64((2**64 - 1) // partitions // keys_of_partition)
     keys = np.arange(domain, dtype=np.uint64)

@@ -16,6 +16,7 @@ from sooner.kernels.gathering import POOL
 LOOK_EVERY_BYTES: Final = 2 * 2**20  # that go through in between
 MEMORY_TIMES: Final = 1.3
 BESIDE_BYTES: Final = 60 * 2**20  # sources, results on their way, scratch memory
+PLENTY: Final = 0.7  # of what may be used is not in use
 _PAGES: Final = Path("/proc/self/statm")  # of Linux; elsewhere nobody looks
 
 
@@ -34,9 +35,12 @@ class ReturnedMemory:
             self.look()
 
     def look(self) -> None:
-        """Give back what is too much."""
+        """Give back what is too much. To take it again is dear, so nothing is given back where there is plenty."""
+        process_bytes = _process_bytes()
+        if process_bytes < PLENTY * self._most_bytes:
+            return
         pa.default_memory_pool().release_unused()
-        if _process_bytes() > self._most_bytes:
+        if process_bytes > self._most_bytes:
             POOL.release_unused()
             # What is left is in use, perhaps by others: to ask again before there is more would be in vain.
             self._most_bytes = max(self._most_bytes, _process_bytes() + LOOK_EVERY_BYTES)

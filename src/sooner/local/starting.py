@@ -14,17 +14,21 @@ from sooner.local.returned_memory import ReturnedMemory
 from sooner.local.spill_directory import SpillDirectory
 from sooner.operators.inputs import Input
 from sooner.operators.operator import FLUSH_FRACTION, Means, OperatorPlan
+from sooner.operators.order import equal_ranges
 from sooner.runs.files import RunFiles
 from sooner.sources.checked import checked
 from sooner.sources.source import Source
 from sooner.trace import TraceFile, Tracer, timed
 
 INBOX_SHARE: Final = 3  # of the memory, one part in so many is for rows that wait to be joined
-MEMORY_IN_BLOCKS: Final = 256  # blocks of spilled runs are small beside the memory: one of each run is read at once
+MEMORY_IN_BLOCKS: Final = 128  # blocks of spilled runs are small beside the memory: one of each run is read at once
 LEAST_BLOCK_BYTES: Final = 64 * 2**10
 MOST_BLOCK_BYTES: Final = 2**20
 LEAST_FLUSH_BYTES: Final = 512 * 2**10  # a file for each few rows would cost more than what is in it
-MOST_PIECE_BYTES: Final = 8 * 2**20  # larger pieces save nothing more
+# Pieces grow with what has arrived when sources are fast, and then all probing together is a few passes (PR-Join's
+# argument). A large memory is mostly for rows that have been joined: few more pieces cost little more.
+LARGE_PIECE_BYTES: Final = 8 * 2**20
+PIECES_IN_MEMORY: Final = 32
 CROWD: Final = 32  # runs on disk that are alike and become one: reading so many at once still takes little memory
 
 
@@ -42,12 +46,13 @@ def start(
     """A query that has not begun to read."""
     schemas = [source.schema for source in sources]
     spill_directory = SpillDirectory(spill_parent)
-    piece_bytes = min(memory_bytes // INBOX_SHARE // (len(sources) * PIECES_HELD), MOST_PIECE_BYTES)
+    most_piece_bytes = max(LARGE_PIECE_BYTES, memory_bytes // PIECES_IN_MEMORY)
+    piece_bytes = min(memory_bytes // INBOX_SHARE // (len(sources) * PIECES_HELD), most_piece_bytes)
     rows_bytes = memory_bytes - piece_bytes * len(sources) * PIECES_HELD
     block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
     files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in schemas]
-    coders = plan.coders(schemas)
-    inputs = [Input(*one, partitions) for one in zip(names, schemas, coders, files, strict=True)]
+    told = zip(names, schemas, plan.order(schemas).coders, files, strict=True)
+    inputs = [Input(*one, equal_ranges(partitions)) for one in told]
     listener = None if tracer is None else timed(tracer)
     means = Means(Budget(rows_bytes), workers, _flush_fraction(rows_bytes), CROWD, listener=listener)
     inbox, returned = Inbox(len(sources), piece_bytes), ReturnedMemory(memory_bytes)

@@ -4,11 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sooner.budget import Budget
+from sooner.kernels.array_types import Codes
 from sooner.kernels.gathering import as_one
-from sooner.operators.sorted_runs import CodeRows, sorted_runs
+from sooner.operators.order import CodeRows, sorted_runs
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import Run
 from sooner.runs.saved_runs import RewrittenRuns, SavedRuns
@@ -37,14 +39,15 @@ class Input:
         schema: pa.Schema,
         code: CodeRows,
         store: RunStore,
-        partitions: int,
+        bounds: Codes,
         saved_runs: SavedRuns | None = None,
     ) -> None:
         self.name = name
         self.schema = schema
         self.code = code
         self.store = store
-        self.partitions = [Partition() for _ in range(partitions)]
+        self.bounds = bounds  # where partitions begin, but for the first
+        self.partitions = [Partition() for _ in range(len(bounds) + 1)]
         self.ended = False
         self._saved_runs = saved_runs or RewrittenRuns(store)
 
@@ -52,7 +55,7 @@ class Input:
         """These rows as a run for each partition that has any of them."""
         if not batches:
             return [None] * len(self.partitions)
-        return sorted_runs(as_one(batches), self.code, len(self.partitions))
+        return sorted_runs(as_one(batches), self.code, self.bounds)
 
     @property
     def resident_bytes(self) -> int:
@@ -64,6 +67,7 @@ class Input:
         return {
             "name": self.name,
             "ended": self.ended,
+            "bounds": self.bounds.tolist(),
             "partitions": [
                 {
                     "resident": [next(written).to_plain() for _ in partition.resident],
@@ -77,6 +81,7 @@ class Input:
     def load_plain(self, data: dict[str, Any], budget: Budget) -> None:
         """Go on from what was saved, once; this input must be new, and made with the same arguments."""
         self.ended = data["ended"]
+        self.bounds = np.array(data["bounds"], np.uint64)
         for partition, saved in zip(self.partitions, data["partitions"], strict=True):
             for written in saved["resident"]:
                 run = self._saved_runs.load(written)

@@ -21,7 +21,7 @@ import pyarrow as pa
 from sooner.budget import Budget
 from sooner.operators.events import Listener
 from sooner.operators.inputs import Input
-from sooner.operators.sorted_runs import CodeRows
+from sooner.operators.order import Order
 from sooner.phases import Phase
 from sooner.policies.view import SOLID_STATE, DeviceCosts, Surroundings, View
 from sooner.progress import Progress
@@ -105,8 +105,8 @@ class Means:
 class OperatorPlan(Protocol):
     """Which operator it is, as plain data that travels to wherever it runs."""
 
-    def coders(self, schemas: Sequence[pa.Schema]) -> Sequence[CodeRows]:
-        """How the rows of each input are coded."""
+    def order(self, schemas: Sequence[pa.Schema]) -> Order:
+        """In which order the rows of all inputs are kept."""
 
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
         """The columns of the results. Raises InvalidCall if these inputs cannot be."""

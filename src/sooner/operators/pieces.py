@@ -10,11 +10,10 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.arrays import to_arrow
 from sooner.kernels.content_order import order_by_content
-from sooner.kernels.matching import Codes
-from sooner.operators.sorted_runs import CodeRows
-from sooner.runs.ledger import Mask
+from sooner.operators.order import CodeRows
 from sooner.runs.run import HELPER_BYTES
 
 Rows: TypeAlias = Sequence[pa.RecordBatch]  # of each input
@@ -59,6 +58,6 @@ def _halves_of_one_code(rows: Rows, codes: Sequence[Codes], at_most_bytes: int) 
         yield from _halves(*_only(rows, codes, wanted), at_most_bytes)
 
 
-def _only(rows: Rows, codes: Sequence[Codes], wanted: Sequence[Mask]) -> tuple[Rows, Sequence[Codes]]:
+def _only(rows: Rows, codes: Sequence[Codes], wanted: Sequence[Flags]) -> tuple[Rows, Sequence[Codes]]:
     kept = [mine.filter(to_arrow(mask)) for mine, mask in zip(rows, wanted, strict=True)]
     return kept, [mine[mask] for mine, mask in zip(codes, wanted, strict=True)]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sooner.errors import InvalidJoin
-from sooner.kernels.matching import Codes
+from sooner.kernels.array_types import Codes
 
 Counts = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]

@@ -12,37 +12,22 @@ matches runs group by group, which covers rectangles along the diagonal, so a co
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
+from sooner.kernels.array_types import Positions
+from sooner.kernels.native import address, loop
+from sooner.runs.run import Run, stamp_table, stamps_of
 
-from sooner.kernels.matching import Positions
-from sooner.runs.run import NEVER, Run, Stamp, pick
+_keep_unmet: Final = loop("keep_unmet", "aanaa", counts=True)
 
-Mask = npt.NDArray[np.bool_]
 Rectangle = tuple[tuple[int, ...], tuple[int, ...]]  # numbers of left runs, numbers of right runs
 
 
-def not_met(left: Run, right: Run, at_left: Positions, at_right: Positions) -> Mask:
-    """For each pair of rows: True if neither memory nor a memory-disk task has brought them together."""
-    l_arrived, l_left = pick(left.arrived, at_left), pick(left.departed, at_left)
-    r_arrived, r_left = pick(right.arrived, at_right), pick(right.departed, at_right)
-    met = np.logical_and(l_arrived <= r_left, r_arrived <= l_left)
-    if _ever(left.met_disk):
-        met |= _seen_by_task(pick(left.met_disk, at_left), l_arrived, r_left)
-    if _ever(right.met_disk):
-        met |= _seen_by_task(pick(right.met_disk, at_right), r_arrived, l_left)
-    unmet: Mask = np.logical_not(np.broadcast_to(met, at_left.shape))
-    return unmet
-
-
-def _seen_by_task(task: Stamp, arrived: Stamp, other_left: Stamp) -> Mask:
-    return np.logical_and(np.greater_equal(task, arrived), np.greater(task, other_left))
-
-
-def _ever(met_disk: Stamp) -> bool:
-    return met_disk != NEVER if isinstance(met_disk, int) else bool((met_disk != NEVER).any())
+def only_unmet(left: Run, right: Run, at_left: Positions, at_right: Positions) -> tuple[Positions, Positions]:
+    """Those of these pairs that neither memory nor a memory-disk task has brought together. The arrays are used up."""
+    n_pairs, stamps = len(at_left), [stamp_table(stamps_of(run)) for run in (left, right)]
+    kept = _keep_unmet(n_pairs, address(at_left), address(at_right), n_pairs, *map(address, stamps))
+    return at_left[:kept], at_right[:kept]
 
 
 class Group(NamedTuple):

@@ -14,17 +14,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sooner.kernels.gathering import gather, gather_from
-from sooner.kernels.matching import DIRECTORY_BYTES, Codes, Directory, Positions, build_directory
+from sooner.kernels.array_types import Codes, Positions
+from sooner.kernels.gathering import Columns, gather, gather_from
+from sooner.kernels.native import address, loop
 from sooner.kernels.sizes import RowBytes, row_bytes
+from sooner.kernels.sorting import Places, merged
 
 Ticks = npt.NDArray[np.int32]
 Stamp = Ticks | int
 
+_gather_stamps: Final = loop("gather_stamps", "aaana")
 NEVER: Final = 0  # before the first tick
 STILL_HERE: Final = 2**31 - 1  # the DTS of a row that has not left memory
-MERGED_BY_TIMSORT: Final = 4
-HELPER_BYTES: Final = 8 + 4 + DIRECTORY_BYTES  # a code, an arrival tick and a share of the directory for each row
+HELPER_BYTES: Final = 8 + 4  # a code and an arrival tick for each row
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,10 @@ class Run:
         return int(self.rows.nbytes) + HELPER_BYTES * len(self.codes)
 
     @cached_property
+    def columns(self) -> Columns:
+        return Columns(self.rows.columns)
+
+    @cached_property
     def row_bytes(self) -> RowBytes:
         """What each row weighs."""
         return row_bytes(self.rows)
@@ -49,10 +55,6 @@ class Run:
     def newest(self) -> int:
         """When the last of its rows came."""
         return self.arrived if isinstance(self.arrived, int) else int(self.arrived.max())
-
-    @cached_property
-    def directory(self) -> Directory | None:
-        return build_directory(self.codes)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -105,25 +107,29 @@ def tier_of(rows: int, fanout: int) -> int:
 
 
 def merge(runs: Sequence[Run]) -> Run:
-    """One sorted run with the rows of all. Beside it, never more than one column is there twice."""
+    """One sorted run with the rows of all."""
     if len(runs) == 1:
         return runs[0]
-    codes = np.concatenate([run.codes for run in runs])
-    # Timsort merges two presorted pieces in one pass, but needs a pass for each doubling; quicksort is vectorised.
-    order = np.argsort(codes, kind="stable" if len(runs) <= MERGED_BY_TIMSORT else "quicksort")
-    return Run(
-        codes[order],
-        gather_from([run.rows for run in runs], order),
-        _merge_stamps([run.arrived for run in runs], runs, order),
-        _merge_stamps([run.departed for run in runs], runs, order),
-        _merge_stamps([run.met_disk for run in runs], runs, order),
-    )
+    codes, places = merged([run.codes for run in runs])
+    stamps = (_merge_stamps([stamps_of(run)[kind] for run in runs], places) for kind in range(3))
+    columns = gather_from([run.columns for run in runs], places)
+    return Run(codes, pa.RecordBatch.from_arrays(columns, schema=runs[0].rows.schema), *stamps)
 
 
-def _merge_stamps(stamps: Sequence[Stamp], runs: Sequence[Run], order: Positions) -> Stamp:
-    first = stamps[0]
-    if isinstance(first, int) and all(isinstance(s, int) and s == first for s in stamps):
+def stamps_of(run: Run) -> tuple[Stamp, Stamp, Stamp]:
+    return run.arrived, run.departed, run.met_disk
+
+
+def stamp_table(stamps: Sequence[Stamp]) -> npt.NDArray[np.int64]:
+    """For compiled loops: where stamps are found, or which one all rows have."""
+    return np.array([(0, one) if isinstance(one, int) else (address(one), 0) for one in stamps], np.int64)
+
+
+def _merge_stamps(stamps: Sequence[Stamp], places: Places) -> Stamp:
+    first, n_rows = stamps[0], len(places.positions)
+    if isinstance(first, int) and all(isinstance(stamp, int) and stamp == first for stamp in stamps):
         return first
-    columns = [np.broadcast_to(np.asarray(s, np.int32), len(run)) for s, run in zip(stamps, runs, strict=True)]
-    merged: Ticks = np.concatenate(columns)[order]
-    return merged
+    merged_stamps, table = np.empty(n_rows, np.int32), stamp_table(stamps)
+    where = (address(table), address(places.positions), address(places.parts))
+    _gather_stamps(n_rows, *where, n_rows, address(merged_stamps))
+    return merged_stamps

@@ -7,20 +7,15 @@ copy in shared memory of this node is what the next step maps, whichever process
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
-import numpy as np
 import pyarrow as pa
 import xxhash
 
-from sooner.kernels.matching import with_starts
-from sooner.runs.block_index import Block
 from sooner.runs.files import RunFiles
 from sooner.runs.run import NEVER, STILL_HERE, Run, merge
-from sooner.runs.shared_memory import Parts, SharedMemory
+from sooner.runs.shared_memory import SharedMemory
 from sooner.runs.store import EncodedBlock, RunStore, Segment
-
-SEAL_BYTES: Final = 8  # behind each copy
 
 
 class SavedRuns(Protocol):
@@ -87,14 +82,10 @@ class MappedRuns:
         copy = self._copies.get(_name(written))
         if copy is None:
             return None
-        content, starts = copy[: block.n_bytes], copy[block.n_bytes : max(copy.size - SEAL_BYTES, 0)]
-        sealed = copy.size >= block.n_bytes + SEAL_BYTES and copy[-SEAL_BYTES:] == _seal(starts, block)
-        if not sealed or xxhash.xxh3_64_intdigest(content) != block.checksum:
+        if copy.size != block.n_bytes or xxhash.xxh3_64_intdigest(copy) != block.checksum:
             self._copies.forget(_name(written))
             return None
-        run = self._files.decode(content)
-        with_directory(run, starts)
-        return run
+        return self._files.decode(copy)
 
     @property
     def copy_names(self) -> set[str]:
@@ -104,28 +95,9 @@ class MappedRuns:
     def copy(self) -> None:
         """Put what was saved, or had no copy, into shared memory."""
         self._copies.put(
-            (_name(place), _copied(run, place, content))
-            for run, place, content in self._to_copy
-            if id(run) in self._written
+            (_name(place), (content,)) for run, place, content in self._to_copy if id(run) in self._written
         )
         self._to_copy = []
-
-
-def _copied(run: Run, place: Segment, content: pa.Buffer | memoryview) -> Parts:
-    """A run as its copy has it: the block, the directory of its codes, and the seal of that."""
-    starts = pa.py_buffer(b"" if run.directory is None else run.directory.starts)
-    return content, starts, _seal(starts, place.blocks[0])
-
-
-def _seal(starts: pa.Buffer, block: Block) -> bytes:
-    """The state vouches for the block. What lies behind it is only a cache's own, and says whose directory it is."""
-    return xxhash.xxh3_64_digest(starts, seed=block.checksum)
-
-
-def with_directory(run: Run, starts: pa.Buffer) -> None:
-    """Give a run the directory that was built when it was written: building it again takes longer than most probes."""
-    if starts.size:
-        run.__dict__["directory"] = with_starts(run.codes, np.frombuffer(starts, np.int32))
 
 
 def _name(written: Segment) -> str:

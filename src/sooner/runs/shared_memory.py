@@ -5,7 +5,7 @@ files on `/dev/shm` (or, where there is none, in the directory for temporary fil
 share them, and so one limit. They are written with `write`, not through a map: a store to a mapped page that a full
 memory cannot give kills the process.
 
-Where they lie, and when they go, is in `copies_directory`. Whoever gets a copy has to check it, as it would a file.
+Where they lie, and when they go, is in `shared_memory_directory`. Whoever gets a copy has to check it.
 """
 
 import contextlib

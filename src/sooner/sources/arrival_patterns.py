@@ -47,7 +47,7 @@ class ArrivalPattern(Protocol):
         """After so many rows the pattern no longer depends on the rows before."""
         ...
 
-    def gaps(self, rows: int, rng: np.random.Generator) -> Seconds:
+    def gaps(self, rows: int, rng: "np.random.Generator") -> Seconds:
         """Seconds of silence after each of the next `rows` rows."""
         ...
 
@@ -63,7 +63,7 @@ class Fixed:
     def __post_init__(self) -> None:
         _require_seconds(self, "gap_seconds", self.gap_seconds)
 
-    def gaps(self, rows: int, rng: np.random.Generator) -> Seconds:  # noqa: ARG002 - nothing is random here
+    def gaps(self, rows: int, rng: "np.random.Generator") -> Seconds:  # noqa: ARG002 - nothing is random here
         """Seconds of silence after each of the next `rows` rows."""
         return np.full(rows, self.gap_seconds, dtype=np.float64)
 
@@ -79,7 +79,7 @@ class Exponential:
     def __post_init__(self) -> None:
         _require_seconds(self, "mean_seconds", self.mean_seconds)
 
-    def gaps(self, rows: int, rng: np.random.Generator) -> Seconds:
+    def gaps(self, rows: int, rng: "np.random.Generator") -> Seconds:
         """Seconds of silence after each of the next `rows` rows."""
         return rng.exponential(self.mean_seconds, rows)
 
@@ -109,7 +109,7 @@ class ZipfGaps:
         if not (math.isfinite(self.skew) and self.skew >= 0):
             raise InvalidCall(f"ZipfGaps skew is {self.skew}; give 0 (uniform) or more")
 
-    def gaps(self, rows: int, rng: np.random.Generator) -> Seconds:
+    def gaps(self, rows: int, rng: "np.random.Generator") -> Seconds:
         """Seconds of silence after each of the next `rows` rows."""
         multiples = np.arange(1, self._longest_multiple + 1, dtype=np.float64)
         up_to = np.cumsum(multiples**-self.skew)
@@ -150,7 +150,7 @@ class ParetoBursts:
         if not (math.isfinite(self.mean_burst_rows) and self.mean_burst_rows >= 1):
             raise InvalidCall(f"ParetoBursts mean_burst_rows is {self.mean_burst_rows}; give 1 or more")
 
-    def gaps(self, rows: int, rng: np.random.Generator) -> Seconds:
+    def gaps(self, rows: int, rng: "np.random.Generator") -> Seconds:
         """Seconds of silence after each of the next `rows` rows."""
         # Two draws for every row, needed or not: only so does drawing in pieces give the same gaps.
         draws = rng.random((rows, 2))
@@ -183,7 +183,7 @@ class Fragments:
         """Each fragment is drawn on its own."""
         return self.rows_per_fragment
 
-    def gaps(self, rows: int, rng: np.random.Generator) -> Seconds:
+    def gaps(self, rows: int, rng: "np.random.Generator") -> Seconds:
         """Seconds of silence after each of the next `rows` rows."""
         gaps = rng.exponential(self.mean_gap_seconds, rows)
         whole_fragments = rows // self.rows_per_fragment
@@ -210,7 +210,7 @@ class Pauses:
         """Both the pauses and the inner pattern are at their beginning again."""
         return math.lcm(self.inner.cycle_rows, self.every_rows)
 
-    def gaps(self, rows: int, rng: np.random.Generator) -> Seconds:
+    def gaps(self, rows: int, rng: "np.random.Generator") -> Seconds:
         """Seconds of silence after each of the next `rows` rows."""
         gaps = self.inner.gaps(rows, rng).copy()
         gaps[self.every_rows - 1 :: self.every_rows] += self.seconds

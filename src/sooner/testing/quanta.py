@@ -75,7 +75,7 @@ class QuantaTrial(Trial):
         """What the rows of a code weigh in the end, if it is the heaviest of each input."""
         n_bytes = 0
         batches = zip(*(step.rows for step in self.schedule.steps if isinstance(step, Arrive)), strict=True)
-        for some, code in zip(batches, self.subject.plan.coders(self.subject.schemas), strict=True):
+        for some, code in zip(batches, self.subject.plan.order(self.subject.schemas).coders, strict=True):
             codes = np.concatenate([code(batch)[0] for batch in some])
             row_bytes = sum(batch.nbytes for batch in some) / max(len(codes), 1) + HELPER_BYTES
             n_bytes += int(np.unique(codes, return_counts=True)[1].max(initial=0) * row_bytes)

@@ -16,6 +16,7 @@ from sooner.budget import Budget
 from sooner.operators.events import Listener
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means, Operator
+from sooner.operators.order import equal_ranges
 from sooner.policies.view import SILENT, Surroundings
 from sooner.runs.files import FileBlock, RunFiles
 from sooner.runs.run import Run
@@ -47,7 +48,11 @@ class Trial:
 
     def __enter__(self) -> "Trial":
         self._directory = tempfile.TemporaryDirectory()
-        self.operator = self._new_operator(self.schedule.budget_bytes)
+        try:
+            self.operator = self._new_operator(self.schedule.budget_bytes)
+        except BaseException:
+            self._directory.cleanup()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -141,8 +146,8 @@ class Trial:
     def _new_operator(self, budget_bytes: int) -> Operator[pa.RecordBatch]:
         schemas, schedule = self.subject.schemas, self.schedule
         inputs = [
-            Input(f"input {which}", schema, code, _WatchedFiles(self, schema), schedule.partitions)
-            for which, (schema, code) in enumerate(zip(schemas, self.subject.plan.coders(schemas), strict=True))
+            Input(f"input {which}", schema, code, _WatchedFiles(self, schema), equal_ranges(schedule.partitions))
+            for which, (schema, code) in enumerate(zip(schemas, self.subject.plan.order(schemas).coders, strict=True))
         ]
         means = Means(
             Budget(budget_bytes),

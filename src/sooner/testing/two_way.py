@@ -8,12 +8,11 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.keys import KeyPlan
-from sooner.kernels.matching import Codes
 from sooner.named_algorithms import Algorithm
-from sooner.operators.sorted_runs import CodeRows
+from sooner.operators.order import CodeRows, Order
 from sooner.operators.two_way.plan import TwoWayPlan
-from sooner.runs.ledger import Mask
 from sooner.testing.dice import Dice
 from sooner.testing.subject import Row, Subject
 
@@ -28,9 +27,10 @@ class CollidingPlan(TwoWayPlan):
     def keys(self, schemas: Sequence[pa.Schema]) -> KeyPlan:
         return replace(super().keys(schemas), exact=False)
 
-    def coders(self, schemas: Sequence[pa.Schema]) -> Sequence[CodeRows]:
-        """How the rows of each input are coded."""
-        return [_with_few_bits(code) for code in super().coders(schemas)]
+    def order(self, schemas: Sequence[pa.Schema]) -> Order:
+        """In which order the rows of all inputs are kept."""
+        order = super().order(schemas)
+        return replace(order, coders=[_with_few_bits(code) for code in order.coders])
 
 
 def two_way_subject(algorithm: Algorithm, *, spills: bool = True, colliding: bool = False) -> Subject:
@@ -67,7 +67,7 @@ def joined(tables: Sequence[pa.Table]) -> Counter[Row]:
 
 
 def _with_few_bits(code: CodeRows) -> CodeRows:
-    def few(batch: pa.RecordBatch) -> tuple[Codes, Mask | None]:
+    def few(batch: pa.RecordBatch) -> tuple[Codes, Flags | None]:
         codes, valid = code(batch)
         return codes & FEW_BITS, valid
 

@@ -15,7 +15,7 @@ from sooner.errors import BudgetTooSmall
 from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.events import Event, Flushed
-from sooner.operators.sorted_runs import coder
+from sooner.operators.order import by_hashes
 from sooner.policies.view import SILENT
 from sooner.sides import LEFT, RIGHT, SIDES
 
@@ -153,7 +153,7 @@ def test_a_batch_that_fits_is_taken_even_if_merged_runs_weigh_more(tmp_path: Pat
         ]
         return pa.record_batch(columns, schema=schema)
 
-    codes, _ = coder(keys, LEFT)(batch(list(range(100)), list(range(100))))
+    codes, _ = by_hashes(keys).coders[LEFT](batch(list(range(100)), list(range(100))))
     low, high = ([int(key) for key in np.flatnonzero((codes < 2**63) == half)] for half in (True, False))
     arrivals = [batch(low[:16], list(range(16)))] * 3 + [batch(low[:16] + high[:10], [None, *range(25)])]
 

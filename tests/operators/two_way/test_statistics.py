@@ -14,7 +14,7 @@ from schedules import PARTITIONS, SCHEMA, Batch, RowPairs, Schedule, batches_of,
 from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Arrived, Event, Flushed, Merged, Scanned
-from sooner.operators.sorted_runs import coder
+from sooner.operators.order import by_hashes
 from sooner.operators.statistics import RecentArrivals
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.statistics import JoinStatistics
@@ -53,7 +53,7 @@ EXACT = [
     Algorithm("halves, merge", Halves(Random(seed=2)), Merge(fan_in=ALL_RUNS)),
     Algorithm("random, best rate", Random(seed=1), BestRate(fan_in=ALL_RUNS)),
 ]
-CODERS = [coder(plan_keys(SCHEMA, SCHEMA, ["key"], ["key"]), side) for side in SIDES]
+CODERS = by_hashes(plan_keys(SCHEMA, SCHEMA, ["key"], ["key"])).coders
 
 
 @dataclass(eq=False)

@@ -13,14 +13,13 @@ from typing import Final
 
 import numpy as np
 
-from sooner.kernels.matching import Codes
+from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.sizes import Weights, cuts_by_bytes
 from sooner.operators.events import Flushed
 from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.two_way.covering import Workbench
 from sooner.operators.two_way.state import JoinState, arrivals_after
 from sooner.policies.view import Evict
-from sooner.runs.ledger import Mask
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge
 from sooner.runs.slabs import ALL_CODES
@@ -29,7 +28,7 @@ from sooner.runs.store import EncodedBlock, SpilledRun
 BYTES_WORTH_THREADS: Final = 2**20  # fewer are written faster than handed over
 SAMPLES: Final = 64  # of the codes of a slab: enough to tell where the next begins
 
-Choice = Callable[[Run], Mask]  # which rows of a run go
+Choice = Callable[[Run], Flags]  # which rows of a run go
 
 
 @dataclass(frozen=True)
@@ -114,11 +113,11 @@ def _choice(resident: ResidentRuns, eviction: Evict) -> Choice | None:
     return lambda run: run.codes <= last_code
 
 
-def _has_one_of(codes: Codes, run: Run) -> Mask:
+def _has_one_of(codes: Codes, run: Run) -> Flags:
     return np.isin(run.codes, codes)
 
 
-def _only(run: Run, wanted: Mask) -> Run:
+def _only(run: Run, wanted: Flags) -> Run:
     """These rows, sharing buffers with the run if they lie together."""
     positions = np.flatnonzero(wanted)
     if not len(positions):

@@ -19,16 +19,16 @@ import pyarrow as pa
 
 from sooner.budget import Budget, format_bytes
 from sooner.errors import BudgetTooSmall
-from sooner.kernels.keys import KeyPlan
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Arrived
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Interrupted, Means
+from sooner.operators.order import Order
 from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.two_way import invariants
 from sooner.operators.two_way.covering import COPIES, Workbench
 from sooner.operators.two_way.flushing import spill
-from sooner.operators.two_way.pairs import Pairs, drop_collisions, drop_met, pairs_of
+from sooner.operators.two_way.pairs import Pairs, drop_met, only_by_rows, pairs_of
 from sooner.operators.two_way.state import JoinState
 from sooner.operators.two_way.statistics import JoinStatistics
 from sooner.operators.two_way.tasks import (
@@ -48,7 +48,7 @@ from sooner.progress import Progress
 from sooner.runs.run import Run
 from sooner.sides import LEFT, SIDES, opposite
 
-ROWS_WORTH_THREADS: Final = 100_000  # fewer are joined faster than handed over
+ROWS_WORTH_THREADS: Final = 300000  # fewer are joined faster than handed over
 SCRATCH_SHARE: Final = 8  # of the memory, one part in so many
 LEAST_SCRATCH_BYTES: Final = 4 * 2**20
 MOST_SCRATCH_BYTES: Final = 256 * 2**20
@@ -67,7 +67,7 @@ class TwoWayJoin(Generic[R]):
     def __init__(
         self,
         inputs: tuple[Input, Input],
-        keys: KeyPlan,
+        order: Order,
         algorithm: Algorithm,
         result_of: Callable[[Pairs], R],
         means: Means,
@@ -80,7 +80,9 @@ class TwoWayJoin(Generic[R]):
         self._crowd = means.crowd
         self._room = room or self.flush
         self._crew = Crew(means.workers)
-        self._filters = (self._going_on,) if keys.exact else (self._going_on, drop_collisions(keys))
+        self._reach = order.reach
+        checks = () if order.only_matching is None else (only_by_rows(order.only_matching),)
+        self._filters = (self._going_on, *checks)
         self._flush_bytes = int(budget.limit_bytes * means.flush_fraction)
         self._state = JoinState(inputs, budget, means.listener)
         scratch_bytes = min(max(budget.limit_bytes // SCRATCH_SHARE, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
@@ -244,7 +246,7 @@ class TwoWayJoin(Generic[R]):
             matches = 0
             for other in others:
                 left, right = (run, other) if side == LEFT else (other, run)
-                for pairs in pairs_of(left, right, *self._filters):
+                for pairs in pairs_of(left, right, self._reach, *self._filters):
                     matches += len(pairs)
                     yield self._result(pairs)
             state.inputs[side].partitions[p].resident.add(run, state.budget.try_reserve, merge_bytes)
@@ -370,7 +372,7 @@ class TwoWayJoin(Generic[R]):
         return max(self._bench.scratch_bytes, min(self.budget.free_bytes, CLEAN_UP_BYTES))
 
     def _unmet_pairs(self, left: Run, right: Run) -> Iterator[Pairs]:
-        return pairs_of(left, right, drop_met, *self._filters)
+        return pairs_of(left, right, self._reach, drop_met, *self._filters)
 
     def _going_on(self, pairs: Pairs) -> Pairs:
         """Also where everything has come out before, and nobody sees a result for long."""

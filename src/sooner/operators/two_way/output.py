@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
-from sooner.kernels.gathering import gather
+from sooner.kernels.gathering import gather_from
 from sooner.kernels.keys import KeyPlan
+from sooner.kernels.sorting import Places
 from sooner.operators.two_way.pairs import Pairs
 
 
@@ -17,12 +18,12 @@ class OutputPlan:
     """All columns of the left, then those of the right. A key of the same name on both sides comes once."""
 
     schema: pa.Schema
-    right: list[int]  # positions of the columns that come from the right
+    right: tuple[int, ...]  # positions of the columns that come from the right
 
     def batch(self, pairs: Pairs) -> pa.RecordBatch:
-        left = gather(pairs.left.rows, pairs.at_left)
-        right = gather(pairs.right.rows.select(self.right), pairs.at_right)
-        return pa.RecordBatch.from_arrays(left.columns + right.columns, schema=self.schema)
+        left = gather_from([pairs.left.columns], Places(pairs.at_left))
+        right = gather_from([pairs.right.columns.only(self.right)], Places(pairs.at_right))
+        return pa.RecordBatch.from_arrays(left + right, schema=self.schema)
 
 
 def plan_output(left: pa.Schema, right: pa.Schema, keys: KeyPlan, suffixes: tuple[str, str]) -> OutputPlan:
@@ -33,7 +34,7 @@ def plan_output(left: pa.Schema, right: pa.Schema, keys: KeyPlan, suffixes: tupl
     fields = [_renamed(field, clashing, suffixes[0]) for field in left]
     fields += [_renamed(right.field(i), clashing, suffixes[1]) for i in from_right]
     _require_distinct([field.name for field in fields], suffixes)
-    return OutputPlan(pa.schema(fields), from_right)
+    return OutputPlan(pa.schema(fields), tuple(from_right))
 
 
 def _renamed(field: pa.Field, clashing: set[str], suffix: str) -> pa.Field:

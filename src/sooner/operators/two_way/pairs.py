@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from sooner.kernels.gathering import gather
-from sooner.kernels.keys import KeyPlan, keys_equal
-from sooner.kernels.matching import Positions, expand, find
+from sooner.kernels.array_types import Positions
+from sooner.kernels.matching import Reach, matches
 from sooner.kernels.sizes import cuts_by_bytes, picked
-from sooner.runs.ledger import Mask, not_met
+from sooner.operators.order import OnlyMatching
+from sooner.runs.ledger import only_unmet
 from sooner.runs.run import Run
 
 PAIRS_AT_ONCE: Final = 65_536
@@ -25,18 +25,13 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.at_left)
 
-    def only(self, wanted: Mask) -> "Pairs":
-        if wanted.all():
-            return self
-        return Pairs(self.left, self.right, self.at_left[wanted], self.at_right[wanted])
-
 
 Filter = Callable[[Pairs], Pairs]
 
 
-def pairs_of(left: Run, right: Run, *filters: Filter) -> Iterator[Pairs]:
-    """All pairs of equal codes that pass the filters, at most PAIRS_AT_ONCE and PAIRS_BYTES at a time."""
-    for at_left, at_right in _bounded(left, right):
+def pairs_of(left: Run, right: Run, reach: Reach, *filters: Filter) -> Iterator[Pairs]:
+    """All pairs of codes within reach that pass the filters, at most PAIRS_AT_ONCE and PAIRS_BYTES at a time."""
+    for at_left, at_right in _bounded(left, right, reach):
         pairs = Pairs(left, right, at_left, at_right)
         for keep in filters:
             pairs = keep(pairs)
@@ -44,38 +39,30 @@ def pairs_of(left: Run, right: Run, *filters: Filter) -> Iterator[Pairs]:
             yield pairs
 
 
-def _bounded(left: Run, right: Run) -> Iterator[tuple[Positions, Positions]]:
-    """Positions of equal codes, cut by what their rows weigh: one row may meet a million others."""
+def _bounded(left: Run, right: Run, reach: Reach) -> Iterator[tuple[Positions, Positions]]:
+    """Positions of such codes, cut by what their rows weigh: one row may meet a million others."""
     left_bytes, right_bytes = left.row_bytes, right.row_bytes
     if isinstance(left_bytes, int) and isinstance(right_bytes, int):
-        yield from _positions(left, right, max(1, min(PAIRS_AT_ONCE, PAIRS_BYTES // max(left_bytes + right_bytes, 1))))
+        at_most = min(PAIRS_AT_ONCE, PAIRS_BYTES // max(left_bytes + right_bytes, 1))
+        yield from matches(left.codes, right.codes, max(at_most, 1), reach)
         return
-    for at_left, at_right in _positions(left, right, PAIRS_AT_ONCE):
+    for at_left, at_right in matches(left.codes, right.codes, PAIRS_AT_ONCE, reach):
         weights = picked(left_bytes, at_left) + picked(right_bytes, at_right)
         for begin, end in cuts_by_bytes(weights, len(at_left), PAIRS_BYTES):
             yield at_left[begin:end], at_right[begin:end]
 
 
-def _positions(left: Run, right: Run, at_most: int) -> Iterator[tuple[Positions, Positions]]:
-    """Positions of equal codes; the shorter side probes the longer one."""
-    if len(left) <= len(right):
-        yield from expand(find(left.codes, right.codes, right.directory), at_most)
-    else:
-        for at_right, at_left in expand(find(right.codes, left.codes, left.directory), at_most):
-            yield at_left, at_right
-
-
 def drop_met(pairs: Pairs) -> Pairs:
     """Without what has come out before."""
-    return pairs.only(not_met(pairs.left, pairs.right, pairs.at_left, pairs.at_right))
+    kept = only_unmet(pairs.left, pairs.right, pairs.at_left, pairs.at_right)
+    return Pairs(pairs.left, pairs.right, *kept)
 
 
-def drop_collisions(keys: KeyPlan) -> Filter:
-    """Without pairs whose codes are equal but whose keys are not."""
+def only_by_rows(only_matching: OnlyMatching) -> Filter:
+    """Without pairs whose codes are within reach but that do not match."""
 
     def keep(pairs: Pairs) -> Pairs:
-        left = gather(pairs.left.rows.select(keys.left), pairs.at_left)
-        right = gather(pairs.right.rows.select(keys.right), pairs.at_right)
-        return pairs.only(keys_equal(left, right, keys))
+        kept = only_matching(pairs.left.rows, pairs.right.rows, pairs.at_left, pairs.at_right)
+        return Pairs(pairs.left, pairs.right, *kept)
 
     return keep

@@ -9,10 +9,9 @@ from sooner.kernels.keys import KeyPlan, plan_keys
 from sooner.named_algorithms import Algorithm
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
-from sooner.operators.sorted_runs import CodeRows, coder
+from sooner.operators.order import Order, by_hashes
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.output import OutputPlan, plan_output
-from sooner.sides import SIDES
 
 INPUTS = ("left", "right")
 
@@ -32,9 +31,8 @@ class TwoWayPlan:
         left, right = schemas
         return plan_output(left, right, self.keys(schemas), self.suffixes)
 
-    def coders(self, schemas: Sequence[pa.Schema]) -> Sequence[CodeRows]:
-        keys = self.keys(schemas)
-        return [coder(keys, side) for side in SIDES]
+    def order(self, schemas: Sequence[pa.Schema]) -> Order:
+        return by_hashes(self.keys(schemas))
 
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
         return self.columns(schemas).schema
@@ -42,4 +40,4 @@ class TwoWayPlan:
     def make(self, inputs: Sequence[Input], means: Means) -> TwoWayJoin[pa.RecordBatch]:
         left, right = inputs
         schemas = [one.schema for one in inputs]
-        return TwoWayJoin((left, right), self.keys(schemas), self.algorithm, self.columns(schemas).batch, means)
+        return TwoWayJoin((left, right), self.order(schemas), self.algorithm, self.columns(schemas).batch, means)

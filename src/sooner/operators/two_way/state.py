@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sooner.budget import Budget
-from sooner.kernels.matching import Codes
+from sooner.kernels.array_types import Codes
 from sooner.operators.events import Entered, Event, Listener, Reached
 from sooner.operators.inputs import Input
 from sooner.operators.two_way.statistics import JoinStatistics

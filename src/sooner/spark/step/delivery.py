@@ -60,7 +60,7 @@ class Delivery:
 
     def _learn(self, schema: pa.Schema) -> None:
         self.schemas = self._plan.schemas(schema)
-        self.coders = self._plan.operator.coders(self.schemas)
+        self.coders = self._plan.operator.order(self.schemas).coders
 
     def _take(self, batch: pa.RecordBatch) -> None:
         kinds = to_numpy(batch.column(0))

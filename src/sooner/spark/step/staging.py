@@ -18,8 +18,8 @@ import pyarrow.fs as pafs
 import xxhash
 
 from sooner.kernels.gathering import gather
+from sooner.operators.order import CodeRows
 from sooner.operators.pieces import Rows
-from sooner.operators.sorted_runs import CodeRows
 from sooner.operators.two_way.covering import OnDisk
 from sooner.runs.files import RunFiles
 from sooner.runs.private_directory import PrivateDirectory

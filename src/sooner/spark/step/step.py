@@ -18,6 +18,7 @@ from sooner.errors import InvalidJoin
 from sooner.operators.events import Event
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
+from sooner.operators.order import equal_ranges
 from sooner.operators.pieces import Rows, weight
 from sooner.policies.view import Surroundings
 from sooner.runs.files import RunFiles
@@ -97,8 +98,9 @@ class Step:
             MappedRuns(files(schema, ONE_BLOCK, rows="resident"), self._copies) for schema in delivery.schemas
         ]
         stores = [files(schema, block_bytes) for schema in delivery.schemas]
+        bounds = equal_ranges(CODE_RANGES)
         told = zip(plan.inputs, delivery.schemas, delivery.coders, stores, self._mapped, strict=True)
-        inputs = [Input(name, schema, code, store, CODE_RANGES, mapped) for name, schema, code, store, mapped in told]
+        inputs = [Input(name, schema, code, store, bounds, mapped) for name, schema, code, store, mapped in told]
         budget = Budget(share_bytes - share_bytes // FRAMING_SHARE)
         self._operator = plan.operator.make(inputs, Means(budget, crowd=CROWD, listener=self._note))
         self._trace = None if plan.trace is None else StepTrace(plan.trace, place, attempt.version)

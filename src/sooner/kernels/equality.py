@@ -1,0 +1,54 @@
+"""Of pairs with equal codes, those with equal keys: texts and keys of several columns can collide."""
+
+from typing import Final
+
+import pyarrow as pa
+
+from sooner.kernels.array_types import Positions
+from sooner.kernels.arrays import text_layout
+from sooner.kernels.gathering import gather, layout_of
+from sooner.kernels.keys import KeyPlan, decoded, keys_in_common_type, values_equal
+from sooner.kernels.native import address, buffer_address, loop
+
+_keep_equal_bytes: Final = loop("keep_equal_bytes", "aanaan", counts=True)
+_keep_equal_doubles: Final = loop("keep_equal_doubles", "aanaa", counts=True)
+_keep_equal_texts: Final = {bits: loop(f"keep_equal_texts_{bits}", "aanaaaa", counts=True) for bits in (32, 64)}
+
+
+def only_equal(
+    left: pa.RecordBatch, right: pa.RecordBatch, keys: KeyPlan, at_left: Positions, at_right: Positions
+) -> tuple[Positions, Positions]:
+    """Those of these pairs of rows whose keys are equal. The arrays are used up."""
+    for left_name, right_name, kind in zip(keys.left, keys.right, keys.types, strict=True):
+        columns = decoded(left.column(left_name)), decoded(right.column(right_name))
+        is_plain = all(column.type == kind and not column.null_count for column in columns)
+        if is_plain and layout_of(kind) in (8, 16, 32, "texts"):
+            kept = _keep_equal(*columns, at_left, at_right)
+            at_left, at_right = at_left[:kept], at_right[:kept]
+        else:
+            equal = values_equal(
+                _in_common_type(columns[0], at_left, left_name, kind),
+                _in_common_type(columns[1], at_right, right_name, kind),
+            )
+            at_left, at_right = at_left[equal], at_right[equal]
+    return at_left, at_right
+
+
+def _in_common_type(column: pa.Array, positions: Positions, name: str, kind: pa.DataType) -> pa.Array:
+    picked = gather(pa.RecordBatch.from_arrays([column], [name]), positions)
+    [key] = keys_in_common_type(picked, [name], [kind])
+    return key
+
+
+def _keep_equal(left: pa.Array, right: pa.Array, at_left: Positions, at_right: Positions) -> int:
+    n_pairs = len(at_left)
+    pairs = n_pairs, address(at_left), address(at_right), n_pairs
+    if layout_of(left.type) == "texts":
+        texts = text_layout(left), text_layout(right)
+        where = [place for text in texts for place in (address(text.offsets), buffer_address(text.data))]
+        return _keep_equal_texts[texts[0].bits](*pairs, *where)
+    width = left.type.bit_width // 8
+    values = [buffer_address(column.buffers()[1], column.offset * width) for column in (left, right)]
+    if pa.types.is_floating(left.type):
+        return _keep_equal_doubles(*pairs, *values)
+    return _keep_equal_bytes(*pairs, *values, width)

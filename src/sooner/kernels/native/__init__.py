@@ -1,0 +1,79 @@
+"""The compiled loops of `kernels.c`, and how arrays are handed to them.
+
+A loop is called with addresses, so nothing but its caller answers for types, lengths and positions: only the modules of
+`kernels` call them. Long loops let other threads run meanwhile.
+"""
+
+import ctypes
+import os
+from collections.abc import Callable, Sequence
+from importlib import resources
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sooner.errors import MissingLibrary
+
+Address: TypeAlias = int  # 0 is nothing
+
+LIBRARY: Final = "kernels.so"
+_FEW: Final = 1_000  # rows: to let other threads run would take longer than such a loop
+_KINDS: Final[dict[str, Any]] = {"a": ctypes.c_void_p, "n": ctypes.c_int64, "s": ctypes.c_int32, "u": ctypes.c_uint64}
+
+
+def _load() -> ctypes.CDLL:
+    """The library beside this file. In a zip, as Spark ships packages, it has no path and is loaded from memory."""
+    library = resources.files(__package__) / LIBRARY
+    if isinstance(library, os.PathLike) and os.path.exists(library):  # noqa: PTH110 - a Path is one kind of it
+        return ctypes.CDLL(os.fspath(library))
+    try:
+        content = library.read_bytes()
+    except OSError as error:
+        raise MissingLibrary(
+            f"The compiled part of sooner ({LIBRARY}) is not here: these are its sources alone. "
+            "Install them with `pip install` or `make setup`."
+        ) from error
+    with os.fdopen(os.memfd_create(LIBRARY), "wb") as file:
+        file.write(content)
+        file.flush()
+        return ctypes.CDLL(f"/proc/self/fd/{file.fileno()}")
+
+
+_long: Final = _load()
+_short: Final = ctypes.PyDLL(None, handle=_long._handle)
+
+
+def loop(name: str, kinds: str, *, counts: bool = False) -> Callable[..., int]:
+    """A loop of the library, to be called with the number of its rows and then its arguments.
+
+    `kinds` has a letter for each argument: an address, a number, a short number, an unsigned one. `counts` says that it
+    gives a number back.
+    """
+    short, long = _short[name], _long[name]
+    for function in (short, long):
+        function.restype = ctypes.c_int64 if counts else None
+        function.argtypes = [_KINDS[kind] for kind in kinds]
+
+    def call(n_rows: int, *arguments: object) -> Any:
+        return short(*arguments) if n_rows < _FEW else long(*arguments)
+
+    return call
+
+
+def address(values: npt.NDArray[Any] | None) -> Address:
+    """Where the values of an array begin; they must lie one after the other. Whoever asks keeps the array alive."""
+    if values is None:
+        return 0
+    where: int = pa.py_buffer(values).address  # it refuses values that lie apart, and is quicker than asking NumPy
+    return where
+
+
+def buffer_address(buffer: pa.Buffer | None, skipped_bytes: int = 0) -> Address:
+    return 0 if buffer is None else buffer.address + skipped_bytes
+
+
+def addresses(where: Sequence[Address]) -> npt.NDArray[np.uint64]:
+    """Several addresses as an array of pointers."""
+    return np.array(where, np.uint64)

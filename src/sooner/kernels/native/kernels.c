@@ -1,0 +1,480 @@
+/* The loops of a join: one pass over arrays each, called with the interpreter's lock given up.
+
+   Nothing here allocates, fails or keeps anything. Whoever calls (native/__init__.py, and nobody else) answers for the
+   lengths of arrays and for positions that lie within them. Texts are bytes between two offsets, as Arrow has them. */
+
+#include <stdint.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* ---- Codes: each column is folded into one word a row, and the words are mixed at the end. ---- */
+
+#define INCREMENT UINT64_C(0x9E3779B97F4A7C15)
+
+/* The finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014), after its increment so that 0 moves too. */
+static inline uint64_t mix(uint64_t word)
+{
+    word += INCREMENT;
+    word = (word ^ (word >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    word = (word ^ (word >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return word ^ (word >> 31);
+}
+
+EXPORT void mix_words(uint64_t *words, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        words[i] = mix(words[i]);
+}
+
+#define FOLD_INTEGERS(bits)                                                                                            \
+    EXPORT void fold_integers_##bits(uint64_t *words, const int##bits##_t *values, int64_t n)                          \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            words[i] ^= (uint64_t)(int64_t)values[i];                                                                  \
+    }
+FOLD_INTEGERS(8)
+FOLD_INTEGERS(16)
+FOLD_INTEGERS(32)
+FOLD_INTEGERS(64)
+
+/* -0.0 is 0.0, and every NaN is the same. */
+static inline uint64_t word_of_double(double value)
+{
+    uint64_t word;
+    if (value != value)
+        return UINT64_C(0x7FF8000000000000);
+    value += 0.0;
+    memcpy(&word, &value, 8);
+    return word;
+}
+
+EXPORT void fold_doubles(uint64_t *words, const double *values, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        words[i] ^= word_of_double(values[i]);
+}
+
+/* Words of 64 bits that are so many apart, as those of a decimal are. */
+EXPORT void fold_strided(uint64_t *words, const uint64_t *values, int64_t stride, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        words[i] ^= values[i * stride];
+}
+
+/* Eight bytes at a time; the last ones fill a word from its high end. */
+static inline uint64_t word_of_text(const uint8_t *text, int64_t length)
+{
+    uint64_t state = (uint64_t)length * INCREMENT, word;
+    int64_t at = 0;
+    for (; at + 8 <= length; at += 8) {
+        memcpy(&word, text + at, 8);
+        state = (at ? mix(state) : state) ^ word;
+    }
+    if (at < length) {
+        word = 0;
+        memcpy(&word, text + at, (size_t)(length - at));
+        state = (at ? mix(state) : state) ^ (word << (8 * (8 - (length - at))));
+    }
+    return state;
+}
+
+/* Texts longer than `longest` are left out; how many they are. */
+#define FOLD_TEXTS(bits)                                                                                               \
+    EXPORT int64_t fold_texts_##bits(uint64_t *words, const int##bits##_t *offsets, const uint8_t *data, int64_t n,    \
+                                     int64_t longest)                                                                  \
+    {                                                                                                                  \
+        int64_t left_out = 0;                                                                                          \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            int64_t length = offsets[i + 1] - offsets[i];                                                              \
+            if (length > longest)                                                                                      \
+                left_out++;                                                                                            \
+            else                                                                                                       \
+                words[i] ^= word_of_text(data + offsets[i], length);                                                   \
+        }                                                                                                              \
+        return left_out;                                                                                               \
+    }
+FOLD_TEXTS(32)
+FOLD_TEXTS(64)
+
+/* ---- Sorting: rows by their codes, those of equal code as they came. ---- */
+
+typedef struct {
+    uint64_t code;
+    int64_t position;
+} Row;
+
+enum { FEW_ROWS = 24, MOST_BITS = 10 };
+
+static void insert_in_order(Row *rows, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        Row row = rows[i];
+        int64_t at = i;
+        for (; at > 0 && rows[at - 1].code > row.code; at--)
+            rows[at] = rows[at - 1];
+        rows[at] = row;
+    }
+}
+
+/* By the highest of the bits below `bits`, into so many buckets that each has few rows if codes are spread; then each
+   bucket by itself. `spare` has room for as many rows. */
+static void sort_by_bits(Row *rows, Row *spare, int64_t n, int bits)
+{
+    int64_t ends[1 << MOST_BITS], begin = 0;
+    int width = 1;
+    if (n <= FEW_ROWS) {
+        insert_in_order(rows, n);
+        return;
+    }
+    while (width < MOST_BITS && width < bits && n >> (width + 3))
+        width++;
+    for (;;) {
+        uint64_t mask = ((uint64_t)1 << width) - 1;
+        int64_t most = 0, total = 0;
+        int shift = bits - width;
+        memset(ends, 0, sizeof(int64_t) << width);
+        for (int64_t i = 0; i < n; i++)
+            ends[rows[i].code >> shift & mask]++;
+        for (uint64_t bucket = 0; bucket <= mask; bucket++) {
+            most = ends[bucket] > most ? ends[bucket] : most;
+            total += ends[bucket];
+            ends[bucket] = total - ends[bucket];
+        }
+        if (most < n) { /* otherwise all have the same bits here */
+            for (int64_t i = 0; i < n; i++)
+                spare[ends[rows[i].code >> shift & mask]++] = rows[i];
+            memcpy(rows, spare, (size_t)n * sizeof(Row));
+            if (shift)
+                for (uint64_t bucket = 0; bucket <= mask; bucket++) {
+                    if (ends[bucket] - begin > 1)
+                        sort_by_bits(rows + begin, spare, ends[bucket] - begin, shift);
+                    begin = ends[bucket];
+                }
+            return;
+        }
+        bits = shift;
+        if (!bits)
+            return;
+        width = width < bits ? width : bits;
+    }
+}
+
+static int first_width(int64_t n)
+{
+    int width = 1;
+    while (width < MOST_BITS && n >> (width + 3))
+        width++;
+    return width;
+}
+
+/* From counts of the rows of each bucket to where it begins; how many rows all have. */
+static int64_t begins_of(int64_t *counts, int n_buckets)
+{
+    int64_t total = 0;
+    for (int bucket = 0; bucket < n_buckets; bucket++) {
+        total += counts[bucket];
+        counts[bucket] = total - counts[bucket];
+    }
+    return total;
+}
+
+/* The codes of the rows that are wanted (all of them where `wanted` is missing) in their order, and where the rows were;
+   how many they are. `rows` and `spare` are scratch memory for all; of `spare` little is used if codes are spread. */
+EXPORT int64_t sort_codes(const uint64_t *codes, const uint8_t *wanted, int64_t n, Row *rows, Row *spare,
+                          uint64_t *sorted_codes, int64_t *order)
+{
+    int64_t ends[1 << MOST_BITS] = {0}, kept, begin = 0;
+    int width = first_width(n);
+    for (int64_t i = 0; i < n; i++)
+        if (!wanted || wanted[i])
+            ends[codes[i] >> (64 - width)]++;
+    kept = begins_of(ends, 1 << width);
+    for (int64_t i = 0; i < n; i++)
+        if (!wanted || wanted[i])
+            rows[ends[codes[i] >> (64 - width)]++] = (Row){codes[i], i};
+    for (int bucket = 0; bucket < 1 << width; bucket++) {
+        sort_by_bits(rows + begin, spare, ends[bucket] - begin, 64 - width);
+        for (; begin < ends[bucket]; begin++) {
+            sorted_codes[begin] = rows[begin].code;
+            order[begin] = rows[begin].position;
+        }
+    }
+    return kept;
+}
+
+/* The same for several arrays of sorted codes: in which each row is, and where. All have the bits above `bits` alike. */
+EXPORT void merge_codes(const uint64_t *const *codes, const int64_t *n_codes, int32_t n_parts, int64_t n, int32_t bits,
+                        Row *rows, Row *spare, uint64_t *merged_codes, int64_t *positions, int32_t *parts)
+{
+    int64_t ends[1 << MOST_BITS] = {0}, begin = 0;
+    int width = first_width(n) < bits ? first_width(n) : bits, shift = bits - width;
+    uint64_t mask = ((uint64_t)1 << width) - 1;
+    for (int32_t part = 0; part < n_parts; part++)
+        for (int64_t i = 0; i < n_codes[part]; i++)
+            ends[codes[part][i] >> shift & mask]++;
+    begins_of(ends, 1 << width);
+    for (int32_t part = 0; part < n_parts; part++)
+        for (int64_t i = 0; i < n_codes[part]; i++)
+            rows[ends[codes[part][i] >> shift & mask]++] = (Row){codes[part][i], (int64_t)part << 40 | i};
+    for (int bucket = 0; bucket < 1 << width; bucket++) {
+        if (shift)
+            sort_by_bits(rows + begin, spare, ends[bucket] - begin, shift);
+        for (; begin < ends[bucket]; begin++) {
+            merged_codes[begin] = rows[begin].code;
+            positions[begin] = rows[begin].position & (((int64_t)1 << 40) - 1);
+            parts[begin] = (int32_t)(rows[begin].position >> 40);
+        }
+    }
+}
+
+/* ---- Matching: for each probe an interval of codes, spelled out as pairs of positions. ---- */
+
+/* The first position from `at` on whose code is not smaller; found in steps that double. */
+static inline int64_t advance(const uint64_t *codes, int64_t n, int64_t at, uint64_t bound)
+{
+    int64_t step = 1, low, high;
+    if (at >= n || codes[at] >= bound)
+        return at;
+    while (at + step < n && codes[at + step] < bound) {
+        at += step;
+        step *= 2;
+    }
+    low = at + 1;
+    high = at + step < n ? at + step : n;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (codes[middle] < bound)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+enum { PROBE, BEGIN, END, NEXT };
+
+/* Pairs (probe, code) with probe - below <= code <= probe + above, both sorted, until there is no room for more.
+   `state` says how far it is: the probe, its interval, and what comes next of it (-1: the interval is not known). */
+EXPORT int64_t match(const uint64_t *probes, int64_t n_probes, const uint64_t *codes, int64_t n_codes, uint64_t below,
+                     uint64_t above, int64_t *state, int64_t *at_probe, int64_t *at_code, int64_t room)
+{
+    int64_t i = state[PROBE], begin = state[BEGIN], end = state[END], next = state[NEXT], found = 0;
+    while (i < n_probes) {
+        if (next < 0) {
+            uint64_t probe = probes[i];
+            begin = advance(codes, n_codes, begin, probe > below ? probe - below : 0);
+            if (begin == n_codes) {
+                i = n_probes;
+                break;
+            }
+            if (end < begin)
+                end = begin;
+            if (probe > UINT64_MAX - above || probe + above == UINT64_MAX)
+                end = n_codes;
+            else
+                end = advance(codes, n_codes, end, probe + above + 1);
+            next = begin;
+        }
+        while (next < end && found < room) {
+            at_probe[found] = i;
+            at_code[found++] = next++;
+        }
+        if (next < end)
+            break;
+        i++;
+        next = i < n_probes && probes[i] == probes[i - 1] ? begin : -1;
+    }
+    state[PROBE] = i, state[BEGIN] = begin, state[END] = end, state[NEXT] = next;
+    return found;
+}
+
+/* ---- Filters: keep only some of the pairs, in place; how many they are. ---- */
+
+/* Stamps: an array, or where that is missing the same for all rows. */
+typedef struct {
+    const int32_t *of_row;
+    int64_t of_all;
+} Stamp;
+
+static inline int32_t stamp_at(const Stamp *stamp, int64_t position)
+{
+    return stamp->of_row ? stamp->of_row[position] : (int32_t)stamp->of_all;
+}
+
+/* Pairs of rows that neither memory nor a memory-disk task has brought together (runs/ledger.py). The stamps of either
+   side are when rows arrived, when they left, and the last task that met the disk. */
+EXPORT int64_t keep_unmet(int64_t *at_left, int64_t *at_right, int64_t n, const Stamp *left, const Stamp *right)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t l = at_left[i], r = at_right[i];
+        int32_t l_arrived = stamp_at(left, l), l_departed = stamp_at(left + 1, l), l_task = stamp_at(left + 2, l);
+        int32_t r_arrived = stamp_at(right, r), r_departed = stamp_at(right + 1, r), r_task = stamp_at(right + 2, r);
+        int met = (l_arrived <= r_departed) & (r_arrived <= l_departed);
+        met |= (l_task >= l_arrived) & (l_task > r_departed);
+        met |= (r_task >= r_arrived) & (r_task > l_departed);
+        at_left[kept] = l;
+        at_right[kept] = r;
+        kept += !met;
+    }
+    return kept;
+}
+
+/* Stamps of rows in several runs, of which each has its own or the same for all its rows. */
+EXPORT void gather_stamps(const Stamp *sources, const int64_t *positions, const int32_t *parts, int64_t n,
+                          int32_t *target)
+{
+    for (int64_t i = 0; i < n; i++)
+        target[i] = stamp_at(sources + parts[i], positions[i]);
+}
+
+#define KEEP(same)                                                                                                     \
+    int64_t kept = 0;                                                                                                  \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        int64_t l = at_left[i], r = at_right[i];                                                                       \
+        at_left[kept] = l;                                                                                             \
+        at_right[kept] = r;                                                                                            \
+        kept += (same);                                                                                                \
+    }                                                                                                                  \
+    return kept;
+
+EXPORT int64_t keep_equal_bytes(int64_t *at_left, int64_t *at_right, int64_t n, const uint8_t *left,
+                                const uint8_t *right, int64_t width)
+{
+    KEEP(memcmp(left + l * width, right + r * width, (size_t)width) == 0)
+}
+
+EXPORT int64_t keep_equal_doubles(int64_t *at_left, int64_t *at_right, int64_t n, const double *left,
+                                  const double *right)
+{
+    KEEP(word_of_double(left[l]) == word_of_double(right[r]))
+}
+
+#define KEEP_EQUAL_TEXTS(bits)                                                                                         \
+    EXPORT int64_t keep_equal_texts_##bits(int64_t *at_left, int64_t *at_right, int64_t n,                             \
+                                           const int##bits##_t *left_offsets, const uint8_t *left,                     \
+                                           const int##bits##_t *right_offsets, const uint8_t *right)                   \
+    {                                                                                                                  \
+        KEEP(left_offsets[l + 1] - left_offsets[l] == right_offsets[r + 1] - right_offsets[r] &&                       \
+             memcmp(left + left_offsets[l], right + right_offsets[r],                                                  \
+                    (size_t)(left_offsets[l + 1] - left_offsets[l])) == 0)                                             \
+    }
+KEEP_EQUAL_TEXTS(32)
+KEEP_EQUAL_TEXTS(64)
+
+/* ---- Gathering: the values at positions, of one array or of several (then `parts` says which). ---- */
+
+EXPORT void concatenate(int32_t n_parts, const void *const *sources, const int64_t *sizes, uint8_t *target)
+{
+    for (int32_t part = 0; part < n_parts; part++) {
+        memcpy(target, sources[part], (size_t)sizes[part]);
+        target += sizes[part];
+    }
+}
+
+#define FROM(source) ((source)[parts ? parts[i] : 0])
+#define GATHER(type)                                                                                                   \
+    do {                                                                                                               \
+        type *out = target;                                                                                            \
+        if (parts)                                                                                                     \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                out[i] = ((const type *)sources[parts[i]])[positions[i]];                                              \
+        else                                                                                                           \
+            for (int64_t i = 0; i < n; i++)                                                                            \
+                out[i] = ((const type *)sources[0])[positions[i]];                                                     \
+        return;                                                                                                        \
+    } while (0)
+
+typedef struct {
+    uint64_t low, high;
+} Wide;
+
+static void gather_column(const void *const *sources, int64_t width, void *target, const int64_t *positions,
+                          const int32_t *parts, int64_t n)
+{
+    switch (width) {
+    case 1:
+        GATHER(uint8_t);
+    case 2:
+        GATHER(uint16_t);
+    case 4:
+        GATHER(uint32_t);
+    case 8:
+        GATHER(uint64_t);
+    case 16:
+        GATHER(Wide);
+    default:
+        for (int64_t i = 0; i < n; i++)
+            memcpy((uint8_t *)target + i * width, (const uint8_t *)FROM(sources) + positions[i] * width, (size_t)width);
+    }
+}
+
+/* Columns of fixed width. The sources of a column, one for each part, come one after the other. */
+EXPORT void gather_columns(int32_t n_columns, int32_t n_parts, const void *const *sources, const int64_t *widths,
+                           void *const *targets, const int64_t *positions, const int32_t *parts, int64_t n)
+{
+    for (int32_t column = 0; column < n_columns; column++)
+        gather_column(sources + (int64_t)column * n_parts, widths[column], targets[column], positions, parts, n);
+}
+
+/* Bits, such as booleans and whether values are valid; a missing source has all bits set. How many are not. */
+EXPORT int64_t gather_bits(const uint8_t *const *sources, const int64_t *offsets, uint8_t *target,
+                           const int64_t *positions, const int32_t *parts, int64_t n)
+{
+    int64_t zeros = 0;
+    for (int64_t begin = 0; begin < n; begin += 8) {
+        uint8_t byte = 0;
+        for (int64_t i = begin; i < begin + 8 && i < n; i++) {
+            const uint8_t *source = FROM(sources);
+            int64_t at = positions[i] + FROM(offsets);
+            uint8_t bit = source ? (source[at >> 3] >> (at & 7)) & 1 : 1;
+            byte |= (uint8_t)(bit << (i & 7));
+            zeros += !bit;
+        }
+        target[begin >> 3] = byte;
+    }
+    return zeros;
+}
+
+/* Texts: first where each will begin and how many bytes they are together, -1 if offsets of this width cannot say. */
+#define GATHER_TEXTS(bits)                                                                                             \
+    EXPORT int64_t gather_offsets_##bits(const int##bits##_t *const *sources, int##bits##_t *target,                   \
+                                         const int64_t *positions, const int32_t *parts, int64_t n)                    \
+    {                                                                                                                  \
+        int64_t total = 0;                                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const int##bits##_t *offsets = FROM(sources) + positions[i];                                               \
+            target[i] = (int##bits##_t)total;                                                                          \
+            total += offsets[1] - offsets[0];                                                                          \
+            if (total > INT##bits##_MAX)                                                                               \
+                return -1;                                                                                             \
+        }                                                                                                              \
+        target[n] = (int##bits##_t)total;                                                                              \
+        return total;                                                                                                  \
+    }                                                                                                                  \
+    EXPORT void gather_texts_##bits(const int##bits##_t *const *sources, const uint8_t *const *data,                   \
+                                    const int##bits##_t *offsets, uint8_t *target, const int64_t *positions,           \
+                                    const int32_t *parts, int64_t n)                                                   \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            copy_text(target + offsets[i], FROM(data) + FROM(sources)[positions[i]],                                   \
+                      (int64_t)offsets[i + 1] - offsets[i]);                                                           \
+    }
+
+/* Most texts are short: two words that may overlap are faster than a call. */
+static inline void copy_text(uint8_t *target, const uint8_t *source, int64_t length)
+{
+    uint64_t head, tail;
+    if (length >= 8 && length <= 16) {
+        memcpy(&head, source, 8);
+        memcpy(&tail, source + length - 8, 8);
+        memcpy(target, &head, 8);
+        memcpy(target + length - 8, &tail, 8);
+    } else {
+        memcpy(target, source, (size_t)length);
+    }
+}
+
+GATHER_TEXTS(32)
+GATHER_TEXTS(64)
