@@ -222,6 +222,7 @@ def test_a_broken_operator_is_caught(kind: type[Join]) -> None:
         for seed in SEEDS:
             CHECKS[check](broken, seed)
     assert f"CHECKS['{check}'](subject, {seed})" in str(failure.value)
+    assert isinstance(failure.value.__cause__, AssertionError), "it was not caught, it broke down"
 
 
 def test_results_of_a_quantum_do_not_depend_on_the_order_of_rows() -> None:

@@ -14,7 +14,7 @@ from join_steps import Arriving, Lane, new_step, nothing, plan_of, summary_of
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.view import SILENT, Surroundings
 
-ROWS, KEYS, BATCHES = 3_000, 3_000_000, 12  # many keys: no blocks begin with the same
+ROWS, KEYS, BATCHES = 3_000, 300_000, 12  # many keys: rows of one code are never cut apart
 LEFT = pa.schema([("k", pa.int64()), ("a", pa.int64())])
 RIGHT = pa.schema([("k", pa.int64()), ("b", pa.int64())])
 

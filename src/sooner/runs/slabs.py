@@ -47,20 +47,22 @@ def hot_codes(runs: Sequence[Blocks], slab_bytes: int) -> set[int]:
 def _bounds(runs: Sequence[Blocks], slab_bytes: int, begin: int) -> tuple[list[int], set[int]]:
     """Codes that cut these runs into slabs of about `slab_bytes`, from `begin` to 2**64; and which of them are hot.
 
-    A code that by itself fills more than a slab gets one of its own. Beside it, only a slab in which blocks of several
-    runs begin with one code can be larger than asked.
+    A code that by itself fills more than a slab gets one of its own. Beside it, only blocks of several runs that begin
+    with the same code can be more than asked: a slab ends between two codes.
     """
     columns = ((run.first_codes.tolist(), run.last_codes.tolist(), run.n_bytes.tolist()) for run in runs)
     blocks = sorted(block for some in columns for block in zip(*some, strict=True) if block[1] >= begin)
     hot = hot_codes(runs, slab_bytes)
-    bounds, filled = [begin], 0
+    bounds, filled, of_code, latest = [begin], 0, 0, -1
     for first_code, last_code, n_bytes in blocks:
+        of_code = of_code + n_bytes if first_code == latest else n_bytes
+        latest = first_code
         if first_code == last_code and first_code in hot:
             bounds += [first_code, first_code + 1]
-            filled = 0
+            filled = of_code = 0
         elif filled + n_bytes > slab_bytes:
             bounds.append(first_code)
-            filled = n_bytes
+            filled = of_code  # with the blocks before it that begin with its code, which are in the new slab too
         else:
             filled += n_bytes
     return sorted({max(bound, begin) for bound in bounds} | {ALL_CODES}), hot

@@ -35,6 +35,8 @@ def _load() -> ctypes.CDLL:
             f"The compiled part of sooner ({LIBRARY}) is not here: these are its sources alone. "
             "Install them with `pip install` or `make setup`."
         ) from error
+    if not hasattr(os, "memfd_create"):
+        raise MissingLibrary("Only on Linux can sooner be loaded from a zip; install it with `pip install`.")
     with os.fdopen(os.memfd_create(LIBRARY), "wb") as file:
         file.write(content)
         file.flush()
