@@ -5,11 +5,10 @@
 Each batch brings some rows of each side, which meet rows of about their own time, so that results do not grow; the
 state does, on disk. For one and for two partitions, each in a process and a Java of its own, these are watched: the
 time of a batch, the state's files and the bytes of its manifests, shared memory, and the memory of the driver's
-Python, of Java and of the workers. The medians of the third and the fourth quarter of the run are compared. Files and
-manifests grow with the logarithm of the rows on disk, towards a bound that is checked too: a partition has two sides of
-four ranges of codes, each with at most seven runs in a tier, and five tiers hold 8^5 flushes; a manifest has some 200
-bytes for a run, and 16 for each of the last 256 flushes of a range. Shared memory holds the rows in memory, which come
-and go with every flush within their limit.
+Python, of Java and of the workers. The third and the fourth quarter of the run are compared: means of what comes and
+goes with every flush, over all batches, and medians of the rest. What comes and goes has a bound, which is checked too:
+a partition has two sides of four ranges of codes, each with fewer than 16 runs on disk, and as many files that the
+version before still needs; a manifest has some 200 bytes for a run, and 16 for each of the last 256 flushes of a range.
 
 Java has all its heap from the start, so that what its process grows by is outside of it; what is used of the heap is
 asked for after a collection.
@@ -40,7 +39,7 @@ ROWS = 100  # of each side in a batch
 PARTITION_BYTES = 64 * 2**10
 SAMPLES = 200  # of a run
 LEVEL = 1.1
-RANGES, RUNS, MOMENTS = 2 * 4, 7 * 5, 256
+RANGES, RUNS, MOMENTS = 2 * 4, 2 * 16, 256
 MOST = {  # of a partition
     "files": RANGES * RUNS,
     "manifest_bytes": RANGES * (RUNS * 200 + MOMENTS * 16),
@@ -76,23 +75,30 @@ def stream(spark: SparkSession, name: str, rows: int) -> DataFrame:
 
 
 class Watch:
-    """Takes a sample now and then, after a batch."""
+    """Looks at files after every batch, and takes a sample of all now and then."""
 
     def __init__(self, spark: SparkSession, folder: Path, shared_memory: Path, every_batches: int) -> None:
-        self.samples: Samples = {name: [] for name in ("batch", *WHAT)}
+        self.samples: Samples = {name: [] for name in ("batch", *WHAT, *(f"most_{name}" for name in MOST))}
         self.query: ss.Query | None = None
         self.last_batch = -1
         self._jvm: Any = spark._jvm
         self._java = psutil.Process(spark.sparkContext._gateway.proc.pid)  # type: ignore[union-attr]
         self._state, self._shared_memory = folder / "state", shared_memory
         self._every_batches = every_batches
-        self._seconds: list[float] = []
+        self._of_batches: Samples = {name: [] for name in ("batch_seconds", *MOST)}
 
     def __call__(self, progress: ss.JoinProgress) -> None:
         self.last_batch = progress.batch
         if self.query is None or (last := self.query.spark_query.lastProgress) is None:
             return
-        self._seconds.append(last["durationMs"]["triggerExecution"] / 1000)
+        seen = {
+            "batch_seconds": last["durationMs"]["triggerExecution"] / 1000,
+            "files": sum(1 for _ in files_in(self._state)),
+            "manifest_bytes": sum(newest_manifests(self._state)),
+            "shared_bytes": sum(size for _, size in files_in(self._shared_memory)),
+        }
+        for name, size in seen.items():
+            self._of_batches[name].append(size)
         sampled = self.samples["batch"]
         if progress.batch >= (sampled[-1] if sampled else 0) + self._every_batches:
             self._sample(progress.batch)
@@ -103,16 +109,16 @@ class Watch:
         runtime = self._jvm.Runtime.getRuntime()
         sizes = {
             "batch": batch,
-            "batch_seconds": statistics.median(self._seconds),
-            "files": sum(1 for _ in files_in(self._state)),
-            "manifest_bytes": sum(newest_manifests(self._state)),
-            "shared_bytes": sum(size for _, size in files_in(self._shared_memory)),
+            "batch_seconds": statistics.median(self._of_batches["batch_seconds"]),
+            **{name: statistics.fmean(self._of_batches[name]) for name in MOST},
+            **{f"most_{name}": max(self._of_batches[name]) for name in MOST},
             "driver_bytes": psutil.Process().memory_info().rss,
             "java_bytes": self._java.memory_info().rss,
             "heap_bytes": runtime.totalMemory() - runtime.freeMemory(),
             "worker_bytes": sum(own_bytes(child) for child in self._java.children(recursive=True)),
         }
-        self._seconds.clear()
+        for sizes_of_batches in self._of_batches.values():
+            sizes_of_batches.clear()
         for name, size in sizes.items():
             self.samples[name].append(size)
 
@@ -174,11 +180,14 @@ def run(partitions: int, batches: int, rows: int) -> Samples:
 def claims_of(partitions: int, samples: Samples) -> list[dict[str, object]]:
     claims = []
     for name, what in WHAT.items():
-        third, fourth = (statistics.median(sizes_in(samples, name, quarter)) for quarter in (2, 3))
-        medians = f"P={partitions}, {what} (third quarter {third:,.4g}, fourth {fourth:,.4g})"
-        claims.append(claim(f"{medians}: fourth over third", fourth / third if third else 1.0, LEVEL))
+        middle = statistics.fmean if name in MOST else statistics.median
+        third, fourth = (middle(sizes_in(samples, name, quarter)) for quarter in (2, 3))
+        quarters = f"P={partitions}, {what} (third quarter {third:,.4g}, fourth {fourth:,.4g})"
+        claims.append(claim(f"{quarters}: fourth over third", fourth / third if third else 1.0, LEVEL))
         if name in MOST:
-            claims.append(claim(f"P={partitions}, {what}: the most", max(samples[name]), MOST[name] * partitions))
+            claims.append(
+                claim(f"P={partitions}, {what}: the most", max(samples[f"most_{name}"]), MOST[name] * partitions)
+            )
     return claims
 
 

@@ -155,7 +155,7 @@ def test_runs_on_disk_stay_few_in_process_too(algorithm: str) -> None:
     most_runs = 0
     for _ in query:
         most_runs = max(most_runs, int(query._operator.statistics.spilled_runs.max()))
-    assert 1 < most_runs <= 3 * CROWD  # of two tiers, and those of a flush
+    assert 1 < most_runs <= 2 * CROWD  # and those of a flush
 
 
 def test_the_process_stays_within_the_budget_and_an_allowance(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ LEAST_FLUSH_BYTES: Final = 512 * 2**10  # a file for each few rows would cost mo
 # argument). A large memory is mostly for rows that have been joined: few more pieces cost little more.
 LARGE_PIECE_BYTES: Final = 8 * 2**20
 PIECES_IN_MEMORY: Final = 32
-CROWD: Final = 32  # runs on disk that are alike and become one: reading so many at once still takes little memory
+CROWD: Final = 32  # runs on disk that are alike: reading so many at once still takes little memory
 
 
 def start(

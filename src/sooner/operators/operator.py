@@ -97,7 +97,7 @@ class Means:
     budget: Budget
     workers: int = 1
     flush_fraction: float = FLUSH_FRACTION  # of the budget leaves memory at least, when it is full
-    crowd: int | None = None  # so many runs on disk that are alike become one; a power of two
+    crowd: int | None = None  # of so many runs on disk that are alike the smaller ones become one
     device: DeviceCosts = SOLID_STATE
     listener: Listener | None = None
 

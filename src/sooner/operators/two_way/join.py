@@ -328,7 +328,7 @@ class TwoWayJoin(Generic[R]):
         return []
 
     def _crowded(self) -> list[int]:
-        """Partitions with so many runs that are alike that they are to become one."""
+        """Partitions with so many runs that are alike that some are to become one."""
         if self._crowd is None:
             return []
         many = np.flatnonzero((self.statistics.spilled_runs >= self._crowd).any(axis=0)).tolist()

@@ -5,19 +5,21 @@ from each side and puts its results one level up. What is left over alone on a l
 last pass takes all.
 
 A stream that never falls silent spills for days without such a merge. So runs are kept few in another way too: those of
-about the same size and level that have met the same runs of the other side can become one at any time, with nothing
-joined; their rows keep their stamps, and the ledger loses nothing. Each side and partition then has O(log n) runs of
-each kind, and each row is rewritten O(log n) times.
+one level that have met the same runs of the other side are alike and can become one at any time, with nothing joined;
+their rows keep their stamps, and the ledger loses nothing. When a crowd of runs is alike, the smaller ones become one:
+all but those that are large beside what would be merged with them. So their number has a bound that does not grow with
+the rows, and a row is rewritten only into a run several times as large, which is O(log n) times.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sooner.runs.ledger import CoveredCells, Group, Rectangle
-from sooner.runs.run import tier_of
 from sooner.runs.store import SpilledRun
 from sooner.sides import LEFT, RIGHT
+
+GROWTH: Final = 3  # a run is rewritten when it grows by so many times its own size
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def _candidates(
 def plan_tidying(
     left: Sequence[SpilledRun], right: Sequence[SpilledRun], cells: CoveredCells, crowd: int
 ) -> MergePlan | None:
-    """So many runs that are alike, of each side that has them; None if none has."""
+    """The smaller ones of `crowd` or more runs that are alike, of each side that has them; None if none has."""
     crowds = [_crowd(runs, cells.met(side), crowd) for side, runs in ((LEFT, left), (RIGHT, right))]
     if not any(crowds):
         return None
@@ -86,15 +88,21 @@ def plan_tidying(
 
 
 def _crowd(runs: Sequence[SpilledRun], met: dict[int, list[int]], crowd: int) -> list[SpilledRun]:
-    """`crowd` is a power of two."""
     alike: dict[object, list[SpilledRun]] = {}
     for run in runs if len(runs) >= crowd else ():
-        kind = (tier_of(run.n_rows, crowd), run.level, frozenset(met.get(run.number, ())))
-        members = alike.setdefault(kind, [])
-        members.append(run)
-        if len(members) == crowd:
-            return members
-    return []
+        alike.setdefault((run.level, frozenset(met.get(run.number, ()))), []).append(run)
+    return next((_smaller_ones(members) for members in alike.values() if len(members) >= crowd), [])
+
+
+def _smaller_ones(runs: Sequence[SpilledRun]) -> list[SpilledRun]:
+    """Without those to which all smaller ones together would add too little; at least two."""
+    largest_first = sorted(runs, key=lambda run: (-run.n_rows, run.number))
+    smaller_rows = sum(run.n_rows for run in runs)
+    for position, run in enumerate(largest_first[:-2]):
+        smaller_rows -= run.n_rows
+        if smaller_rows >= GROWTH * run.n_rows:
+            return largest_first[position:]
+    return largest_first[-2:]
 
 
 def open_share(
