@@ -127,7 +127,7 @@ def floor(left: str, right: str) -> Iterator[pa.RecordBatch]:
     from sooner.kernels.keys import plan_keys
     from sooner.operators.order import by_hashes, equal_ranges, sorted_runs
     from sooner.operators.two_way.output import plan_output
-    from sooner.operators.two_way.pairs import pairs_of
+    from sooner.operators.two_way.pairs import bundled, pairs_of
 
     tables = [pq.read_table(path).combine_chunks() for path in (left, right)]
     plan = plan_keys(tables[0].schema, tables[1].schema, ["key"], ["key"])
@@ -135,7 +135,7 @@ def floor(left: str, right: str) -> Iterator[pa.RecordBatch]:
     order, bounds = by_hashes(plan), equal_ranges(16)
     runs = [sorted_runs(table.to_batches()[0], code, bounds) for table, code in zip(tables, order.coders, strict=True)]
     for left_run, right_run in zip(*runs, strict=True):
-        yield from map(output.batch, pairs_of(left_run, right_run, order.reach))
+        yield from map(output.batch, bundled(pairs_of(left_run, right_run, order.reach)))
 
 
 def run_engine(engine: str, folder: Path, rows: int) -> dict[str, Any]:

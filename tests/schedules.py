@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from sooner.named_algorithms import Algorithm
-from sooner.operators.two_way.pairs import Pairs
+from sooner.operators.two_way.pairs import Bundle
 from sooner.policies.flush.balanced import Balanced
 from sooner.policies.flush.random import Random
 from sooner.policies.flush.rate_optimal import RateOptimal
@@ -116,7 +116,10 @@ def joined_by_duckdb(tables: Sequence[pa.Table]) -> Counter[tuple[int, int, int]
 RowPairs = list[tuple[int, int]]
 
 
-def row_numbers(pairs: Pairs) -> RowPairs:
-    left = pairs.left.rows.column("row").to_numpy()[pairs.at_left].tolist()
-    right = pairs.right.rows.column("row").to_numpy()[pairs.at_right].tolist()
-    return list(zip(left, right, strict=True))
+def row_numbers(bundle: Bundle) -> RowPairs:
+    numbers: RowPairs = []
+    for pairs in bundle:
+        left = pairs.left.rows.column("row").to_numpy()[pairs.at_left].tolist()
+        right = pairs.right.rows.column("row").to_numpy()[pairs.at_right].tolist()
+        numbers += zip(left, right, strict=True)
+    return numbers

@@ -121,14 +121,14 @@ class GivesTwice(Join):
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[pa.RecordBatch]:
         for number, result in enumerate(super().arrive(rows, now)):
             yield result
-            if number == 1:
+            if number == 0:
                 yield result
 
 
 class LosesResults(Join):
     def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[pa.RecordBatch]:
         for number, result in enumerate(super().work(quantum_bytes, around)):
-            if number != 1:
+            if number != 0:
                 yield result
 
 

@@ -22,7 +22,7 @@ from sooner.sources.opening import opened
 from sooner.trace import Tracer, open_trace
 
 LEAST_PARTITION_BYTES: Final = 2 * 2**20
-MOST_PARTITIONS: Final = 16
+MOST_PARTITIONS: Final = 8
 
 
 def join(

@@ -257,13 +257,21 @@ def _with_whole_codes(run: Run, weights: RowBytes, block_bytes: int) -> Iterator
     Rows of equal code come in any order. So a block ends where a code does; a code with too many bytes for one block
     is a part by itself, in an order in which only equal rows can change places.
     """
-    firsts = np.flatnonzero(np.diff(run.codes, prepend=~run.codes[:1]))
-    ends = np.append(firsts, len(run))
-    of_codes = np.diff(ends) * weights if isinstance(weights, int) else np.add.reduceat(weights, firsts)
-    for first, last in cuts_by_bytes(of_codes, len(firsts), block_bytes):
-        begin, end = int(ends[first]), int(ends[last])
+    codes, begin = run.codes, 0
+    filled = np.append(0, np.empty(0, np.int64) if isinstance(weights, int) else weights.cumsum())
+    while begin < len(run):
+        if isinstance(weights, int):
+            end = min(begin + block_bytes // max(weights, 1), len(run))
+        else:
+            end = int(filled.searchsorted(filled[begin] + block_bytes, side="right")) - 1
+        if end < len(run):
+            end = int(codes.searchsorted(codes[end]))
+        fits = end > begin
+        if not fits:
+            end = int(codes.searchsorted(codes[begin], side="right"))
         part, part_weights = run.slice(begin, end), part_of(weights, begin, end)
-        yield (part, part_weights) if of_codes[first] <= block_bytes else _ordered_by_content(part, part_weights)
+        yield (part, part_weights) if fits else _ordered_by_content(part, part_weights)
+        begin = end
 
 
 def _ordered_by_content(run: Run, weights: RowBytes) -> tuple[Run, RowBytes]:

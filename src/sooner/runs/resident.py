@@ -48,6 +48,14 @@ class ResidentRuns:
             if len(kept):
                 self._put(kept)
 
+    def become_one(self, may_grow_by: Callable[[int], bool], merge_up_to_bytes: int) -> bool:
+        """Merge all runs, on the terms of `add`; whether there is one now."""
+        if len(self._runs) > 1 and self.n_bytes <= merge_up_to_bytes:
+            merged = merge(self._runs)
+            if may_grow_by(merged.n_bytes - self.n_bytes):
+                self.replace(merged)
+        return len(self._runs) == 1
+
     def replace(self, run: Run) -> None:
         """Hold this run instead of what was held."""
         self.clear()

@@ -16,7 +16,7 @@ from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.events import Event, Flushed
 from sooner.operators.order import by_hashes
-from sooner.policies.view import SILENT
+from sooner.policies.view import SILENT, Evict
 from sooner.sides import LEFT, RIGHT, SIDES
 
 SPILLING = [name for name in ALGORITHMS if name != "symmetric_hash"]
@@ -67,7 +67,10 @@ def test_rows_in_several_batches_are_rows_in_one(tmp_path: Path) -> None:
 def test_a_large_batch_is_joined_by_several_workers_as_by_one(tmp_path: Path) -> None:
     dice = np.random.default_rng(3)
 
-    def pair_numbers(pairs: Any) -> np.ndarray:
+    def pair_numbers(bundle: Any) -> np.ndarray:
+        return np.concatenate([numbers_of(pairs) for pairs in bundle])
+
+    def numbers_of(pairs: Any) -> np.ndarray:
         left, right = (run.rows.column("row").to_numpy() for run in (pairs.left, pairs.right))
         return left[pairs.at_left] * 10**6 + right[pairs.at_right]
 
@@ -218,6 +221,8 @@ def test_ending_one_side_lets_its_partners_go_first(tmp_path: Path) -> None:
     join = new_join(tmp_path, "rpj", budget_rows=200, partitions=4, listener=events.append)
     for left, right in random_batches(seed=7, steps=2):
         arrive(join, left, right)
+    join.evict([Evict(RIGHT, p, at_most_bytes=1) for p in range(4)])  # else rows of the left would not be kept
+    events.clear()
     join.end(RIGHT)
     resident_left = int(join.statistics.resident_rows[LEFT].sum())
     arrive(join, rows(list(range(60))), None)

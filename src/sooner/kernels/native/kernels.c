@@ -289,6 +289,84 @@ EXPORT int64_t match(const uint64_t *probes, int64_t n_probes, const uint64_t *c
     return found;
 }
 
+/* ---- Looking up: rows in no order, in sorted codes and an index of their highest bits. ---- */
+
+/* Where the codes begin whose highest bits are 0, 1, ..., and at last how many codes there are. */
+EXPORT void index_codes(const uint64_t *codes, int64_t n, int32_t bits, uint32_t *begins)
+{
+    uint64_t next = 0, last = (uint64_t)1 << bits;
+    for (int64_t i = 0; i < n; i++)
+        while (next <= codes[i] >> (64 - bits))
+            begins[next++] = (uint32_t)i;
+    while (next <= last)
+        begins[next++] = (uint32_t)n;
+}
+
+/* One step of a search by comparing, without a branch: a processor cannot foresee how it ends. */
+#define STEP(at, end, codes, bound) ((at) + (((at) < (end)) & ((codes)[(at) < (end) ? (at) : 0] < (bound))))
+
+/* The first position whose code is not smaller. Most entries of the index have few codes. */
+static inline int64_t look_up(const uint64_t *codes, int64_t at, int64_t end, uint64_t bound)
+{
+    at = STEP(at, end, codes, bound);
+    at = STEP(at, end, codes, bound);
+    at = STEP(at, end, codes, bound);
+    while (end - at > 8) {
+        int64_t middle = at + (end - at) / 2;
+        if (codes[middle] < bound)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    while (at < end && codes[at] < bound)
+        at++;
+    return at;
+}
+
+enum { AHEAD = 8 };
+
+/* As `match` does, for those of the probes that are wanted (all where that is missing). */
+EXPORT int64_t match_in_index(const uint64_t *probes, const uint8_t *wanted, int64_t n_probes, const uint64_t *codes,
+                              int64_t n_codes, const uint32_t *begins, int32_t bits, uint64_t below, uint64_t above,
+                              int64_t *state, int64_t *at_probe, int64_t *at_code, int64_t room)
+{
+    int64_t i = state[PROBE], next = state[NEXT], found = 0;
+    int shift = 64 - bits;
+    for (; i < n_probes && found < room; i++, next = -1) {
+        uint64_t probe = probes[i], last = probe > UINT64_MAX - above ? UINT64_MAX : probe + above;
+        if (i + 2 * AHEAD < n_probes) { /* what is looked up lies anywhere: it is asked for before it is needed */
+            __builtin_prefetch(begins + (probes[i + 2 * AHEAD] >> shift));
+            __builtin_prefetch(codes + begins[probes[i + AHEAD] >> shift]);
+        }
+        if ((wanted && !wanted[i]) || !n_codes)
+            continue;
+        if (next < 0) {
+            uint64_t first = probe > below ? probe - below : 0;
+            next = look_up(codes, begins[first >> shift], begins[(first >> shift) + 1], first);
+        }
+        while (next < n_codes && codes[next] <= last && found < room) {
+            at_probe[found] = i;
+            at_code[found++] = next++;
+        }
+        if (next < n_codes && codes[next] <= last)
+            break;
+    }
+    state[PROBE] = i, state[NEXT] = next;
+    return found;
+}
+
+/* How many of the rows that are wanted have a code below the first bound, then below the second, ... */
+EXPORT void count_between(const uint64_t *codes, const uint8_t *wanted, int64_t n, const uint64_t *bounds,
+                          int64_t n_bounds, const uint32_t *begins, int32_t bits, int64_t *counts)
+{
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = begins[codes[i] >> (64 - bits)];
+        while (at < n_bounds && bounds[at] <= codes[i])
+            at++;
+        counts[at] += !wanted || wanted[i];
+    }
+}
+
 /* ---- Filters: keep only some of the pairs, in place; how many they are. ---- */
 
 /* Stamps: an array, or where that is missing the same for all rows. */

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Final, NamedTuple, Protocol
 
-from sooner.operators.two_way.pairs import Pairs
+from sooner.operators.two_way.pairs import Bundle, Pairs, bundled
 from sooner.runs.block_index import Block
 from sooner.runs.run import NEVER, STILL_HERE, Run, arrived_between, merge
 from sooner.runs.slabs import Slab, slabs
@@ -142,7 +142,7 @@ class Sweep:
         self.cursor = begin
         self.worked_bytes = 0  # read and written
 
-    def advance(self, quantum_bytes: int, join: JoinRuns) -> Iterator[Pairs]:
+    def advance(self, quantum_bytes: int, join: JoinRuns) -> Iterator[Bundle]:
         """Work on so many bytes, and stop between two slabs. A step that has more by itself is done alone."""
         goal = self.worked_bytes + quantum_bytes
         begun = self.worked_bytes
@@ -156,12 +156,13 @@ class Sweep:
                 if self.worked_bytes > begun and self.worked_bytes + cost > goal:
                     return
                 self._breathe()
-                yield from _cover_slab(self._rectangles, join, _LoadedSlab(self._in_groups, slab), self._outputs)
+                loaded = _LoadedSlab(self._in_groups, slab)
+                yield from bundled(_cover_slab(self._rectangles, join, loaded, self._outputs))
                 self.worked_bytes += cost
             self.cursor = Cursor(slab.high)
             self._next = next(self._slabs, None)
 
-    def _advance_in_code(self, slab: Slab, goal: int, begun: int, join: JoinRuns) -> Iterator[Pairs]:
+    def _advance_in_code(self, slab: Slab, goal: int, begun: int, join: JoinRuns) -> Iterator[Bundle]:
         """Steps of one code, as far as they go."""
         for number, step in enumerate(self._steps(slab, join)):
             if number < self.cursor.steps:
@@ -169,7 +170,7 @@ class Sweep:
             if self.worked_bytes > begun and self.worked_bytes + step.n_bytes > goal:
                 return
             self._breathe()
-            yield from step.work()
+            yield from bundled(step.work())
             self.worked_bytes += step.n_bytes
             self.cursor = Cursor(slab.low, number + 1)
         self.cursor = Cursor(slab.high)

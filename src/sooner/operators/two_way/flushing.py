@@ -25,7 +25,7 @@ from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge
 from sooner.runs.slabs import ALL_CODES
 from sooner.runs.store import EncodedBlock, SpilledRun
 
-BYTES_WORTH_THREADS: Final = 2**20  # fewer are written faster than handed over
+BYTES_WORTH_THREADS: Final = 2**22  # fewer are written faster than handed over
 SAMPLES: Final = 64  # of the codes of a slab: enough to tell where the next begins
 
 Choice = Callable[[Run], Flags]  # which rows of a run go

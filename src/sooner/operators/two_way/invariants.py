@@ -39,7 +39,9 @@ def _check_counts(state: JoinState, side: int, p: int) -> None:
     assert statistics.spilled_runs[side, p] == len(partition.spilled)
     assert statistics.spilled_bytes[side, p] == sum(run.n_bytes for run in partition.spilled)
     if state.phase in ("arriving", "reactive"):
-        assert statistics.arrived_rows[side, p] == rows + spilled, "a row is lost, or there twice"
+        forgotten = statistics.forgotten_rows[side, p]
+        assert statistics.arrived_rows[side, p] == rows + spilled + forgotten, "a row is lost, or there twice"
+        assert not forgotten or state.ended[opposite(side)], "a row is forgotten that could still match"
 
 
 def _check_stamps(state: JoinState, side: int, p: int) -> None:

@@ -12,6 +12,7 @@ pairs whose rows weigh PAIRS_BYTES. Whatever is free of the memory is used for l
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
@@ -27,8 +28,9 @@ from sooner.operators.order import Order
 from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.two_way import invariants
 from sooner.operators.two_way.covering import COPIES, Workbench
+from sooner.operators.two_way.ended_side import EndedSide, in_one_piece
 from sooner.operators.two_way.flushing import spill
-from sooner.operators.two_way.pairs import Pairs, drop_met, only_by_rows, pairs_of
+from sooner.operators.two_way.pairs import Bundle, Pairs, bundled, drop_met, only_by_rows, pairs_of
 from sooner.operators.two_way.state import JoinState
 from sooner.operators.two_way.statistics import JoinStatistics
 from sooner.operators.two_way.tasks import (
@@ -46,7 +48,7 @@ from sooner.phases import Phase
 from sooner.policies.view import BUSY, Evict, JoinView, MemoryDisk, Surroundings, Together
 from sooner.progress import Progress
 from sooner.runs.run import Run
-from sooner.sides import LEFT, SIDES, opposite
+from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 ROWS_WORTH_THREADS: Final = 300000  # fewer are joined faster than handed over
 SCRATCH_SHARE: Final = 8  # of the memory, one part in so many
@@ -69,7 +71,7 @@ class TwoWayJoin(Generic[R]):
         inputs: tuple[Input, Input],
         order: Order,
         algorithm: Algorithm,
-        result_of: Callable[[Pairs], R],
+        result_of: Callable[[Bundle], R],
         means: Means,
         room: MakeRoom | None = None,
     ) -> None:
@@ -88,6 +90,8 @@ class TwoWayJoin(Generic[R]):
         scratch_bytes = min(max(budget.limit_bytes // SCRATCH_SHARE, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
         self._bench = Workbench(scratch_bytes, self._breathe)
         self._tasks: list[Task] = []  # that have begun, in different partitions
+        self._ended_side: EndedSide | None = None
+        self._met_by_ended_side = 0  # rows, before it was in one piece
         self._counting = threading.Lock()
         self._busy = False
         self._interrupted = False
@@ -123,6 +127,7 @@ class TwoWayJoin(Generic[R]):
 
     def end(self, which: int) -> None:
         """This side has no more rows."""
+        self._let_go_of_ended_side()
         self._state.inputs[which].ended = True
         if all(self._state.ended):
             self._state.enter("clean-up")
@@ -222,20 +227,40 @@ class TwoWayJoin(Generic[R]):
             return
         state.enter("arriving")
         crew = self._crew if sum(rows) >= ROWS_WORTH_THREADS else ALONE
-        arrivals = list(crew.in_order(lambda side: state.inputs[side].sorted(batches[side]), SIDES))
         for task in self._tasks:
             task.let_go_of_memory()  # what arrives may be merged with it
-        self._reserve(sum(run.n_bytes for runs in arrivals for run in runs if run is not None))
+        ended = self._in_one_piece(rows)
+        if ended is None:
+            works = self._admissions(batches, crew)
+            if crew is ALONE:
+                works = [chain.from_iterable(works)]
+        else:
+            works = [self._meet(ended, batch) for batch in batches[opposite(ended.side)]]
         state.tick += 1
         for side in SIDES:
             self.statistics.rows_received(side, rows[side], now)
-        compared = self.statistics.compared_pairs.sum()
-        yield from crew.together([self._admit(p, runs) for p, runs in enumerate(zip(*arrivals, strict=True))])
-        compared = int(self.statistics.compared_pairs.sum() - compared)
-        state.report(Arrived(state.tick, rows, compared))
+        resident, arrived = self.statistics.resident_rows.copy(), self.statistics.arrived_rows.copy()
+        yield from crew.together([self._results(bundled(pairs)) for pairs in works])
+        arrived = self.statistics.arrived_rows - arrived
+        compared = (arrived[LEFT] * resident[RIGHT] + arrived[RIGHT] * (resident[LEFT] + arrived[LEFT])).sum()
+        state.report(Arrived(state.tick, rows, int(compared)))
         state.report_reached()
 
-    def _admit(self, p: int, runs: Sequence[Run | None]) -> Iterator[R]:
+    def _admissions(self, batches: Sequence[Sequence[pa.RecordBatch]], crew: Crew) -> Sequence[Iterator[Pairs]]:
+        """Sort these rows and make room for those that are kept; what is to be done with them in each partition."""
+        state = self._state
+        arrivals = list(crew.in_order(lambda side: state.inputs[side].sorted(batches[side]), SIDES))
+        reserved = 0
+        while (kept := self._bytes_to_keep(arrivals)) > reserved:  # what leaves memory for it can make it more
+            self._reserve(kept - reserved)
+            reserved = kept
+        return [self._admit(p, runs) for p, runs in enumerate(zip(*arrivals, strict=True))]
+
+    def _bytes_to_keep(self, arrivals: Sequence[Sequence[Run | None]]) -> int:
+        runs = ((side, p, run) for side, some in enumerate(arrivals) for p, run in enumerate(some) if run is not None)
+        return sum(run.n_bytes for side, p, run in runs if not self._state.is_met_at_once(side, p))
+
+    def _admit(self, p: int, runs: Sequence[Run | None]) -> Iterator[Pairs]:
         """New rows of one partition meet the other side's rows in memory, and are in memory themselves from then on."""
         state, merge_bytes = self._state, self._bench.divided(self._crew.workers).merge_bytes
         for side, arrived in enumerate(runs):
@@ -248,11 +273,38 @@ class TwoWayJoin(Generic[R]):
                 left, right = (run, other) if side == LEFT else (other, run)
                 for pairs in pairs_of(left, right, self._reach, *self._filters):
                     matches += len(pairs)
-                    yield self._result(pairs)
-            state.inputs[side].partitions[p].resident.add(run, state.budget.try_reserve, merge_bytes)
-            state.count_resident(side, p)
+                    yield pairs
             self.statistics.rows_compared(p, len(run) * others.n_rows, matches)
             self.statistics.rows_arrived(side, p, len(run))
+            if state.is_met_at_once(side, p):
+                self.statistics.forgotten_rows[side, p] += len(run)
+            else:
+                state.inputs[side].partitions[p].resident.add(run, state.budget.try_reserve, merge_bytes)
+                state.count_resident(side, p)
+
+    def _in_one_piece(self, rows: Sequence[int]) -> EndedSide | None:
+        """The side that has ended, if all rows that come meet all of it at once, and are so many that it pays."""
+        state = self._state
+        side = next((side for side in SIDES if state.inputs[side].ended), None)
+        if side is None or not all(state.is_met_at_once(opposite(side), p) for p in range(state.n_partitions)):
+            self._let_go_of_ended_side()
+        elif self._ended_side is None:
+            self._met_by_ended_side += sum(rows)
+            if self._met_by_ended_side >= self.statistics.resident_rows[side].sum():
+                self._ended_side = in_one_piece(state, side, self._bench.merge_bytes)
+        return self._ended_side
+
+    def _let_go_of_ended_side(self) -> None:
+        if self._ended_side is not None:
+            self.budget.release(self._ended_side.n_bytes)
+            self._ended_side = None
+
+    def _meet(self, ended: EndedSide, batch: pa.RecordBatch) -> Iterator[Pairs]:
+        """New rows that are not kept meet the side that has ended."""
+        pairs, counts = ended.met_by(batch, self._reach, self._filters)
+        yield from pairs
+        with self._counting:
+            self.statistics.rows_forgotten(opposite(ended.side), counts)
 
     def _reserve(self, needed_bytes: int) -> None:
         """Ask for room until so many bytes are free, and take them, before a merge of runs can."""
@@ -301,7 +353,7 @@ class TwoWayJoin(Generic[R]):
         before = sum(task.worked_bytes for task in tasks)
         parts = max(len(tasks), 1)
         found = [task.advance(quantum_bytes // parts, self._unmet_pairs, bench.divided(parts)) for task in tasks]
-        yield from self._crew.together([map(self._result, pairs) for pairs in found])
+        yield from self._crew.together([self._results(bundles) for bundles in found])
         self.worked_bytes += sum(task.worked_bytes for task in tasks) - before
         for task in tasks:
             if task.is_done:
@@ -379,7 +431,8 @@ class TwoWayJoin(Generic[R]):
         self._breathe()
         return pairs
 
-    def _result(self, pairs: Pairs) -> R:
-        with self._counting:
-            self.statistics.results += len(pairs)
-        return self._result_of(pairs)
+    def _results(self, bundles: Iterator[Bundle]) -> Iterator[R]:
+        for bundle in bundles:
+            with self._counting:
+                self.statistics.results += sum(map(len, bundle))
+            yield self._result_of(bundle)

@@ -4,13 +4,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
+from sooner.kernels.array_types import Positions
 from sooner.kernels.gathering import gather_from
 from sooner.kernels.keys import KeyPlan
 from sooner.kernels.sorting import Places
-from sooner.operators.two_way.pairs import Pairs
+from sooner.operators.two_way.pairs import Bundle
 
 
 @dataclass(frozen=True)
@@ -20,10 +22,18 @@ class OutputPlan:
     schema: pa.Schema
     right: tuple[int, ...]  # positions of the columns that come from the right
 
-    def batch(self, pairs: Pairs) -> pa.RecordBatch:
-        left = gather_from([pairs.left.columns], Places(pairs.at_left))
-        right = gather_from([pairs.right.columns.only(self.right)], Places(pairs.at_right))
+    def batch(self, bundle: Bundle) -> pa.RecordBatch:
+        left = gather_from([pairs.left.columns for pairs in bundle], _places([pairs.at_left for pairs in bundle]))
+        from_right = [pairs.right.columns.only(self.right) for pairs in bundle]
+        right = gather_from(from_right, _places([pairs.at_right for pairs in bundle]))
         return pa.RecordBatch.from_arrays(left + right, schema=self.schema)
+
+
+def _places(positions: Sequence[Positions]) -> Places:
+    if len(positions) == 1:
+        return Places(positions[0])
+    parts = np.repeat(np.arange(len(positions), dtype=np.int32), [len(some) for some in positions])
+    return Places(np.concatenate(positions), parts)
 
 
 def plan_output(left: pa.Schema, right: pa.Schema, keys: KeyPlan, suffixes: tuple[str, str]) -> OutputPlan:

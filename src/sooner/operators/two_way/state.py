@@ -14,7 +14,7 @@ from sooner.phases import Phase, Phases
 from sooner.runs.ledger import CoveredCells
 from sooner.runs.run import NEVER, Run, Stamp, Ticks
 from sooner.runs.store import SpilledRun, remove_run
-from sooner.sides import LEFT, SIDES
+from sooner.sides import LEFT, SIDES, opposite
 
 
 class JoinState:
@@ -64,6 +64,11 @@ class JoinState:
 
     def spilled(self, side: int, p: int) -> list[SpilledRun]:
         return self.inputs[side].partitions[p].spilled
+
+    def is_met_at_once(self, side: int, p: int) -> bool:
+        """Whether rows of this side that arrive meet in memory all that they can match; nobody needs them then."""
+        other = opposite(side)
+        return self.inputs[other].ended and not self.spilled(other, p)
 
     def count_resident(self, side: int, p: int) -> None:
         """The statistics follow what is in memory."""

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from sooner.operators.statistics import Numbers, Statistics, read_only
+from sooner.operators.statistics import Counts, Numbers, Statistics, read_only
 from sooner.policies.view import DeviceCosts, JoinView, Surroundings
 from sooner.runs.run import Ticks
 from sooner.sides import SIDES, opposite
@@ -54,6 +54,7 @@ class JoinStatistics(Statistics):
         "compared_pairs",
         "matched_pairs",
         "last_merge",
+        "forgotten_rows",
     )
 
     def __init__(self, partitions: int) -> None:
@@ -63,11 +64,17 @@ class JoinStatistics(Statistics):
         self.compared_pairs = np.zeros(partitions, np.float64)
         self.matched_pairs = np.zeros(partitions, np.float64)
         self.last_merge = np.zeros(partitions, np.int64)
+        self.forgotten_rows = np.zeros((len(SIDES), partitions), np.int64)  # that nothing can match any more
         self.history = [[FlushHistory() for _ in range(partitions)] for _ in SIDES]
 
     def rows_arrived(self, side: int, partition: int, rows: int) -> None:
         self.arrived_rows[side, partition] += rows
         self.unmet_with_disk[side, partition] += rows * self.spilled_rows[opposite(side), partition]
+
+    def rows_forgotten(self, side: int, rows: Counts) -> None:
+        """So many rows arrived in each partition, met all that they can match, and are not kept."""
+        self.arrived_rows[side] += rows
+        self.forgotten_rows[side] += rows
 
     def rows_compared(self, partition: int, pairs: int, matches: int) -> None:
         self.compared_pairs[partition] += pairs

@@ -25,7 +25,7 @@ from sooner.operators.two_way.covering import (
     Workbench,
 )
 from sooner.operators.two_way.merging import MergePlan, open_share, plan_merge, plan_tidying
-from sooner.operators.two_way.pairs import Pairs
+from sooner.operators.two_way.pairs import Bundle
 from sooner.operators.two_way.state import JoinState
 from sooner.policies.view import DiskDisk, Evict, MemoryDisk
 from sooner.runs.ledger import Rectangle
@@ -79,7 +79,7 @@ class Task(ABC):
     def is_done(self) -> bool:
         return self._begun.cursor.code == ALL_CODES
 
-    def advance(self, quantum_bytes: int, join: JoinRuns, bench: Workbench) -> Iterator[Pairs]:
+    def advance(self, quantum_bytes: int, join: JoinRuns, bench: Workbench) -> Iterator[Bundle]:
         """The pairs in the next codes, up to so many bytes."""
         begun = self._begun
         if self._sweep is None:

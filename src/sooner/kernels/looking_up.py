@@ -1,0 +1,64 @@
+"""Find rows by their codes, in whatever order the codes are asked for.
+
+Rows that are met once and not kept need not be sorted for it: an index of the highest bits says where in the sorted
+codes of the others to look.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sooner.kernels.array_types import Codes, Flags, Positions
+from sooner.kernels.matching import EQUAL, Reach
+from sooner.kernels.native import address, loop
+
+_MOST_BITS: Final = 26
+
+_index_codes: Final = loop("index_codes", "ansa")
+_match_in_index: Final = loop("match_in_index", "aananasuuaaan", counts=True)
+_count_between: Final = loop("count_between", "aananasa")
+
+
+class CodeIndex:
+    """Where in sorted codes those with certain highest bits are: for spread codes, one or two for each entry."""
+
+    def __init__(self, codes: Codes) -> None:
+        self.codes = codes
+        self.bits = self._bits(len(codes))
+        self.begins = np.empty(1 + (1 << self.bits), np.uint32)
+        _index_codes(len(codes), address(codes), len(codes), self.bits, address(self.begins))
+
+    @staticmethod
+    def n_bytes(n_codes: int) -> int:
+        """What an index of so many codes takes beside them."""
+        return np.dtype(np.uint32).itemsize * (1 + (1 << CodeIndex._bits(n_codes)))
+
+    @staticmethod
+    def _bits(n_codes: int) -> int:
+        return min(max(n_codes.bit_length(), 1), _MOST_BITS)
+
+
+def found(
+    probes: Codes, wanted: Flags | None, index: CodeIndex, at_most: int, reach: Reach = EQUAL
+) -> Iterator[tuple[Positions, Positions]]:
+    """Positions of all pairs within reach, for the probes that are wanted (None: all), so many at most at once."""
+    state, codes = np.array([0, 0, 0, -1], np.int64), index.codes
+    of_probes = (address(probes), address(wanted), len(probes))
+    of_index = (address(codes), len(codes), address(index.begins), index.bits)
+    while state[0] < len(probes):
+        at_probes, at_codes = np.empty(at_most, np.int64), np.empty(at_most, np.int64)
+        where = (address(state), address(at_probes), address(at_codes))
+        n_found = _match_in_index(len(probes), *of_probes, *of_index, *reach, *where, at_most)
+        if n_found:
+            yield at_probes[:n_found], at_codes[:n_found]
+
+
+def counts_between(codes: Codes, wanted: Flags | None, bounds: CodeIndex) -> npt.NDArray[np.int64]:
+    """How many of the wanted rows are below the first bound, between the first and the second, ..., above the last."""
+    counts = np.zeros(len(bounds.codes) + 1, np.int64)
+    of_rows = (address(codes), address(wanted), len(codes))
+    of_bounds = (address(bounds.codes), len(bounds.codes), address(bounds.begins), bounds.bits)
+    _count_between(len(codes), *of_rows, *of_bounds, address(counts))
+    return counts

@@ -1,0 +1,49 @@
+"""A side that has ended and is all in memory: rows of the other side meet it in whatever order they come.
+
+Such rows are not kept (`JoinState.is_met_at_once`), so it would be a waste to sort them. When they are as many as the
+rows of this side, it pays to have those as one run with an index.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from sooner.kernels.gathering import as_one
+from sooner.kernels.looking_up import CodeIndex, counts_between
+from sooner.kernels.matching import Reach
+from sooner.operators.statistics import Counts
+from sooner.operators.two_way.pairs import Filter, Pairs, pairs_by_index
+from sooner.operators.two_way.state import JoinState
+from sooner.runs.run import NEVER, Run
+from sooner.sides import opposite
+
+
+class EndedSide:
+    """Its rows once more, with an index; `n_bytes` of the memory are reserved for that."""
+
+    def __init__(self, state: JoinState, side: int, n_bytes: int) -> None:
+        runs = [run for partition in state.inputs[side].partitions for run in partition.resident]
+        self.side = side
+        self.n_bytes = n_bytes
+        self._run = Run(np.concatenate([run.codes for run in runs]), as_one([run.rows for run in runs]), NEVER)
+        self._index = CodeIndex(self._run.codes)
+        self._bounds = CodeIndex(state.inputs[side].bounds)
+        self._code = state.inputs[opposite(side)].code
+
+    def met_by(self, batch: pa.RecordBatch, reach: Reach, filters: Sequence[Filter]) -> tuple[Iterator[Pairs], Counts]:
+        """All pairs with these rows of the other side, and how many of the rows each partition has."""
+        codes, wanted = self._code(batch)
+        rows = Run(codes, batch, NEVER)  # in no order: good for being met, not for being kept
+        pairs = pairs_by_index(opposite(self.side), rows, wanted, self._run, self._index, reach, *filters)
+        return pairs, counts_between(codes, wanted, self._bounds)
+
+
+def in_one_piece(state: JoinState, side: int, merge_bytes: int) -> EndedSide | None:
+    """This side with an index, if there is memory for it."""
+    input_, budget = state.inputs[side], state.budget
+    residents = [partition.resident for partition in input_.partitions if len(partition.resident)]
+    if not all(resident.become_one(budget.try_reserve, merge_bytes) for resident in residents):
+        return None
+    n_bytes = input_.resident_bytes + CodeIndex.n_bytes(sum(resident.n_rows for resident in residents))
+    return EndedSide(state, side, n_bytes) if residents and budget.try_reserve(n_bytes) else None
