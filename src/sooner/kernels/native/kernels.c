@@ -302,15 +302,9 @@ EXPORT void index_codes(const uint64_t *codes, int64_t n, int32_t bits, uint32_t
         begins[next++] = (uint32_t)n;
 }
 
-/* One step of a search by comparing, without a branch: a processor cannot foresee how it ends. */
-#define STEP(at, end, codes, bound) ((at) + (((at) < (end)) & ((codes)[(at) < (end) ? (at) : 0] < (bound))))
-
 /* The first position whose code is not smaller. Most entries of the index have few codes. */
 static inline int64_t look_up(const uint64_t *codes, int64_t at, int64_t end, uint64_t bound)
 {
-    at = STEP(at, end, codes, bound);
-    at = STEP(at, end, codes, bound);
-    at = STEP(at, end, codes, bound);
     while (end - at > 8) {
         int64_t middle = at + (end - at) / 2;
         if (codes[middle] < bound)
@@ -344,12 +338,21 @@ EXPORT int64_t match_in_index(const uint64_t *probes, const uint8_t *wanted, int
             uint64_t first = probe > below ? probe - below : 0;
             next = look_up(codes, begins[first >> shift], begins[(first >> shift) + 1], first);
         }
-        while (next < n_codes && codes[next] <= last && found < room) {
-            at_probe[found] = i;
-            at_code[found++] = next++;
+        /* The first one is written and then counted or not: no processor can foresee which. */
+        int64_t more = next < n_codes;
+        at_probe[found] = i;
+        at_code[found] = next;
+        more &= codes[more ? next : 0] <= last;
+        found += more;
+        next += more;
+        if (more) {
+            for (; next < n_codes && codes[next] <= last && found < room; next++) {
+                at_probe[found] = i;
+                at_code[found++] = next;
+            }
+            if (next < n_codes && codes[next] <= last)
+                break;
         }
-        if (next < n_codes && codes[next] <= last)
-            break;
     }
     state[PROBE] = i, state[NEXT] = next;
     return found;
