@@ -18,7 +18,8 @@ def most_runs(n_batches: int, rows_at_once: int = 10) -> int:
     """The most runs that a probe ever sees while so many batches come in."""
     resident, most = ResidentRuns(), 0
     for batch in range(n_batches):
-        resident.add(run_of([batch] * rows_at_once), lambda _: True, merge_up_to_bytes=2**40)
+        resident.add(run_of([batch] * rows_at_once))
+        resident.merge_tiers(lambda _: True, merge_up_to_bytes=2**40)
         most = max(most, len(resident))
     return most
 
@@ -32,7 +33,8 @@ def test_each_row_is_merged_a_logarithmic_number_of_times() -> None:
     resident, moved, n_batches = ResidentRuns(), 0, 1000
     for batch in range(n_batches):
         known = [*resident, run_of([batch])]
-        resident.add(known[-1], lambda _: True, merge_up_to_bytes=2**40)
+        resident.add(known[-1])
+        resident.merge_tiers(lambda _: True, merge_up_to_bytes=2**40)
         moved += sum(len(run) for run in resident if not any(run is other for other in known))
     assert n_batches < moved <= 5 * n_batches  # log4(1000) is 5
 

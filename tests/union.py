@@ -144,7 +144,8 @@ class DistinctUnion(Generic[R]):
             self._statistics.rows_received(which, n_rows[which], now)
             self._statistics.arrived_rows[which] += [0 if run is None else len(run) for run in runs]
         for p, which, run in new:
-            self._inputs[which].partitions[p].resident.add(run, self._budget.try_reserve, MERGE_BYTES)
+            self._inputs[which].partitions[p].resident.add(run)
+            self._inputs[which].partitions[p].resident.merge_tiers(self._budget.try_reserve, MERGE_BYTES)
             self._count(which, p)
             self._sweeps[p].newest = max(self._sweeps[p].newest, run.newest)
             if run.arrived == NEVER:

@@ -32,7 +32,8 @@ def test_bytes_and_rows_are_counted_exactly_within_any_budget(pieces: list[list[
         if not budget.try_reserve(run.n_bytes):
             continue
         added.append(run)
-        resident.add(run, budget.try_reserve, MUCH)
+        resident.add(run)
+        resident.merge_tiers(budget.try_reserve, MUCH)
         assert resident.n_bytes == sum(run.n_bytes for run in resident) == budget.used_bytes
         assert resident.n_rows == sum(len(run) for run in resident) == sum(map(len, added))
         assert sorted(contents(resident)) == sorted(contents(added))
@@ -43,7 +44,8 @@ def test_bytes_and_rows_are_counted_exactly_within_any_budget(pieces: list[list[
 def test_the_number_of_runs_grows_with_the_logarithm_of_the_rows(rows_at_once: int) -> None:
     resident = ResidentRuns()
     for added in range(1, 1000):
-        resident.add(run_of([added] * rows_at_once), lambda _: True, MUCH)
+        resident.add(run_of([added] * rows_at_once))
+        resident.merge_tiers(lambda _: True, MUCH)
         tiers = 1 + (added.bit_length() + 1) // (FANOUT.bit_length() - 1)
         assert len(resident) <= tiers * (FANOUT - 1)
 
@@ -56,7 +58,8 @@ def test_a_merge_that_the_budget_refuses_is_not_done() -> None:
         return False
 
     for _ in range(FANOUT):
-        resident.add(run_of([1]), refuse, MUCH)
+        resident.add(run_of([1]))
+        resident.merge_tiers(refuse, MUCH)
     assert asked
     assert len(resident) == FANOUT
     assert resident.n_rows == FANOUT
@@ -65,14 +68,16 @@ def test_a_merge_that_the_budget_refuses_is_not_done() -> None:
 def test_runs_too_large_for_the_scratch_memory_are_not_merged() -> None:
     resident, run = ResidentRuns(), run_of(range(100))
     for _ in range(2 * FANOUT):
-        resident.add(run_of(range(100)), lambda _: True, merge_up_to_bytes=FANOUT * run.n_bytes - 1)
+        resident.add(run_of(range(100)))
+        resident.merge_tiers(lambda _: True, merge_up_to_bytes=FANOUT * run.n_bytes - 1)
     assert len(resident) == 2 * FANOUT
 
 
 def test_reduce_holds_what_is_kept_of_each_run() -> None:
     resident, first, second = ResidentRuns(), run_of([1, 2, 3]), run_of([7])
     for run in (first, second):
-        resident.add(run, lambda _: True, MUCH)
+        resident.add(run)
+        resident.merge_tiers(lambda _: True, MUCH)
     resident.reduce(lambda run: run.between(2, 7))
     kept = first.slice(1, 3)
     assert [content(run) for run in resident] == [content(kept)]
@@ -84,7 +89,8 @@ def test_reduce_holds_what_is_kept_of_each_run() -> None:
 def test_reduce_lets_go_of_each_run_before_it_looks_at_the_next() -> None:
     resident = ResidentRuns()
     for code in (1, 2):
-        resident.add(run_of([code]), lambda _: True, MUCH)
+        resident.add(run_of([code]))
+        resident.merge_tiers(lambda _: True, MUCH)
     seen: list[weakref.ref[Run]] = []
 
     def kept_of(run: Run) -> Run:

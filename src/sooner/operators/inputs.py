@@ -86,7 +86,7 @@ class Input:
             for written in saved["resident"]:
                 run = self._saved_runs.load(written)
                 budget.take(run.n_bytes)
-                partition.resident.add(run, budget.try_reserve, merge_up_to_bytes=0)
+                partition.resident.add(run)
             partition.spilled = [run_from_plain(self.store, run) for run in saved["spilled"]]
             partition.next_number = saved["next_number"]
 

@@ -24,20 +24,24 @@ class ResidentRuns:
     def __len__(self) -> int:
         return len(self._runs)
 
-    def add(self, run: Run, may_grow_by: Callable[[int], bool], merge_up_to_bytes: int) -> None:
-        """Take a run in; merge tiers that are full.
+    def add(self, run: Run) -> None:
+        self._runs.append(run)
+        self.n_bytes += run.n_bytes
+        self.n_rows += len(run)
+
+    def merge_tiers(self, may_grow_by: Callable[[int], bool], merge_up_to_bytes: int) -> None:
+        """Merge tiers that are full.
 
         A merged run can weigh a little more or less than its parts (a validity bitmap for all or for none), so
         the owner of the budget is asked; `merge_up_to_bytes` bounds the scratch copy that a merge makes.
         """
-        self._put(run)
         while group := self._full_tier(merge_up_to_bytes):
             merged = merge(group)
             if not may_grow_by(merged.n_bytes - sum(part.n_bytes for part in group)):
                 return
             for part in group:
                 self._drop(part)
-            self._put(merged)
+            self.add(merged)
 
     def reduce(self, kept_of: Callable[[Run], Run]) -> None:
         """Hold of each run only what is kept of it; each goes before the next is looked at."""
@@ -46,10 +50,10 @@ class ResidentRuns:
         while runs:
             kept = kept_of(runs.pop(0))
             if len(kept):
-                self._put(kept)
+                self.add(kept)
 
     def become_one(self, may_grow_by: Callable[[int], bool], merge_up_to_bytes: int) -> bool:
-        """Merge all runs, on the terms of `add`; whether there is one now."""
+        """Merge all runs, on the same terms; whether there is one now."""
         if len(self._runs) > 1 and self.n_bytes <= merge_up_to_bytes:
             merged = merge(self._runs)
             if may_grow_by(merged.n_bytes - self.n_bytes):
@@ -59,15 +63,10 @@ class ResidentRuns:
     def replace(self, run: Run) -> None:
         """Hold this run instead of what was held."""
         self.clear()
-        self._put(run)
+        self.add(run)
 
     def clear(self) -> None:
         self._runs, self.n_bytes, self.n_rows = [], 0, 0
-
-    def _put(self, run: Run) -> None:
-        self._runs.append(run)
-        self.n_bytes += run.n_bytes
-        self.n_rows += len(run)
 
     def _drop(self, run: Run) -> None:
         self._runs = [other for other in self._runs if other is not run]

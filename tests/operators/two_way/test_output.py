@@ -1,17 +1,19 @@
 """Which columns a join gives, what they are called, and how many rows come at once."""
 
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from joins import new_join
+from joins import new_join, rows
 from schedules import SCHEMA
 from sooner.errors import InvalidJoin
 from sooner.kernels.keys import plan_keys
 from sooner.operators.two_way.output import plan_output
-from sooner.operators.two_way.pairs import PAIRS_AT_ONCE
-from sooner.sides import LEFT, RIGHT
+from sooner.operators.two_way.pairs import PAIRS_AT_ONCE, PAIRS_BYTES
+from sooner.sides import LEFT, RIGHT, SIDES
 
 ORDERS = pa.schema([("id", pa.int64()), ("customer", pa.int32()), ("note", pa.string())])
 CUSTOMERS = pa.schema([("id", pa.int64()), ("name", pa.string()), ("note", pa.string())])
@@ -62,3 +64,37 @@ def test_a_row_with_a_million_matches_gives_batches_of_bounded_size(tmp_path: Pa
     sizes = list(join.arrive([[left], [right]], 0.0))
     assert sum(sizes) == 10**6
     assert max(sizes) <= PAIRS_AT_ONCE
+
+
+def test_few_pairs_of_several_runs_and_partitions_make_one_batch(tmp_path: Path) -> None:
+    plan = plan_output(SCHEMA, SCHEMA, plan_keys(SCHEMA, SCHEMA, ["key"], ["key"]), ("_l", "_r"))
+    join = new_join(tmp_path, result_of=lambda bundle: (len(bundle), plan.batch(bundle)), partitions=4)
+    dice = np.random.default_rng(5)
+    found: Counter[tuple[int, ...]] = Counter()
+    arrived: tuple[list[tuple[int, int]], ...] = ([], [])
+    for step in range(6):
+        numbers = range(step * 40, step * 40 + 40)
+        drawn = [list(zip(dice.integers(0, 50, 40).tolist(), numbers, strict=True)) for _ in SIDES]
+        [(n_parts, batch)] = join.arrive([[rows(*zip(*some, strict=True))] for some in drawn], float(step))
+        assert n_parts >= 4, "it was found in several pieces"
+        found.update(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+        for side in SIDES:
+            arrived[side].extend(drawn[side])
+    assert found == Counter((key, a, b) for key, a in arrived[LEFT] for other, b in arrived[RIGHT] if key == other)
+
+
+def test_a_bundle_has_no_more_pairs_and_bytes_than_a_batch_may(tmp_path: Path) -> None:
+    heavy = pa.schema([("key", pa.int64()), ("text", pa.string())])
+    batch = pa.record_batch([pa.array(range(600)), pa.array(["x" * 5_000] * 600)], schema=heavy)
+    sizes = []
+    join = new_join(
+        tmp_path,
+        partitions=8,
+        schema=heavy,
+        budget_bytes=2**30,
+        result_of=lambda bundle: sizes.append((len(bundle), sum(pairs.n_bytes for pairs in bundle))),
+    )
+    list(join.arrive([[batch], [batch]], 0.0))
+    assert sum(n_bytes for _, n_bytes in sizes) > 600 * 2 * 5_000
+    assert max(n_bytes for _, n_bytes in sizes) <= PAIRS_BYTES
+    assert max(n_parts for n_parts, _ in sizes) > 1

@@ -241,6 +241,7 @@ class TwoWayJoin(Generic[R]):
             self.statistics.rows_received(side, rows[side], now)
         resident, arrived = self.statistics.resident_rows.copy(), self.statistics.arrived_rows.copy()
         yield from crew.together([self._results(bundled(pairs)) for pairs in works])
+        list(crew.in_order(self._merge_tiers, range(state.n_partitions)))
         arrived = self.statistics.arrived_rows - arrived
         compared = (arrived[LEFT] * resident[RIGHT] + arrived[RIGHT] * (resident[LEFT] + arrived[LEFT])).sum()
         state.report(Arrived(state.tick, rows, int(compared)))
@@ -262,7 +263,7 @@ class TwoWayJoin(Generic[R]):
 
     def _admit(self, p: int, runs: Sequence[Run | None]) -> Iterator[Pairs]:
         """New rows of one partition meet the other side's rows in memory, and are in memory themselves from then on."""
-        state, merge_bytes = self._state, self._bench.divided(self._crew.workers).merge_bytes
+        state = self._state
         for side, arrived in enumerate(runs):
             if arrived is None:
                 continue
@@ -279,8 +280,15 @@ class TwoWayJoin(Generic[R]):
             if state.is_met_at_once(side, p):
                 self.statistics.forgotten_rows[side, p] += len(run)
             else:
-                state.inputs[side].partitions[p].resident.add(run, state.budget.try_reserve, merge_bytes)
+                state.inputs[side].partitions[p].resident.add(run)
                 state.count_resident(side, p)
+
+    def _merge_tiers(self, p: int) -> None:
+        """Not while pairs of the runs wait to become results, which would keep what was merged."""
+        state, merge_bytes = self._state, self._bench.divided(self._crew.workers).merge_bytes
+        for side in SIDES:
+            state.inputs[side].partitions[p].resident.merge_tiers(state.budget.try_reserve, merge_bytes)
+            state.count_resident(side, p)
 
     def _in_one_piece(self, rows: Sequence[int]) -> EndedSide | None:
         """The side that has ended, if all rows that come meet all of it at once, and are so many that it pays."""

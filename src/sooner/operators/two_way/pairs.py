@@ -28,6 +28,10 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.at_left)
 
+    def cut_out(self) -> "Pairs":
+        """With positions in arrays of their own: they were found in arrays with room for PAIRS_AT_ONCE."""
+        return Pairs(self.left, self.right, self.at_left.copy(), self.at_right.copy())
+
     @property
     def n_bytes(self) -> int:
         """What their rows weigh."""
@@ -93,7 +97,7 @@ def bundled(found: Iterator[Pairs]) -> Iterator[Bundle]:
         if bundle and (n_pairs + len(pairs) > PAIRS_AT_ONCE or n_bytes + pairs_bytes > PAIRS_BYTES):
             yield bundle
             bundle, n_pairs, n_bytes = [], 0, 0
-        bundle.append(pairs)
+        bundle.append(pairs.cut_out())
         n_pairs, n_bytes = n_pairs + len(pairs), n_bytes + pairs_bytes
     if bundle:
         yield bundle
