@@ -159,7 +159,7 @@ def _meaning_of_run(data: dict[str, Any]) -> tuple[Any, ...]:
 
 def _meaning_of_segment(data: dict[str, Any]) -> tuple[Any, ...]:
     blocks = [(block[2], block[3], block[4]) for block in data.get("blocks", ())]
-    return data["n_rows"], data["n_bytes"], blocks
+    return data["n_rows"], data["n_bytes"], data.get("shared"), blocks
 
 
 def summary_of(plan: StepPlan, version: int, place: int = 0) -> dict[str, Any]:

@@ -71,6 +71,26 @@ def test_a_run_file_is_an_arrow_stream_that_any_tool_opens(tmp_path: Path) -> No
         assert stream.read_all().column("row").to_pylist() == list(range(50))
 
 
+def test_stamps_that_all_rows_share_are_kept_once(tmp_path: Path) -> None:
+    files = files_in(tmp_path)
+    runs = [run_of(range(50), arrived=np.arange(50, dtype=np.int32), departed=60, met_disk=met) for met in (7, 40)]
+    with files.writer(shares_stamps=True) as writer:
+        segments = []
+        for run in runs:
+            writer.append(files.encode(run, shares_stamps=True))
+            segments.append(writer.end_segment((60, int(run.met_disk))))
+    saved = [json.loads(json.dumps(segment.to_plain())) for segment in segments]
+    for run, segment in zip(runs, map(files.from_plain, saved), strict=True):
+        back = load(files, segment)
+        assert contents(back) == contents([run])
+        assert {(part.departed, part.met_disk) for part in back} == {(60, run.met_disk)}
+    with pa.ipc.open_stream(tmp_path / segments[0].file) as stream:
+        assert stream.schema.names == ["code", "arrived", "row"]
+        assert stream.read_all().column("row").to_pylist() == list(range(50)) * 2
+    [whole] = spill(files, runs[0])
+    assert segments[0].blocks.n_bytes.sum() < whole.blocks.n_bytes.sum()
+
+
 codes = st.one_of(st.integers(0, 9), st.sampled_from([2**63, 2**64 - 1]))
 
 

@@ -92,7 +92,7 @@ def test_one_key_that_is_larger_than_the_budget_takes_many_steps(
                 of_steps.append(Counter(lane.step(nothing(lane.plan, (True, True))).tolist()))
                 assert sum(quanta.worked) <= budget
         found.append(of_steps)
-    assert len(found[0]) > 5
+    assert len(found[0]) >= 5
     assert found[0] == found[1]
 
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from sooner.runs.block_index import Block
 from sooner.runs.run import Run
-from sooner.runs.store import EncodedBlock, Segment, segment_of
+from sooner.runs.store import EncodedBlock, Segment, SharedStamps, segment_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,12 @@ class KeptRuns:
         self._segments: dict[str, list[Run]] = {}
         self._written = 0
 
-    def encode(self, run: Run) -> list[KeptBlock]:
+    def encode(self, run: Run, *, shares_stamps: bool = False) -> list[KeptBlock]:  # noqa: ARG002 - the contract
         """One block, and nothing in it but the run itself."""
         return [KeptBlock(run.n_bytes, len(run), int(run.codes[0]), int(run.codes[-1]), run)]
 
     @contextmanager
-    def writer(self) -> Iterator["KeptRunsWriter"]:
+    def writer(self, *, shares_stamps: bool = False) -> Iterator["KeptRunsWriter"]:  # noqa: ARG002 - the contract
         yield KeptRunsWriter(self)
 
     def read(self, segment: Segment, blocks: Sequence[Block]) -> Iterator[Run]:
@@ -69,7 +69,7 @@ class KeptRunsWriter:
         """More rows of the present segment."""
         self._blocks += [block for block in blocks if isinstance(block, KeptBlock)]
 
-    def end_segment(self) -> Segment:
+    def end_segment(self, shared: SharedStamps | None = None) -> Segment:  # noqa: ARG002 - the contract
         """The present segment is complete."""
         blocks, self._blocks = self._blocks, []
         return self._store.keep(blocks)

@@ -25,7 +25,7 @@ from sooner.kernels.sizes import RowBytes, cuts_by_bytes, part_of, picked, total
 from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Blocks, Place
 from sooner.runs.private_files import create
 from sooner.runs.run import HELPER_BYTES, Run, Stamp
-from sooner.runs.store import EncodedBlock, Segment, segment_of
+from sooner.runs.store import EncodedBlock, Segment, SharedStamps, segment_of
 
 # By position, since users' columns may have any name.
 _CODE: Final = pa.field("code", pa.uint64())
@@ -64,7 +64,7 @@ class RunFiles:
         self._directory = directory
         self._rows_schema = schema
         self._n_stamps = _STAMPS_KEPT[rows]
-        self._schema = pa.schema([_CODE, *_STAMPS[: self._n_stamps], *schema])
+        self._schemas = {n: pa.schema([_CODE, *_STAMPS[:n], *schema]) for n in (1, self._n_stamps)}
         self._removal = removal
         self._prefix = prefix
         self._segments_in_file: Counter[str] = Counter()
@@ -73,9 +73,12 @@ class RunFiles:
     def path(self, file: str) -> str:
         return f"{self._directory}/{file}"
 
-    def writer(self) -> "FileWriter":
+    def writer(self, *, shares_stamps: bool = False) -> "FileWriter":
         """For a new file."""
-        return FileWriter(self)
+        return FileWriter(self, self._schemas[self._stamps_of_rows(shares_stamps)])
+
+    def _stamps_of_rows(self, shares_stamps: bool) -> int:
+        return 1 if shares_stamps else self._n_stamps
 
     def adopt(self, segment: Segment) -> None:
         """Take charge of a segment that was written here, by this or an earlier process."""
@@ -83,7 +86,7 @@ class RunFiles:
 
     def read(self, segment: Segment, blocks: Sequence[Block]) -> Iterator[Run]:
         """The rows of these adjoining blocks, block by block."""
-        return map(self.decode, self.contents(segment, blocks))
+        return (self.decode(content, segment.shared) for content in self.contents(segment, blocks))
 
     def contents(self, segment: Segment, blocks: Sequence[Block]) -> Iterator[memoryview]:
         """These adjoining blocks as they were written: whatever else is found is refused."""
@@ -100,7 +103,8 @@ class RunFiles:
         index = BlockIndex(Blocks.of([Block(*block) for block in data.get("blocks", ())]))
         if "index" in data:
             self.leave_in_file(index, data["file"], Place(*data["index"]))
-        return Segment(data["file"], data["n_rows"], data["n_bytes"], index)
+        shared = tuple(data["shared"]) if "shared" in data else None
+        return Segment(data["file"], data["n_rows"], data["n_bytes"], index, shared)
 
     def leave_in_file(self, index: BlockIndex, file: str, place: Place) -> None:
         """Where the blocks of a segment lie is read from its file when it is needed."""
@@ -136,35 +140,31 @@ class RunFiles:
             )
         return content
 
-    def decode(self, content: memoryview | pa.Buffer) -> Run:
+    def decode(self, content: memoryview | pa.Buffer, shared: SharedStamps | None = None) -> Run:
         """The rows of a block, sharing memory with its content."""
-        columns = pa.ipc.read_record_batch(pa.ipc.read_message(pa.py_buffer(content)), self._schema)
-        first = 1 + self._n_stamps
-        codes, *stamps = (to_numpy(column) for column in columns.columns[:first])
-        return Run(codes, pa.RecordBatch.from_arrays(columns.columns[first:], schema=self._rows_schema), *stamps)
+        n_stamps = self._stamps_of_rows(shared is not None)
+        message = pa.ipc.read_message(pa.py_buffer(content))
+        columns = pa.ipc.read_record_batch(message, self._schemas[n_stamps]).columns
+        codes, *stamps = (to_numpy(column) for column in columns[: 1 + n_stamps])
+        rows = pa.RecordBatch.from_arrays(columns[1 + n_stamps :], schema=self._rows_schema)
+        return Run(codes, rows, *stamps, *(shared or ()))
 
-    def encode(self, run: Run) -> list[FileBlock]:
+    def encode(self, run: Run, *, shares_stamps: bool = False) -> list[FileBlock]:
         """A run as blocks, ready to be written: the part of writing that any thread can do."""
-        weights = run.row_bytes + HELPER_BYTES
+        weights, schema = run.row_bytes + HELPER_BYTES, self._schemas[self._stamps_of_rows(shares_stamps)]
         return [
-            self._encode_block(part.slice(begin, end), total_bytes(part_of(part_weights, begin, end), end - begin))
+            _encode_block(part.slice(begin, end), total_bytes(part_of(part_weights, begin, end), end - begin), schema)
             for part, part_weights in _with_whole_codes(run, weights, self.block_bytes)
             for begin, end in cuts_by_bytes(part_weights, len(part), self.block_bytes)
         ]
-
-    def _encode_block(self, run: Run, n_bytes: int) -> FileBlock:
-        stamps = (run.arrived, run.departed, run.met_disk)[: self._n_stamps]
-        arrays = [to_arrow(run.codes), *(to_arrow(_spread(stamp, len(run))) for stamp in stamps)]
-        content = pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=self._schema).serialize(memory_pool=POOL)
-        first_code, last_code = int(run.codes[0]), int(run.codes[-1])
-        return FileBlock(n_bytes, len(run), first_code, last_code, content, xxhash.xxh3_64_intdigest(content))
 
 
 class FileWriter:
     """Writes segments to one file, each piece by piece in the order of codes. What is not finished leaves no file."""
 
-    def __init__(self, files: RunFiles) -> None:
+    def __init__(self, files: RunFiles, schema: pa.Schema) -> None:
         self._files = files
+        self._schema = schema
         self._file = f"{files._prefix}{uuid.uuid4().hex}.arrows"
         self._blocks: list[Block] = []
         self._n_bytes = 0
@@ -176,7 +176,7 @@ class FileWriter:
             self._sink = create(self._files._filesystem, self._files.path(self._file))
         try:
             with _DiskErrors(self._files._directory):
-                self._sink.write(self._files._schema.serialize())
+                self._sink.write(self._schema.serialize())
         except SpillFailed:
             self._discard()
             raise
@@ -193,9 +193,9 @@ class FileWriter:
                 self._blocks.append(Block(*place))
                 self._n_bytes += block.n_bytes
 
-    def end_segment(self) -> Segment:
+    def end_segment(self, shared: SharedStamps | None = None) -> Segment:
         """The present segment is complete; it may be used once the file is closed."""
-        segment = segment_of(self._file, self._blocks, self._n_bytes)
+        segment = segment_of(self._file, self._blocks, self._n_bytes, shared)
         self._segments.append(segment)
         self._blocks, self._n_bytes = [], 0
         return segment
@@ -249,6 +249,15 @@ class _DiskErrors:
                 f"Rows cannot be written to {self._directory}: {error}. Free some space, or give another `spill_dir` "
                 "(on Spark, `state`)."
             ) from error
+
+
+def _encode_block(run: Run, n_bytes: int, schema: pa.Schema) -> FileBlock:
+    n_stamps = len(schema) - 1 - run.rows.num_columns
+    stamps = (run.arrived, run.departed, run.met_disk)[:n_stamps]
+    arrays = [to_arrow(run.codes), *(to_arrow(_spread(stamp, len(run))) for stamp in stamps)]
+    content = pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=schema).serialize(memory_pool=POOL)
+    first_code, last_code = int(run.codes[0]), int(run.codes[-1])
+    return FileBlock(n_bytes, len(run), first_code, last_code, content, xxhash.xxh3_64_intdigest(content))
 
 
 def _with_whole_codes(run: Run, weights: RowBytes, block_bytes: int) -> Iterator[tuple[Run, RowBytes]]:

@@ -13,26 +13,31 @@ from typing import Any, Protocol
 from sooner.runs.block_index import Block, BlockIndex, Blocks
 from sooner.runs.run import Run
 
+SharedStamps = tuple[int, int]  # when all rows of a segment left memory, and the last task that met the disk before
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Sorted rows in a file.
 
     `n_bytes` is what they weigh, and not what their blocks take: policies look at it, and it must not depend on how
-    rows of equal code happen to be ordered.
+    rows of equal code happen to be ordered. Rows that left memory together have their `shared` stamps here, and not
+    each for itself.
     """
 
     file: str
     n_rows: int
     n_bytes: int
     index: BlockIndex
+    shared: SharedStamps | None = None
 
     @property
     def blocks(self) -> Blocks:
         return self.index.blocks
 
     def to_plain(self) -> dict[str, Any]:
-        return {"file": self.file, "n_rows": self.n_rows, "n_bytes": self.n_bytes, **self.index.to_plain()}
+        shared = {} if self.shared is None else {"shared": list(self.shared)}
+        return {"file": self.file, "n_rows": self.n_rows, "n_bytes": self.n_bytes, **shared, **self.index.to_plain()}
 
 
 @dataclass(frozen=True)
@@ -59,8 +64,8 @@ class SpilledRun:
         }
 
 
-def segment_of(file: str, blocks: Sequence[Block], n_bytes: int) -> Segment:
-    return Segment(file, sum(block.n_rows for block in blocks), n_bytes, BlockIndex(Blocks.of(blocks)))
+def segment_of(file: str, blocks: Sequence[Block], n_bytes: int, shared: SharedStamps | None = None) -> Segment:
+    return Segment(file, sum(block.n_rows for block in blocks), n_bytes, BlockIndex(Blocks.of(blocks)), shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +84,21 @@ class RunWriter(Protocol):
     def append(self, blocks: Sequence[EncodedBlock]) -> None:
         """More rows of the present segment."""
 
-    def end_segment(self) -> Segment:
+    def end_segment(self, shared: SharedStamps | None = None) -> Segment:
         """The present segment is complete; it may be used once the writer is closed."""
 
 
 class RunStore(Protocol):
     """The runs of one input."""
 
-    def encode(self, run: Run) -> Sequence[EncodedBlock]:
+    def encode(self, run: Run, *, shares_stamps: bool = False) -> Sequence[EncodedBlock]:
         """A run as blocks, ready to be written: the part of writing that any thread can do."""
 
-    def writer(self) -> AbstractContextManager[RunWriter]:
-        """For a new file, which is there when the context ends well, and otherwise not."""
+    def writer(self, *, shares_stamps: bool = False) -> AbstractContextManager[RunWriter]:
+        """For a new file, which is there when the context ends well, and otherwise not.
+
+        In one that shares stamps, each segment ends with those that all its rows have.
+        """
 
     def read(self, segment: Segment, blocks: Sequence[Block]) -> Iterator[Run]:
         """The rows of these adjoining blocks, block by block."""

@@ -166,9 +166,9 @@ class _WatchedFiles(RunFiles):
         super().__init__(pafs.LocalFileSystem(), trial._directory.name, schema, BLOCK_BYTES)
         self._trial = trial
 
-    def encode(self, run: Run) -> list[FileBlock]:
+    def encode(self, run: Run, *, shares_stamps: bool = False) -> list[FileBlock]:
         """A run as blocks."""
-        blocks = super().encode(run)
+        blocks = super().encode(run, shares_stamps=shares_stamps)
         self._trial.largest_block_bytes = max([self._trial.largest_block_bytes, *(b.content.size for b in blocks)])
         return blocks
 

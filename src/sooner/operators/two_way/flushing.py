@@ -23,7 +23,7 @@ from sooner.policies.view import Evict
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge
 from sooner.runs.slabs import ALL_CODES
-from sooner.runs.store import EncodedBlock, SpilledRun
+from sooner.runs.store import EncodedBlock, RunStore, SharedStamps, SpilledRun
 
 BYTES_WORTH_THREADS: Final = 2**22  # fewer are written faster than handed over
 SAMPLES: Final = 64  # of the codes of a slab: enough to tell where the next begins
@@ -39,6 +39,7 @@ class Departure:
     partition: int
     going: list[Run]
     choice: Choice | None
+    shared: SharedStamps | None  # that all of them have
 
 
 @dataclass(frozen=True)
@@ -74,14 +75,22 @@ def _written(
     slabs = [slab for departure in departures for slab in _slabs(departure, slab_bytes)]
     with ExitStack() as open_files:
         sides = sorted({departure.side for departure in departures})
-        writers = {side: open_files.enter_context(state.inputs[side].store.writer()) for side in sides}
-        for slab, encoded in zip(slabs, crew.in_order(lambda s: _encoded(state, s), slabs), strict=True):
+        sharing = {side: all(one.shared for one in departures if one.side == side) for side in sides}
+        stores = {side: state.inputs[side].store for side in sides}
+        writers = {side: open_files.enter_context(stores[side].writer(shares_stamps=sharing[side])) for side in sides}
+
+        def encoded_slab(slab: DepartingSlab) -> Sequence[EncodedBlock]:
+            side = slab.departure.side
+            return _encoded(stores[side], slab, sharing[side])
+
+        for slab, encoded in zip(slabs, crew.in_order(encoded_slab, slabs), strict=True):
             bench.breathe()
             side, p = slab.departure.side, slab.departure.partition
             writers[side].append(encoded)
             if slab.high == ALL_CODES:
                 number = state.inputs[side].partitions[p].new_number()
-                written.append(SpilledRun(number, 0, (writers[side].end_segment(),)))
+                segment = writers[side].end_segment(slab.departure.shared if sharing[side] else None)
+                written.append(SpilledRun(number, 0, (segment,)))
     return written
 
 
@@ -95,7 +104,8 @@ def _departure(state: JoinState, eviction: Evict) -> Departure | None:
         for run in chosen
         if len(run)
     ]
-    return Departure(side, p, going, choice) if going else None
+    stamps = {(state.tick, run.met_disk) if isinstance(run.met_disk, int) else None for run in going}
+    return Departure(side, p, going, choice, stamps.pop() if len(stamps) == 1 else None) if going else None
 
 
 def _choice(resident: ResidentRuns, eviction: Evict) -> Choice | None:
@@ -152,12 +162,11 @@ def _sampled(run: Run, sample_bytes: int) -> tuple[Codes, Weights]:
     return run.codes[::step], np.add.reduceat(weights, np.arange(0, len(run), step))
 
 
-def _encoded(state: JoinState, slab: DepartingSlab) -> Sequence[EncodedBlock]:
-    store = state.inputs[slab.departure.side].store
+def _encoded(store: RunStore, slab: DepartingSlab, shares_stamps: bool) -> Sequence[EncodedBlock]:
     parts = [part for run in slab.departure.going if len(part := run.between(slab.low, slab.high))]
     if slab.high - slab.low == 1:  # in any order
-        return [block for part in parts for block in store.encode(part)]
-    return store.encode(merge(parts)) if parts else []
+        return [block for part in parts for block in store.encode(part, shares_stamps=shares_stamps)]
+    return store.encode(merge(parts), shares_stamps=shares_stamps) if parts else []
 
 
 def _leave(state: JoinState, departure: Departure, bench: Workbench) -> Ticks:
