@@ -11,6 +11,7 @@ import pytest
 
 from joins import arrive, end, new_join, rows
 from schedules import RowPairs
+from sooner.operators.two_way import ended_side
 from sooner.operators.two_way.ended_side import EndedSide
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.view import Evict
@@ -146,4 +147,17 @@ def test_without_memory_for_an_index_rows_are_met_as_before(in_one_piece: list[E
         join.check_invariants()
     assert in_one_piece == []
     assert join.statistics.spilled_rows.sum() == 0
+    assert found + Counter(end(join)) == expected(RIGHT, PIECES)
+
+
+def test_more_text_than_arrow_can_address_is_not_put_into_one_piece(
+    in_one_piece: list[EndedSide], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ended_side, "MOST_BYTES", 1000)
+    join = new_join(tmp_path, partitions=4)
+    found = Counter(arrive_at(join, RIGHT, some_rows(RIGHT, 0)))
+    join.end(RIGHT)
+    for piece in range(PIECES):
+        found += Counter(arrive_at(join, LEFT, some_rows(LEFT, piece)))
+    assert in_one_piece == []
     assert found + Counter(end(join)) == expected(RIGHT, PIECES)

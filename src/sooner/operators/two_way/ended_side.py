@@ -5,6 +5,7 @@ rows of this side, it pays to have those as one run with an index.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,8 @@ from sooner.operators.two_way.pairs import Filter, Pairs, pairs_by_index
 from sooner.operators.two_way.state import JoinState
 from sooner.runs.run import NEVER, Run
 from sooner.sides import opposite
+
+MOST_BYTES: Final = 2**31 - 1  # of text in one column
 
 
 class EndedSide:
@@ -40,8 +43,10 @@ class EndedSide:
 
 
 def in_one_piece(state: JoinState, side: int, merge_bytes: int) -> EndedSide | None:
-    """This side with an index, if there is memory for it."""
+    """This side with an index, if there is memory for it, and Arrow can address all of it as one."""
     input_, budget = state.inputs[side], state.budget
+    if input_.resident_bytes > MOST_BYTES:
+        return None
     residents = [partition.resident for partition in input_.partitions if len(partition.resident)]
     if not all(resident.become_one(budget.try_reserve, merge_bytes) for resident in residents):
         return None
