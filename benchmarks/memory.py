@@ -59,10 +59,12 @@ def write_hot(folder: Path, matches: int = 200_000, text_bytes: int = 60_000) ->
 
 
 CASES = {
-    "narrow": Case("5 M x 5 M rows", 24, 24 + ALLOWANCE_MB, partial(write_inputs, rows=5_000_000)),
+    "narrow": Case("5 M x 5 M rows", 24, 24 + ALLOWANCE_MB, partial(write_inputs, rows=5_000_000, shape="integers")),
     "wide": Case("100,000 x 100,000 rows of 10 KB", 24, 24 + ALLOWANCE_MB, write_wide),
     "hot": Case("a text of 60 KB with 200,000 matches", 16, 16 + ALLOWANCE_MB, write_hot),
-    "large": Case("13 M x 13 M rows", 256, 1.3 * 256 + ALLOWANCE_MB, partial(write_inputs, rows=13_000_000)),
+    "large": Case(
+        "13 M x 13 M rows", 256, 1.3 * 256 + ALLOWANCE_MB, partial(write_inputs, rows=13_000_000, shape="integers")
+    ),
 }
 
 
