@@ -14,9 +14,8 @@ import pyarrow as pa
 from sooner.kernels.gathering import POOL
 
 LOOK_EVERY_BYTES: Final = 2 * 2**20  # that go through in between
-ASK_EVERY_BYTES: Final = 16 * 2**20
 MEMORY_TIMES: Final = 1.3
-BESIDE_BYTES: Final = 40 * 2**20  # sources, results on their way, scratch memory
+BESIDE_BYTES: Final = 60 * 2**20  # sources, results on their way, scratch memory
 PLENTY: Final = 0.7  # of what may be used is not in use
 _PAGES: Final = Path("/proc/self/statm")  # of Linux; elsewhere nobody looks
 
@@ -26,15 +25,12 @@ class ReturnedMemory:
 
     def __init__(self, memory_bytes: int) -> None:
         self._passed_bytes = 0
-        self._passed_since_asked = 0
-        self._in_use_bytes = 0  # of the process, when it was last asked for what is free
         self._most_bytes = _process_bytes() + int(MEMORY_TIMES * memory_bytes) + BESIDE_BYTES
 
     def passed(self, n_bytes: int) -> None:
         """So many bytes of rows went through the thread that calls."""
         self._passed_bytes += n_bytes
         if self._passed_bytes >= LOOK_EVERY_BYTES:
-            self._passed_since_asked += self._passed_bytes
             self._passed_bytes = 0
             self.look()
 
@@ -44,14 +40,10 @@ class ReturnedMemory:
         if process_bytes < PLENTY * self._most_bytes:
             return
         pa.default_memory_pool().release_unused()
-        if process_bytes <= self._most_bytes:
-            return
-        # What was left last time was in use, perhaps by others: to ask again before there is more would be in vain,
-        # but some of it may be free by now.
-        if process_bytes > self._in_use_bytes + LOOK_EVERY_BYTES or self._passed_since_asked >= ASK_EVERY_BYTES:
+        if process_bytes > self._most_bytes:
             POOL.release_unused()
-            self._in_use_bytes = _process_bytes()
-            self._passed_since_asked = 0
+            # What is left is in use, perhaps by others: to ask again before there is more would be in vain.
+            self._most_bytes = max(self._most_bytes, _process_bytes() + LOOK_EVERY_BYTES)
 
 
 def _process_bytes() -> int:

@@ -8,7 +8,7 @@ and not to the file: a file that was swapped, cut or damaged cannot vouch for it
 import os
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -266,21 +266,25 @@ def _with_whole_codes(run: Run, weights: RowBytes, block_bytes: int) -> Iterator
     Rows of equal code come in any order. So a block ends where a code does; a code with too many bytes for one block
     is a part by itself, in an order in which only equal rows can change places.
     """
-    codes, begin = run.codes, 0
-    filled = np.append(0, np.empty(0, np.int64) if isinstance(weights, int) else weights.cumsum())
+    codes, begin, end_of_rows = run.codes, 0, _rows_that_fit(weights, block_bytes)
     while begin < len(run):
-        if isinstance(weights, int):
-            end = min(begin + block_bytes // max(weights, 1), len(run))
-        else:
-            end = int(filled.searchsorted(filled[begin] + block_bytes, side="right")) - 1
-        if end < len(run):
-            end = int(codes.searchsorted(codes[end]))
+        end = end_of_rows(begin)
+        end = len(run) if end >= len(run) else int(codes.searchsorted(codes[end]))
         fits = end > begin
         if not fits:
             end = int(codes.searchsorted(codes[begin], side="right"))
         part, part_weights = run.slice(begin, end), part_of(weights, begin, end)
         yield (part, part_weights) if fits else _ordered_by_content(part, part_weights)
         begin = end
+
+
+def _rows_that_fit(weights: RowBytes, block_bytes: int) -> Callable[[int], int]:
+    """From where rows begin to where so many of them end as weigh no more than a block."""
+    if isinstance(weights, int):
+        n_rows = block_bytes // weights
+        return lambda begin: begin + n_rows
+    filled = np.append(0, weights.cumsum())
+    return lambda begin: int(filled.searchsorted(filled[begin] + block_bytes, side="right")) - 1
 
 
 def _ordered_by_content(run: Run, weights: RowBytes) -> tuple[Run, RowBytes]:
