@@ -3,8 +3,9 @@
     python benchmarks/spark_join.py --json results.json
 
 Each micro-batch brings 250,000 rows of each side with keys out of 2 million, ten times, so the state grows to 5 million
-rows. All run in one session on the same input: Spark's join with RocksDB and with its in-memory provider, ours with
-memory for all rows and for a tenth of them, and the floor, which shuffles the same rows through an identity in Python.
+rows. All run in one session on the same input: Spark's join with RocksDB at its best, with RocksDB as it is set if
+nobody does anything and with the in-memory provider, ours with memory for all rows and for a tenth of them, and the
+floor, which shuffles the same rows through an identity in Python.
 Times are those of Spark's own progress (the whole trigger); a first round warms up and is left out, and so is the first
 batch of each. The mean over the others is compared, so that batches in which we merge runs count as well.
 
@@ -41,6 +42,11 @@ ROW_BYTES = 32  # two columns of 8 bytes, and what a run adds
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 IN_MEMORY = "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+AT_ITS_BEST = {  # a log of changes instead of whole files, and the newest layout of rows
+    PROVIDER: ROCKSDB,
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    "spark.sql.streaming.join.stateFormatVersion": "4",
+}
 MEGABYTE = 2**20
 WORKER_BYTES = 400 * MEGABYTE  # beyond its share of the budget: Python and Arrow, the batch, scratch, results
 
@@ -66,8 +72,12 @@ def ours(spark: SparkSession, folder: Path, memory_bytes: int) -> DataFrame:
     return ss.join(left, right, on="k", memory=memory_bytes, partitions=PARTITIONS, state=folder / "state")
 
 
-def sparks(spark: SparkSession, provider: str) -> DataFrame:
-    spark.conf.set(PROVIDER, provider)
+def sparks(spark: SparkSession, settings: dict[str, str]) -> DataFrame:
+    """What a query is set to is read when it starts, which is before this is called again."""
+    for setting in AT_ITS_BEST:
+        spark.conf.unset(setting)
+    for setting, value in settings.items():
+        spark.conf.set(setting, value)
     return stream(spark, 1, "a").join(stream(spark, 2, "b"), on="k")
 
 
@@ -167,8 +177,9 @@ def run_all(spark: SparkSession, rounds: int, batches: int, peers: bool) -> dict
         "sooner, memory for 10%": lambda folder: ours(spark, folder, everything // 10),
     }
     once = {
-        "Spark, in-memory state": lambda _: sparks(spark, IN_MEMORY),
-        "Spark, RocksDB state": lambda _: sparks(spark, ROCKSDB),
+        "Spark, RocksDB at its best": lambda _: sparks(spark, AT_ITS_BEST),
+        "Spark, RocksDB as it is set": lambda _: sparks(spark, {PROVIDER: ROCKSDB}),
+        "Spark, in-memory state": lambda _: sparks(spark, {PROVIDER: IN_MEMORY}),
     }
     seconds: dict[str, list[list[float]]] = {}
     for number in range(rounds + 1):
@@ -220,10 +231,9 @@ def main() -> None:
     claims = []
     for name in ("sooner, memory for all", "sooner, memory for 10%"):
         if not arguments.no_peers:
-            claims.append(
-                claim(f"{name}: times Spark with RocksDB", mean["Spark, RocksDB state"] / mean[name], 10, True)
-            )
-            claims.append(claim(f"{name}: times Spark in memory", mean["Spark, in-memory state"] / mean[name], 5, True))
+            for peer, bar in (("RocksDB at its best", 12), ("RocksDB as it is set", 10), ("in-memory state", 5)):
+                times = mean[f"Spark, {peer}"] / mean[name]
+                claims.append(claim(f"{name}: times as fast as Spark with {peer}", times, bar, True))
     name = "sooner, memory for all"
     claims.append(claim(f"{name}: seconds over those of the floor", mean[name] / mean["floor"], 1.35, False))
     grown = [[in_folder(lambda f, r=r: grow(spark, f, r, 100_000)) for r in (250_000, 2_500_000)] for _ in range(3)]

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.fs as pafs
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
+from pyspark.sql.types import StructType
 
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.runs.versions import Versions
 from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.spark.shuffle.packing import PACK, PACKED_ROWS, PLACE, Packing
+from sooner.spark.shuffle.placing import placed_types
 from sooner.spark.shuffle.row_kinds import MARK, PULSE, SETTLING, Settling, kind_of
 from sooner.spark.shuffle.shared_columns import KIND, share_columns
 from sooner.spark.step.delivery import Delivery
@@ -25,6 +28,7 @@ from sooner.spark.step.step import Attempt, Step, run_step
 
 QUERY = "the query"
 PLENTY = 2**30
+PACKS = StructType([PACKED_ROWS[PACK]])
 Pairs = npt.NDArray[np.int64]  # sorted; each is a << 32 | b, with the numbers of the two rows
 
 
@@ -45,12 +49,24 @@ def plan_of(
         state=str(folder / "state"),
         inputs=INPUTS,
         columns=(tuple(left.names), tuple(right.names)),
+        packed=(None, None),
         shared=share_columns(from_arrow_schema(left), from_arrow_schema(right)),
         memory_bytes=PLENTY if algorithm == "symmetric_hash" else memory_bytes,
         partitions=1,
         identity=identity or {"algorithm": algorithm},
         shared_memory=folder / "shared-memory",
         trace=trace,
+    )
+
+
+def with_packs(plan: StepPlan, *sides: int) -> StepPlan:
+    """The same join; rows of these sides come packed."""
+    schemas = [_schema(plan, side) for side in SIDES]
+    sent = [PACKS if side in sides else from_arrow_schema(schemas[side]) for side in SIDES]
+    return replace(
+        plan,
+        packed=tuple(schemas[side] if side in sides else None for side in SIDES),
+        shared=share_columns(*sent),
     )
 
 
@@ -65,34 +81,55 @@ class Arriving:
 
     def batches(self, plan: StepPlan, place: int = 0, seed: int | None = None) -> Iterator[pa.RecordBatch]:
         """As Spark sends it; a seed puts rows in another order and cuts them elsewhere."""
-        columns = [pa.array(self._kinds(place), pa.int64())]
+        sent = [_as_sent(table, plan, side, seed) for side, table in enumerate((self.left, self.right))]
+        columns = [pa.array(self._kinds(place, *map(len, sent)), pa.int64())]
         types = [pa.field("", pa.null())] * len(plan.shared.types)
-        for side, table in enumerate((self.left, self.right)):
+        for side, table in enumerate(sent):
             for position, place_of_column in enumerate(plan.shared.of_input[side]):
                 types[place_of_column] = table.schema.field(position)
         for position, column_field in enumerate(types):
-            columns.append(pa.concat_arrays([*self._parts(plan, position, column_field.type)]))
+            columns.append(pa.concat_arrays([*_parts(sent, plan, position, column_field.type)]))
         names = [KIND, *(f"c{position}" for position in range(len(types)))]
         union = pa.RecordBatch.from_arrays(columns, names)
         return iter([union] if seed is None else cut_and_shuffled(union, seed))
 
-    def _kinds(self, place: int) -> list[int]:
+    def _kinds(self, place: int, n_left: int, n_right: int) -> list[int]:
         """There is a pulse if it has something to say."""
-        rows = [kind_of(LEFT, place)] * len(self.left) + [kind_of(RIGHT, place)] * len(self.right)
+        rows = [kind_of(LEFT, place)] * n_left + [kind_of(RIGHT, place)] * n_right
         if not any(self.ended) and self.settling == "not now":
             return [*rows, kind_of(MARK, place), kind_of(MARK, place)]
         ended = self.ended[LEFT] + 2 * self.ended[RIGHT]
         pulse = kind_of(PULSE, place, SETTLING.index(self.settling), ended)
         return [*rows, pulse, kind_of(MARK, place)]
 
-    def _parts(self, plan: StepPlan, position: int, type_: pa.DataType) -> Iterator[pa.Array]:
-        for side, table in enumerate((self.left, self.right)):
-            if position in plan.shared.of_input[side]:
-                column = table.column(plan.shared.of_input[side].index(position))
-                yield pa.concat_arrays([pa.nulls(0, type_), *column.chunks])
-            else:
-                yield pa.nulls(len(table), type_)
-        yield pa.nulls(2, type_)
+
+def _as_sent(table: pa.Table, plan: StepPlan, side: int, seed: int | None) -> pa.Table:
+    """The rows of a side, packed if they are; a seed cuts and packs them in another order."""
+    schema = plan.packed[side]
+    if schema is None:
+        return table
+    assert isinstance(plan.operator, TwoWayPlan)
+    keys = plan.operator.keys([_schema(plan, side) for side in SIDES])
+    types = placed_types(keys)
+    assert types is not None
+    packing = Packing(schema, tuple(schema.names), schema, (keys.left, keys.right)[side], types, 1)
+    rows = pa.RecordBatch.from_arrays(
+        [pa.concat_arrays([pa.nulls(0, c.type), *c.chunks]) for c in table.columns], schema=schema
+    )
+    dice = np.random.default_rng(seed)
+    pieces = [rows] if seed is None else cut(rows.take(pa.array(dice.permutation(len(rows)))), dice)
+    packs = [pack for piece in pieces for pack in packing.packed(iter([piece]))]
+    return pa.Table.from_batches(packs, pa.schema([(PLACE, pa.int32()), (PACK, pa.binary())])).select([PACK])
+
+
+def _parts(sent: Sequence[pa.Table], plan: StepPlan, position: int, type_: pa.DataType) -> Iterator[pa.Array]:
+    for side, table in enumerate(sent):
+        if position in plan.shared.of_input[side]:
+            column = table.column(plan.shared.of_input[side].index(position))
+            yield pa.concat_arrays([pa.nulls(0, type_), *column.chunks])
+        else:
+            yield pa.nulls(len(table), type_)
+    yield pa.nulls(2, type_)
 
 
 def cut_and_shuffled(batch: pa.RecordBatch, seed: int) -> list[pa.RecordBatch]:
@@ -101,8 +138,12 @@ def cut_and_shuffled(batch: pa.RecordBatch, seed: int) -> list[pa.RecordBatch]:
     shuffled = batch.take(pa.array(dice.permutation(batch.num_rows)))
     if dice.random() < 0.5:
         shuffled = shuffled.take(pa.array(np.argsort(shuffled.column(0).to_numpy(), kind="stable")))
+    return cut(shuffled, dice)
+
+
+def cut(batch: pa.RecordBatch, dice: np.random.Generator) -> list[pa.RecordBatch]:
     cuts = sorted({0, *dice.integers(0, batch.num_rows + 1, dice.integers(0, 6)).tolist(), batch.num_rows})
-    return [through_ipc(shuffled.slice(begin, end - begin)) for begin, end in itertools.pairwise(cuts)]
+    return [through_ipc(batch.slice(begin, end - begin)) for begin, end in itertools.pairwise(cuts)]
 
 
 def through_ipc(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -198,5 +239,7 @@ def nothing(plan: StepPlan, ended: tuple[bool, bool] = (False, False), settling:
 
 
 def _schema(plan: StepPlan, side: int) -> pa.Schema:
+    if (packed := plan.packed[side]) is not None:
+        return packed
     types = [to_arrow_type(plan.shared.types[i]) for i in plan.shared.of_input[side]]
     return pa.schema(list(zip(plan.columns[side], types, strict=True)))

@@ -1,4 +1,4 @@
-"""A driver in a process of its own, that can be killed: python spark_driver.py FOLDER MASTER BATCHES
+"""A driver in a process of its own, that can be killed: python spark_driver.py FOLDER MASTER BATCHES WAY
 
 It goes on from the checkpoint in the folder, if there is one. Its last words are what it has seen.
 """
@@ -18,15 +18,15 @@ from pyspark.sql import DataFrame, SparkSession
 import sooner.spark as ss
 from sooner.runs.shared_memory import PAGE_BYTES
 from sooner.runs.shared_memory_directory import OWNERS
-from spark_joins import QUICK_START, JoinCase, skewed
+from spark_joins import QUICK_START, JoinCase, Way, skewed
 
 MEMORY_BYTES = 128 * 1024
 LEFT, RIGHT = skewed(4000, 2000, 1, "a"), skewed(3500, 2000, 2, "b")
 
 
-def case_in(spark: SparkSession, folder: Path, batches: int) -> JoinCase:
+def case_in(spark: SparkSession, folder: Path, batches: int, way: Way = "Spark's source") -> JoinCase:
     arguments = {"partitions": 2, "memory": MEMORY_BYTES, "shared_memory": folder / "shared-memory"}
-    return JoinCase(spark, folder, LEFT, RIGHT, batches, arguments=arguments)
+    return JoinCase(spark, folder, LEFT, RIGHT, batches, arguments=arguments, ways=(way, way))
 
 
 def noting_workers(folder: str) -> Any:
@@ -52,10 +52,10 @@ def bytes_in(folder: Path) -> int:
     return n_bytes
 
 
-def main(folder: Path, master: str, batches: int) -> None:
+def main(folder: Path, master: str, batches: int, way: Way) -> None:
     spark = ss.local_session(master, spark__driver__memory="1g", spark__driver__extraJavaOptions=QUICK_START)
     print(json.dumps({"java": SparkContext._gateway.proc.pid}), flush=True)  # type: ignore[union-attr] # noqa: T201
-    case = case_in(spark, folder, batches)
+    case = case_in(spark, folder, batches, way)
     owners: set[str] = set()
     copies_bytes: list[int] = []
     listen = case.listen
@@ -71,4 +71,4 @@ def main(folder: Path, master: str, batches: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4])  # type: ignore[arg-type]

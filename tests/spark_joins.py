@@ -1,7 +1,8 @@
 """Joins on real Spark for tests: tables in, a query run to its end, its output beside Spark's own batch join.
 
 The streams are Spark's own file source, one file of each side a batch: it starts sooner than a source in Python. It
-never ends, so that the case says so itself once all rows have arrived.
+never ends, so that the case says so itself once all rows have arrived. A side may come from our source instead, packed
+or, when Spark computes a column of it, not.
 """
 
 import os
@@ -10,14 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col
+from pyspark.sql.functions import coalesce, col
 
 import sooner.spark as ss
 from sooner.operators.two_way.plan import INPUTS
@@ -30,6 +31,7 @@ QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # tests end before tho
 SOON_SECONDS = 120
 NAMES = ("left", "right")
 Rows = Counter[tuple[str, ...]]
+Way = Literal["Spark's source", "packed", "not packed"]
 
 
 def skewed(rows: int, keys: int, seed: int, value: str) -> pa.Table:
@@ -48,6 +50,7 @@ class JoinCase:
     right: pa.Table
     batches: int = 4
     arguments: dict[str, Any] = field(default_factory=dict)
+    ways: tuple[Way, Way] = ("Spark's source", "Spark's source")  # in which the rows of each side come
     progress: list[ss.JoinProgress] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -74,8 +77,16 @@ class JoinCase:
         return _listed(left), _listed(right)
 
     def streams(self) -> tuple[DataFrame, DataFrame]:
-        left, right = (stream_of(self.spark, self.folder / name) for name in NAMES)
+        left, right = (self._stream(name, way) for name, way in zip(NAMES, self.ways, strict=True))
         return left, right
+
+    def _stream(self, name: str, way: Way) -> DataFrame:
+        if way == "Spark's source":
+            return stream_of(self.spark, self.folder / name)
+        rows_per_batch = -(-max(self.left.num_rows, self.right.num_rows) // self.batches)
+        rows = ss.sources.parquet(self.spark, str(self.folder / name), rows_per_batch=rows_per_batch)
+        first, *others = (col(quoted(column)) for column in rows.columns)
+        return rows if way == "packed" else rows.select(coalesce(first, first).alias(rows.columns[0]), *others)
 
     def joined(self, **changes: Any) -> DataFrame:
         defaults: dict[str, Any] = {"partitions": 2, "memory": "128KB", "state": self.state}

@@ -20,6 +20,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 import sooner.spark as ss
 import union
 from sooner.spark.dataflow import dataflow
+from sooner.spark.inflow import Inflow
 from sooner.spark.shuffle.shared_columns import share_columns
 from sooner.spark.step.plan import StepPlan
 from spark_joins import QUICK_START
@@ -55,14 +56,16 @@ def start(spark: SparkSession, folder: Path) -> ss.Query:
         state=str(folder / "state"),
         inputs=NAMES,
         columns=tuple(tuple(frame.columns) for frame in frames),
+        packed=(None,) * len(frames),
         shared=share_columns(*(frame.schema for frame in frames)),
         memory_bytes=PARTITIONS * 64 * 2**10,
         partitions=PARTITIONS,
         identity={"partitions": PARTITIONS},
         shared_memory=folder / "shared-memory",
     )
-    places = [F.pmod(F.xxhash64("k"), F.lit(PARTITIONS)).cast("int")] * len(frames)
-    united = dataflow(frames, places, plan, StructType([StructField("k", LongType())]))
+    place = F.pmod(F.xxhash64("k"), F.lit(PARTITIONS)).cast("int")
+    inflows = [Inflow(frame, frame.schema, place, None, "as Spark's rows") for frame in frames]
+    united = dataflow(inflows, plan, StructType([StructField("k", LongType())]))
     writer = united.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
     return ss.start(writer, str(folder / "output"))
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 import sooner.spark as ss
 from sooner.named_algorithms import ALGORITHMS
 from sooner.spark.shuffle.shared_columns import quoted
-from spark_joins import JoinCase, Rows, ended, rows_of
+from spark_joins import JoinCase, Rows, Way, ended, rows_of
 from spark_keys import KEYS
 
 # Each algorithm once, each kind of key once, and one, two and seven partitions at least twice.
@@ -20,14 +20,17 @@ SOME = [
     for number, algorithm in enumerate([*ALGORITHMS, "rpj", "hmj", "xjoin"])
 ]
 GROUPS = [SOME[:5], SOME[5:10], SOME[10:]]
+WAYS: list[tuple[Way, Way]] = [("packed", "packed"), ("Spark's source", "packed"), ("Spark's source", "Spark's source")]
 
 
-def case_of(spark: SparkSession, folder: Path, algorithm: str, partitions: int, kind: str) -> JoinCase:
+def case_of(
+    spark: SparkSession, folder: Path, algorithm: str, partitions: int, kind: str, ways: tuple[Way, Way]
+) -> JoinCase:
     left, right, arguments = KEYS[kind]()
     memory = "64MB" if algorithm == "symmetric_hash" else partitions * 2**16
     arguments |= {"algorithm": algorithm, "partitions": partitions, "memory": memory}
     folder.mkdir(exist_ok=True)
-    return JoinCase(spark, folder, left, right, batches=2, arguments=arguments)
+    return JoinCase(spark, folder, left, right, batches=2, arguments=arguments, ways=ways)
 
 
 def as_text(rows: DataFrame, name: str) -> DataFrame:
@@ -68,7 +71,10 @@ def by_case(rows: Rows) -> dict[str, Rows]:
 def test_some_of_every_algorithm_kind_of_key_and_number_of_partitions(
     spark: SparkSession, tmp_path: Path, group: list[tuple[str, int, str]]
 ) -> None:
-    cases = {"-".join(map(str, one)): case_of(spark, tmp_path / one[2], *one) for one in group}
+    cases = {
+        "-".join(map(str, one)): case_of(spark, tmp_path / one[2], *one, WAYS[number % 3])
+        for number, one in enumerate(group)
+    }
     run_together(tmp_path, cases)
     expected = reduce(DataFrame.union, [as_text(case.spark_join(), name) for name, case in cases.items()])
     written_by_case, expected_by_case = (
@@ -83,12 +89,13 @@ def test_some_of_every_algorithm_kind_of_key_and_number_of_partitions(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("ways", WAYS)
 @pytest.mark.parametrize("kind", KEYS)
 @pytest.mark.parametrize("partitions", [1, 2, 7])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_algorithm_with_every_kind_of_key(
-    spark: SparkSession, tmp_path: Path, algorithm: str, partitions: int, kind: str
+    spark: SparkSession, tmp_path: Path, algorithm: str, partitions: int, kind: str, ways: tuple[Way, Way]
 ) -> None:
-    case = case_of(spark, tmp_path, algorithm, partitions, kind)
+    case = case_of(spark, tmp_path, algorithm, partitions, kind, ways)
     case.run()
     assert case.written() == case.expected()

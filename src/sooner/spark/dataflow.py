@@ -10,50 +10,78 @@
 What comes out is an ordinary streaming DataFrame: any sink, trigger and further operator can follow.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Final
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
+from sooner.spark.inflow import Inflow
 from sooner.spark.session.pacemaker import FORMAT, Pulses, with_figures
 from sooner.spark.session.streams import streams_of
 from sooner.spark.shuffle.row_kinds import place_column
 from sooner.spark.shuffle.shared_columns import KIND
 from sooner.spark.sources.loading import register_source
-from sooner.spark.step.plan import StepPlan
+from sooner.spark.step.plan import StepPlan, Task
 from sooner.spark.step.step import Attempt, run_step
 
 
-def dataflow(inputs: Sequence[DataFrame], places: Sequence[Column], plan: StepPlan, schema: StructType) -> DataFrame:
-    """`places` says of each input which partition a row of it goes to."""
+def dataflow(inflows: Sequence[Inflow], plan: StepPlan, schema: StructType) -> DataFrame:
     tagged = [
-        plan.shared.tagged(rows, which, place) for which, (rows, place) in enumerate(zip(inputs, places, strict=True))
+        plan.shared.tagged(inflow.rows, inflow.columns.names, which, inflow.place)
+        for which, inflow in enumerate(inflows)
     ]
-    pulses = plan.shared.pulses(_pulses(inputs, plan), plan.partitions)
-    marks = plan.shared.marks(_places(inputs[0].sparkSession, plan.partitions))
+    pulses = plan.shared.pulses(_pulses(inflows, plan), plan.partitions)
+    marks = plan.shared.marks(_places(inflows[0].rows.sparkSession, plan.partitions))
     union = reduce(DataFrame.unionAll, [*tagged, pulses, marks])
-    return union.repartitionById(plan.partitions, place_column(F.col(KIND))).mapInArrow(_step_of(plan), schema)
+    flow = Flow(union.repartitionById(plan.partitions, place_column(F.col(KIND))), plan)
+    results = flow.placed.mapInArrow(_step_of(plan), schema)
+    _FLOWS[results] = flow
+    return results
 
 
-def _step_of(plan: StepPlan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+@dataclass(frozen=True)
+class Flow:
+    """What results are made of: rows in their partitions, and what a step does with them."""
+
+    placed: DataFrame
+    plan: StepPlan
+
+
+_FLOWS: Final[WeakKeyDictionary[DataFrame, Flow]] = WeakKeyDictionary()  # of DataFrames that came from here
+
+
+def done_in_its_tasks(rows: DataFrame, do: Task, schema: str) -> DataFrame:
+    """What `do` makes of these rows, task by task; it gets those of an operator as they are made, before Spark does."""
+    flow = _FLOWS.get(rows)
+    if flow is None:
+        return rows.mapInArrow(do, schema)
+    return flow.placed.mapInArrow(_step_of(replace(flow.plan, then=do)), schema)
+
+
+def _step_of(plan: StepPlan) -> Task:
     def step(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return run_step(plan, Attempt.of_this_task(), batches)
 
     return step
 
 
-def _pulses(inputs: Sequence[DataFrame], plan: StepPlan) -> DataFrame:
-    spark = inputs[0].sparkSession
+def _pulses(inflows: Sequence[Inflow], plan: StepPlan) -> DataFrame:
+    spark = inflows[0].rows.sparkSession
     register_source(spark, Pulses)
     pulses = (
         spark.readStream.format(FORMAT)
         .option("state", plan.state)
         .option("partitions", plan.partitions)
         .option("inputs", ",".join(plan.inputs))
-        .option("streams", ",".join(str(len(streams_of(rows))) for rows in inputs))
+        .option("streams", ",".join(str(len(streams_of(inflow.rows))) for inflow in inflows))
+        .option("paths", json.dumps([inflow.path for inflow in inflows]))
         .option("shared_memory", str(plan.shared_memory or ""))
         .load()
     )

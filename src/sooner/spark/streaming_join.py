@@ -1,6 +1,7 @@
 """`sooner.spark.join`: two streaming DataFrames in, one out. Checks what the user gave; no row is read here."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,13 +22,13 @@ from sooner.arguments import (
 )
 from sooner.budget import format_bytes, parse_bytes
 from sooner.errors import BudgetTooSmall, InvalidJoin
-from sooner.kernels.keys import KeyPlan
 from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
 from sooner.operators.two_way.output import OutputPlan
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.spark.dataflow import dataflow
+from sooner.spark.inflow import inflow_of
 from sooner.spark.session.prerequisites import require_classic
-from sooner.spark.shuffle.placing import place, require_binary_collation, with_whole_keys
+from sooner.spark.shuffle.placing import require_binary_collation
 from sooner.spark.shuffle.shared_columns import share_columns
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
@@ -76,25 +77,29 @@ def join(
     require_whole_number("partitions", partitions)
     memory_bytes = _usable_memory(memory, partitions)
     operator = TwoWayPlan(tuple(left_names), tuple(right_names), (suffixes[0], suffixes[1]), chosen)
-    keys, output = _checked_columns(spark, left.schema, right.schema, operator)
+    schemas = _checked_schemas(spark, left.schema, right.schema, operator)
+    keys, output = operator.keys(schemas), operator.columns(schemas)
     identity = _identity(left, right, (left_names, right_names), partitions, chosen)
     if stored is not None:
         require_same_join(location, stored, identity)
+    inflows = [
+        inflow_of(left, [right], left_names, keys, schemas[0], partitions),
+        inflow_of(right, [left], right_names, keys, schemas[1], partitions),
+    ]
     plan = StepPlan(
         operator=operator,
         state=location,
         inputs=INPUTS,
         columns=(tuple(left.columns), tuple(right.columns)),
-        shared=share_columns(left.schema, right.schema),
+        packed=tuple(inflow.packed for inflow in inflows),
+        shared=share_columns(*(inflow.columns for inflow in inflows)),
         memory_bytes=memory_bytes,
         partitions=partitions,
         identity=identity,
         shared_memory=None if shared_memory is None else plain_path("shared_memory", shared_memory),
         trace=None if trace is None else location_of(trace, "trace"),
     )
-    rows = with_whole_keys(left, left_names), with_whole_keys(right, right_names)
-    places = [place(names, keys, partitions) for names in (left_names, right_names)]
-    return dataflow(rows, places, plan, _result_schema(left.schema, right.schema, output))
+    return dataflow(inflows, plan, _result_schema(left.schema, right.schema, output))
 
 
 def _session_of(left: DataFrame, right: DataFrame) -> SparkSession:
@@ -138,30 +143,35 @@ def _usable_memory(memory: int | str | None, partitions: int) -> int:
     return n_bytes
 
 
-def _checked_columns(
+def _checked_schemas(
     spark: SparkSession, left: StructType, right: StructType, plan: TwoWayPlan
-) -> tuple[KeyPlan, OutputPlan]:
+) -> tuple[pa.Schema, pa.Schema]:
+    """In the types in which Spark sends the columns of both sides; they and those of the result can be told apart."""
     by_case = spark.conf.get("spark.sql.caseSensitive") == "true"
-    time_zone = spark.conf.get("spark.sql.session.timeZone")
+    in_arrow = partial(
+        to_arrow_schema,
+        timezone=spark.conf.get("spark.sql.session.timeZone"),
+        prefers_large_types=spark.conf.get("spark.sql.execution.arrow.useLargeVarTypes") == "true",
+    )
     for name, schema, key in (("left", left, plan.left_on), ("right", right, plan.right_on)):
         _require_distinct(name, schema.names, by_case)
         require_binary_collation(name, schema, key)
-    schemas = _arrow_schema("left", left, time_zone), _arrow_schema("right", right, time_zone)
-    keys, output = plan.keys(schemas), plan.columns(schemas)
-    _require_distinct("the result", output.schema.names, by_case)
-    return keys, output
+    schemas = _arrow_schema("left", left, in_arrow), _arrow_schema("right", right, in_arrow)
+    _require_distinct("the result", plan.output(schemas).names, by_case)
+    return schemas
 
 
-def _arrow_schema(side: str, schema: StructType, time_zone: str | None) -> pa.Schema:
+def _arrow_schema(side: str, schema: StructType, in_arrow: Callable[[StructType], pa.Schema]) -> pa.Schema:
     for field in schema:
         try:
-            to_arrow_schema(StructType([field]), timezone=time_zone)
+            in_arrow(StructType([field]))
         except PySparkTypeError as error:
             raise InvalidJoin(
                 f"column {field.name!r} on the {side} is {field.dataType.simpleString()}, which Spark does not give as "
                 "Arrow; cast it before the join, for example to string, or leave it out."
             ) from error
-    return to_arrow_schema(schema, timezone=time_zone)
+    types: list[pa.DataType] = in_arrow(schema).types
+    return pa.schema(list(zip(schema.names, types, strict=True)))  # whether a column has nulls, its rows tell
 
 
 def _require_distinct(name: str, columns: Sequence[str], by_case: bool) -> None:

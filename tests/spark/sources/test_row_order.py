@@ -52,12 +52,13 @@ def test_batches_go_forward_within_the_limit_to_the_end(rows: list[int], most_ro
     assert all(0 < end - start <= most_rows for start, end in pairwise(ends))
 
 
-def test_a_batch_ends_with_a_row_group_if_it_can() -> None:
+def test_a_batch_ends_with_a_row_group_if_one_ends_near() -> None:
     table = numbered([100, 100, 100])
     assert table.batch_end(0, 250) == 200
     assert table.batch_end(200, 250) == 300
     assert table.batch_end(0, 60) == 60
     assert table.batch_end(60, 60) == 100
+    assert table.batch_end(90, 60) == 150  # rather than a batch of ten rows
 
 
 def test_tasks_share_whole_row_groups_if_the_shares_stay_fair() -> None:

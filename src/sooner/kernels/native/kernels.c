@@ -97,6 +97,99 @@ static inline uint64_t word_of_text(const uint8_t *text, int64_t length)
 FOLD_TEXTS(32)
 FOLD_TEXTS(64)
 
+/* ---- Places: XXH64 of each column's values, seeded with the hash of the columns before, as Spark computes it. ---- */
+
+#define PRIME_1 UINT64_C(0x9E3779B185EBCA87)
+#define PRIME_2 UINT64_C(0xC2B2AE3D27D4EB4F)
+#define PRIME_3 UINT64_C(0x165667B19E3779F9)
+#define PRIME_4 UINT64_C(0x85EBCA77C2B2AE63)
+#define PRIME_5 UINT64_C(0x27D4EB2F165667C5)
+
+static inline uint64_t rotated(uint64_t word, int bits)
+{
+    return (word << bits) | (word >> (64 - bits));
+}
+
+static inline uint64_t round_of(uint64_t state, uint64_t word)
+{
+    return rotated(state + word * PRIME_2, 31) * PRIME_1;
+}
+
+static inline uint64_t with_8_bytes(uint64_t hash, uint64_t word)
+{
+    return rotated(hash ^ round_of(0, word), 27) * PRIME_1 + PRIME_4;
+}
+
+static inline uint64_t with_4_bytes(uint64_t hash, uint32_t word)
+{
+    return rotated(hash ^ word * PRIME_1, 23) * PRIME_2 + PRIME_3;
+}
+
+static inline uint64_t finished(uint64_t hash)
+{
+    hash = (hash ^ (hash >> 33)) * PRIME_2;
+    hash = (hash ^ (hash >> 29)) * PRIME_3;
+    return hash ^ (hash >> 32);
+}
+
+EXPORT void xxh64_of_64_bits(uint64_t *hashes, const uint64_t *values, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        hashes[i] = finished(with_8_bytes(hashes[i] + PRIME_5 + 8, values[i]));
+}
+
+EXPORT void xxh64_of_32_bits(uint64_t *hashes, const uint32_t *values, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        hashes[i] = finished(with_4_bytes(hashes[i] + PRIME_5 + 4, values[i]));
+}
+
+EXPORT void xxh64_of_doubles(uint64_t *hashes, const double *values, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        hashes[i] = finished(with_8_bytes(hashes[i] + PRIME_5 + 8, word_of_double(values[i])));
+}
+
+static uint64_t xxh64_of_text(const uint8_t *text, int64_t length, uint64_t seed)
+{
+    const uint8_t *end = text + length;
+    uint64_t hash = seed + PRIME_5, word;
+    uint32_t half;
+    if (length >= 32) {
+        uint64_t lanes[4] = {seed + PRIME_1 + PRIME_2, seed + PRIME_2, seed, seed - PRIME_1};
+        for (; end - text >= 32; text += 32)
+            for (int lane = 0; lane < 4; lane++) {
+                memcpy(&word, text + 8 * lane, 8);
+                lanes[lane] = round_of(lanes[lane], word);
+            }
+        hash = rotated(lanes[0], 1) + rotated(lanes[1], 7) + rotated(lanes[2], 12) + rotated(lanes[3], 18);
+        for (int lane = 0; lane < 4; lane++)
+            hash = (hash ^ round_of(0, lanes[lane])) * PRIME_1 + PRIME_4;
+    }
+    hash += (uint64_t)length;
+    for (; end - text >= 8; text += 8) {
+        memcpy(&word, text, 8);
+        hash = with_8_bytes(hash, word);
+    }
+    if (end - text >= 4) {
+        memcpy(&half, text, 4);
+        hash = with_4_bytes(hash, half);
+        text += 4;
+    }
+    for (; text < end; text++)
+        hash = rotated(hash ^ *text * PRIME_5, 11) * PRIME_1;
+    return finished(hash);
+}
+
+#define XXH64_OF_TEXTS(bits)                                                                                           \
+    EXPORT void xxh64_of_texts_##bits(uint64_t *hashes, const int##bits##_t *offsets, const uint8_t *data, int64_t n)  \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            hashes[i] = xxh64_of_text(data + offsets[i], offsets[i + 1] - offsets[i], hashes[i]);                      \
+    }
+XXH64_OF_TEXTS(32)
+XXH64_OF_TEXTS(64)
+
 /* ---- Sorting: rows by their codes, those of equal code as they came. ---- */
 
 typedef struct {

@@ -6,12 +6,10 @@ once all partitions say that every pair of rows has met. A side that never ends 
 """
 
 import contextlib
-import itertools
 import json
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -23,26 +21,13 @@ from sooner.errors import InvalidJoin
 from sooner.runs.shared_memory_directory import remove_copies
 from sooner.spark.session.endings import note_end
 from sooner.spark.session.failures import as_sooner_error
-from sooner.spark.session.pacemaker import FORMAT
-from sooner.spark.session.streams import numbered, options_of, streams_of
+from sooner.spark.session.joins import RunningJoin, joins_in
 from sooner.spark.step.standing import JoinProgress, read_progress
 from sooner.spark.step.state_directory import location_of
 
 POLL_SECONDS: Final = 0.05
 Side = Literal["left", "right"]
 Listener = Callable[[JoinProgress], None]
-
-
-@dataclass(frozen=True)
-class RunningJoin:
-    """A join in a query, and which of the query's streams feed each of its inputs."""
-
-    state: str
-    partitions: int
-    inputs: tuple[str, ...]
-    shared_memory: Path | None
-    stream: int
-    streams: tuple[tuple[int, ...], ...]
 
 
 def start(writer: DataStreamWriter, path: str | None = None, *, listener: Listener | None = None) -> "Query":
@@ -56,7 +41,9 @@ def start(writer: DataStreamWriter, path: str | None = None, *, listener: Listen
             f"start takes a writer, and this is a {type(writer).__name__}; give it joined.writeStream, with a format "
             "and a checkpointLocation."
         )
-    joins = _joins_in(writer)
+    joins = joins_in(writer._df)
+    if not joins:
+        raise InvalidJoin("What this writer writes has no join of sooner.spark in it; start it with writer.start().")
     return Query(writer.start(path), joins, listener)
 
 
@@ -198,39 +185,6 @@ class Query:
     def _is_done(self, join: RunningJoin) -> bool:
         progress = self._progress.get(join.state)
         return progress is not None and progress.total.phase == "done"
-
-
-def _joins_in(writer: DataStreamWriter) -> list[RunningJoin]:
-    """Each join is known by its pacemaker, which stands after the streams of its inputs."""
-    joins = []
-    streams = streams_of(writer._df)
-    numbers = numbered(streams)
-    for position, stream in enumerate(streams):
-        if (options := options_of(stream, FORMAT)) is not None:
-            counts = [int(count) for count in options["streams"].split(",")]
-            before = numbers[position - sum(counts) : position]
-            bounds = itertools.accumulate(counts, initial=0)
-            joins.append(
-                RunningJoin(
-                    options["state"],
-                    int(options["partitions"]),
-                    tuple(options["inputs"].split(",")),
-                    Path(options["shared_memory"]) if options["shared_memory"] else None,
-                    numbers[position],
-                    tuple(tuple(before[begin:end]) for begin, end in itertools.pairwise(bounds)),
-                )
-            )
-    if not joins:
-        raise InvalidJoin("What this writer writes has no join of sooner.spark in it; start it with writer.start().")
-    _require_a_state_each(joins)
-    return joins
-
-
-def _require_a_state_each(joins: list[RunningJoin]) -> None:
-    """The same join may be there twice: then it does everything twice, to the same end."""
-    for join in joins:
-        if any(other.state == join.state and other != join for other in joins):
-            raise InvalidJoin(f"Two joins of the query have one state, {join.state}; give each its own.")
 
 
 def _last_batch(progress: Any) -> int:

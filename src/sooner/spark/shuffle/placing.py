@@ -1,27 +1,31 @@
 """Which of the partitions a row goes to: any function of its key will do that gives equal keys equal places.
 
 Keys that can be equal may differ in type (an int and a long, decimals of other scales), so both sides are brought to
-one type first. Rows with a null in their key match nothing and go nowhere.
+one type first. Rows with a null in their key match nothing and go nowhere. The same function is there twice: as a
+column of Spark, and for rows that are still in the hands of a reader of ours.
 """
 
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StringType, StructType
 
 from sooner.errors import InvalidJoin
-from sooner.kernels.keys import KeyPlan
+from sooner.kernels.keys import KeyPlan, keys_in_common_type
+from sooner.kernels.xxh64 import is_hashed, xxh64
 from sooner.spark.shuffle.shared_columns import quoted
 
 # Where the common type has no name in SQL, or would need casts that lose digits, a double does: this only places rows.
-_SQL_TYPES: Final = (
-    (pa.types.is_integer, "bigint"),
-    (pa.types.is_floating, "double"),
-    (pa.types.is_decimal, "double"),
-    (lambda type_: pa.types.is_timestamp(type_) and type_.tz is None, "timestamp_ntz"),
+_PLACED_AS: Final = (
+    (pa.types.is_integer, "bigint", pa.int64()),
+    (pa.types.is_floating, "double", pa.float64()),
+    (pa.types.is_decimal, "double", pa.float64()),
+    (lambda type_: pa.types.is_timestamp(type_) and type_.tz is None, "timestamp_ntz", pa.timestamp("us")),
 )
 
 
@@ -37,6 +41,21 @@ def place(names: Sequence[str], keys: KeyPlan, partitions: int) -> Column:
     return F.pmod(F.xxhash64(*columns), F.lit(partitions)).cast("int")
 
 
+def placed_types(keys: KeyPlan) -> tuple[pa.DataType, ...] | None:
+    """The types in which keys are placed by a reader; None if it cannot do as Spark does."""
+    types = tuple(next((arrow for belongs, _, arrow in _PLACED_AS if belongs(type_)), type_) for type_ in keys.types)
+    return types if all(map(is_hashed, types)) else None
+
+
+def places(
+    rows: pa.RecordBatch, names: Sequence[str], types: Sequence[pa.DataType], partitions: int
+) -> npt.NDArray[np.int64]:
+    """What `place` says of rows that have not reached Spark yet; `types` are those of `placed_types`."""
+    hashes = xxh64(keys_in_common_type(rows, names, types))
+    found: npt.NDArray[np.int64] = hashes % partitions
+    return found
+
+
 def require_binary_collation(side: str, schema: StructType, names: Sequence[str]) -> None:
     """Under a collation different texts can be equal, which codes do not know."""
     for name, type_ in ((field.name, field.dataType) for field in schema if field.name in names):
@@ -48,7 +67,7 @@ def require_binary_collation(side: str, schema: StructType, names: Sequence[str]
 
 
 def _comparable(column: Column, type_: pa.DataType) -> Column:
-    sql_type = next((name for belongs, name in _SQL_TYPES if belongs(type_)), None)
+    sql_type = next((name for belongs, name, _ in _PLACED_AS if belongs(type_)), None)
     if sql_type is None:
         return column
     # Adding zero makes -0.0 what equals it.

@@ -26,9 +26,9 @@ class SharedColumns:
     types: tuple[DataType, ...]
     of_input: tuple[tuple[int, ...], ...]
 
-    def tagged(self, rows: DataFrame, which: int, place: Column) -> DataFrame:
-        """Rows of one input, ready for the union."""
-        found = dict(zip(self.of_input[which], rows.columns, strict=True))
+    def tagged(self, rows: DataFrame, names: Sequence[str], which: int, place: Column) -> DataFrame:
+        """Rows of one input with these columns, ready for the union."""
+        found = dict(zip(self.of_input[which], names, strict=True))
         columns = [self._filled(i, F.col(quoted(found[i])) if i in found else None) for i in range(len(self.types))]
         return rows.select(_kind(F.lit(which), place), *columns)
 

@@ -9,19 +9,17 @@ Not covered: partitioned tables, and tables with constraints, generated columns 
 
 import json
 import time
-import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as arrow_parquet
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import DeltaError
 from deltalake.fs import DeltaStorageHandler
 from deltalake.transaction import AddAction
 from pyarrow import fs
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sooner.errors import InvalidCall, SinkFailed
 from sooner.spark.sinks.batches import (
@@ -31,11 +29,8 @@ from sooner.spark.sinks.batches import (
     require_distinct_columns,
     require_if_missing,
 )
-from sooner.spark.sources.spark_types import arrow_schema, conformed
-
-# What a task says when it is done.
-_ANSWER = "path string, size bigint, rows bigint"
-_ANSWER_SCHEMA = pa.schema([("path", pa.string()), ("size", pa.int64()), ("rows", pa.int64())])
+from sooner.spark.sinks.files import WRITTEN, ParquetTask, writer_of
+from sooner.spark.sources.spark_types import arrow_schema
 
 # What a table may ask of its writers that a plain append of files fulfils.
 _KNOWN_FEATURES = {"appendOnly", "invariants", "timestampNtz"}
@@ -43,28 +38,14 @@ _PLAIN_WRITER_VERSION = 2
 
 
 @dataclass(frozen=True)
-class ParquetTask:
-    """Writes the rows of one task as a Parquet file of the table."""
+class TableFiles:
+    """Where tasks write: beside the other files of the table, which does not name them yet."""
 
     path: str
     storage_options: dict[str, str] | None
-    schema: pa.Schema
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Write all, then say where."""
-        filled = (conformed(batch, self.schema, "the batch") for batch in batches if batch.num_rows)
-        first = next(filled, None)
-        if first is None:
-            return
-        filesystem = fs.PyFileSystem(DeltaStorageHandler(self.path, self.storage_options))
-        name, rows = f"part-{uuid.uuid4().hex}.parquet", first.num_rows
-        with arrow_parquet.ParquetWriter(name, self.schema, filesystem=filesystem) as writer:
-            writer.write_batch(first)
-            for batch in filled:
-                writer.write_batch(batch)
-                rows += batch.num_rows
-        size = filesystem.get_file_info(name).size
-        yield pa.RecordBatch.from_pydict({"path": [name], "size": [size], "rows": [rows]}, schema=_ANSWER_SCHEMA)
+    def open(self) -> tuple[fs.FileSystem, str]:
+        return fs.PyFileSystem(DeltaStorageHandler(self.path, self.storage_options)), ""
 
 
 @dataclass(frozen=True)
@@ -79,14 +60,21 @@ class DeltaSink:
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Write a batch, unless it is there."""
         require_distinct_columns(frame)
-        query, schema = query_of(frame, self.query), arrow_schema(frame.schema)
+        schema = arrow_schema(frame.schema)
+        self.commit(frame.mapInArrow(self.task(schema), WRITTEN), batch_id, schema)
+
+    def task(self, schema: pa.Schema) -> ParquetTask:
+        return ParquetTask(TableFiles(self.path, self.storage_options), schema)
+
+    def commit(self, written: DataFrame, batch_id: int, schema: pa.Schema) -> None:
+        """Have a batch written, unless it is there, and add its files to the table."""
+        query = query_of(written, self.query)
         try:
             table = self._table(schema)
-            written = table.transaction_version(query)
-            if written is not None and written >= batch_id:
+            last = table.transaction_version(query)
+            if last is not None and last >= batch_id:
                 return
-            answers = frame.mapInArrow(ParquetTask(self.path, self.storage_options, schema), _ANSWER).collect()
-            added: list[Any] = [_added(answer.path, answer.size, answer.rows) for answer in answers]
+            added: list[Any] = [_added(file.name, file.size, file.rows) for file in written.collect()]
             if not added:  # a batch without rows can be written as often as you like
                 return
             table.create_write_transaction(
@@ -110,6 +98,21 @@ class DeltaSink:
         return table
 
 
+def delta(
+    rows: DataFrame,
+    path: str,
+    *,
+    query: str | None = None,
+    storage_options: dict[str, str] | None = None,
+    if_missing: IfMissing = "create",
+) -> DataStreamWriter:
+    """A writer that puts each batch of a streaming DataFrame once into a Delta table; arguments as for `to_delta`.
+
+    The rows of a join are written by the tasks that make them. Of any other DataFrame, they come through Spark.
+    """
+    return writer_of(rows, _sink(path, query, storage_options, if_missing))
+
+
 def to_delta(
     path: str,
     *,
@@ -122,6 +125,10 @@ def to_delta(
     `query` is Delta's application id; by default the id in the checkpoint. Use another name with another checkpoint.
     A missing table is made unless `if_missing` is "refuse"; one that is there must have the columns of the DataFrame.
     """
+    return _sink(path, query, storage_options, if_missing)
+
+
+def _sink(path: str, query: str | None, storage_options: dict[str, str] | None, if_missing: IfMissing) -> DeltaSink:
     require_if_missing(if_missing)
     if not path:
         raise InvalidCall("path is empty; give the path or URI of a Delta table")

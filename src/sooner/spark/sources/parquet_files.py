@@ -30,6 +30,7 @@ class ParquetFile:
     size_bytes: int
     modified_nanoseconds: int
     rows_of_groups: tuple[int, ...] = field(default=(), compare=False)
+    content_bytes: int = field(default=0, compare=False)  # of its rows, encoded but not compressed
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,12 @@ class ParquetInput:
             for number, file in enumerate(self.files)
             for group, rows in enumerate(file.rows_of_groups)
         ]
+
+    @property
+    def row_bytes(self) -> float:
+        """What a row weighs, on the average."""
+        rows = sum(sum(file.rows_of_groups) for file in self.files)
+        return sum(file.content_bytes for file in self.files) / max(rows, 1)
 
     @property
     def fingerprint(self) -> str:
@@ -122,8 +129,9 @@ def _files_of(filesystem: fs.FileSystem, info: fs.FileInfo, path: str) -> list[f
 
 
 def _file(info: fs.FileInfo, footer: arrow_parquet.FileMetaData) -> ParquetFile:
-    rows = tuple(footer.row_group(group).num_rows for group in range(footer.num_row_groups))
-    return ParquetFile(info.path, info.size, info.mtime_ns, rows)
+    groups = [footer.row_group(group) for group in range(footer.num_row_groups)]
+    rows = tuple(group.num_rows for group in groups)
+    return ParquetFile(info.path, info.size, info.mtime_ns, rows, sum(group.total_byte_size for group in groups))
 
 
 def _require_same_columns(schema: pa.Schema, first: pa.Schema, path: str, first_path: str) -> None:

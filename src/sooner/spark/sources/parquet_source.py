@@ -19,22 +19,23 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 from pyspark.sql.types import StructType
 
 from sooner.errors import InvalidCall, SourceFailed
+from sooner.spark.shuffle.packing import OPTION as PACKING
+from sooner.spark.shuffle.packing import PACKED_ROWS, Packing
 from sooner.spark.sources import options as option
+from sooner.spark.sources.batch_sizes import growing, most_rows
 from sooner.spark.sources.loading import load_stream, tasks_of
 from sooner.spark.sources.parquet_files import ParquetInput, find_parquet
 from sooner.spark.sources.parquet_rows import ParquetShare, read_share
 from sooner.spark.sources.row_order import NumberedRows, Order
 from sooner.spark.sources.spark_types import arrow_schema, spark_schema
 
-# Half a second of work for two cores: few enough for early results, enough to make the cost of a batch small.
-ROWS_PER_BATCH = 200_000
 TASKS = 2
 
 
 class ParquetOptions:
     """What the user chose, checked."""
 
-    known: ClassVar[tuple[str, ...]] = ("path", "columns", "order", "seed", "rows_per_batch", "partitions")
+    known: ClassVar[tuple[str, ...]] = ("path", "columns", "order", "seed", "rows_per_batch", "partitions", PACKING)
 
     def __init__(self, options: Mapping[str, str], source: str = "sooner.parquet") -> None:
         option.only_known(options, self.known, source)
@@ -42,8 +43,9 @@ class ParquetOptions:
         self.columns = option.names(options, "columns")
         self.order = _order(options.get("order", "file"))
         self.seed = option.whole_number(options, "seed", 0)
-        self.rows_per_batch = option.at_least(options, "rows_per_batch", 1, ROWS_PER_BATCH)
+        self.rows_per_batch = option.at_least(options, "rows_per_batch", 1, 0) or None
         self.partitions = option.at_least(options, "partitions", 1, TASKS)
+        self.packing = Packing.chosen(options)
 
     @property
     def described_order(self) -> str:
@@ -66,6 +68,8 @@ class ParquetDataSource(DataSource):
     def schema(self) -> StructType:
         """Spark's types of the chosen columns."""
         chosen = self.chosen
+        if chosen.packing is not None:
+            return PACKED_ROWS
         return spark_schema(find_parquet(chosen.path, chosen.columns).schema, chosen.path)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -85,8 +89,8 @@ class ParquetStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._offset(0, ended=False)
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """A batch has no more rows than the user said."""
-        return ReadMaxRows(self._chosen.rows_per_batch)
+        """A batch has no more rows than the user said, or than weigh too much together."""
+        return ReadMaxRows(self._chosen.rows_per_batch or most_rows(self._input.row_bytes))
 
     def prepareForTriggerAvailableNow(self) -> None:
         """All rows are there from the start."""
@@ -96,8 +100,10 @@ class ParquetStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._require_same_input(start)
         if start["ended"]:
             return start
-        most_rows = limit.max_rows if isinstance(limit, ReadMaxRows) else self._numbered.rows
-        end = self._numbered.batch_end(start["row"], most_rows)
+        end = self._numbered.rows
+        if isinstance(limit, ReadMaxRows):
+            rows = growing(start["row"], limit.max_rows, self._input.row_bytes)
+            end = self._numbered.batch_end(start["row"], rows)
         return self._offset(end, ended=end == self._numbered.rows)
 
     def reportLatestOffset(self) -> dict[str, Any]:
@@ -120,7 +126,10 @@ class ParquetStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one share; runs in a task."""
         assert isinstance(partition, ParquetShare)
-        return read_share(partition, arrow_schema(self._schema), self._chosen.order, self._chosen.seed)
+        chosen, packing = self._chosen, self._chosen.packing
+        if packing is None:
+            return read_share(partition, arrow_schema(self._schema), chosen.order, chosen.seed)
+        return packing.packed(read_share(partition, packing.source, chosen.order, chosen.seed))
 
     @cached_property
     def _input(self) -> ParquetInput:
@@ -162,7 +171,7 @@ def parquet(
     spark: SparkSession,
     path: str,
     *,
-    rows_per_batch: int = ROWS_PER_BATCH,
+    rows_per_batch: int | None = None,
     order: Order = "file",
     seed: int = 0,
     columns: Sequence[str] | None = None,
@@ -170,9 +179,10 @@ def parquet(
 ) -> DataFrame:
     """A Parquet file, a directory of them, or a pattern, as a streaming DataFrame that ends.
 
-    A batch has at most `rows_per_batch` rows, fewer if it can then end with a row group. `order="random"` shuffles row
-    groups, and the rows in each, by `seed`. `partitions` is the number of tasks that read a batch: by default one for
-    each core. Paths are local to every worker, or URIs of a filesystem that `pyarrow.fs` opens.
+    The first batch is small, so that results come at once, and each one then doubles what was read, up to
+    `rows_per_batch` rows: by default a million, or 64 MB of them. `order="random"` shuffles row groups, and the rows in
+    each, by `seed`. `partitions` is the number of tasks that read a batch: by default one for each core. Paths are
+    local to every worker, or URIs of a filesystem that `pyarrow.fs` opens.
     """
     options = option.given(
         path=path,

@@ -29,7 +29,10 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 from pyspark.sql.types import StructType
 
 from sooner.errors import InvalidCall, SoonerError, SourceFailed
+from sooner.spark.shuffle.packing import OPTION as PACKING
+from sooner.spark.shuffle.packing import PACKED_ROWS, Packing
 from sooner.spark.sources import options as option
+from sooner.spark.sources.batch_sizes import growing
 from sooner.spark.sources.loading import load_stream, tasks_of
 from sooner.spark.sources.postgres_connection import connected, require_conninfo
 from sooner.spark.sources.postgres_keys import KeyRange, Relation, last_key, next_ranges, reaches
@@ -37,7 +40,7 @@ from sooner.spark.sources.postgres_rows import copied
 from sooner.spark.sources.postgres_types import arrow_columns, key_type
 from sooner.spark.sources.spark_types import arrow_schema, conformed, spark_schema
 
-ROWS_PER_BATCH = 100_000
+ROWS_PER_BATCH = 250_000  # at most; how wide they are is not known before they are read
 TASKS = 2
 # When Spark asks for all rows at once (its trigger `once`).
 _ALL_ROWS = 1 << 62
@@ -46,7 +49,7 @@ _ALL_ROWS = 1 << 62
 class PostgresOptions:
     """What the user chose, checked."""
 
-    known = ("url", "table", "schema", "query", "key", "rows_per_batch", "partitions")
+    known = ("url", "table", "schema", "query", "key", "rows_per_batch", "partitions", PACKING)
 
     def __init__(self, options: Mapping[str, str]) -> None:
         option.only_known(options, self.known, "sooner.postgres")
@@ -61,6 +64,7 @@ class PostgresOptions:
         self.relation = Relation(table, schema, query, key)
         self.rows_per_batch = option.at_least(options, "rows_per_batch", 1, ROWS_PER_BATCH)
         self.partitions = option.at_least(options, "partitions", 1, TASKS)
+        self.packing = Packing.chosen(options)
 
     def described(self, failure: type[SoonerError]) -> tuple[pa.Schema, str]:
         """The columns of the input, and the type of its key, from the server."""
@@ -100,6 +104,8 @@ class PostgresDataSource(DataSource):
     def schema(self) -> StructType:
         """Spark's types of all columns."""
         chosen = PostgresOptions(self.options)
+        if chosen.packing is not None:
+            return PACKED_ROWS
         return spark_schema(chosen.described(InvalidCall)[0], chosen.relation.name)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -131,8 +137,8 @@ class PostgresStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if start["ended"]:
             return start
         chosen, relation = self._chosen, self._chosen.relation
-        most_rows = limit.max_rows if isinstance(limit, ReadMaxRows) else _ALL_ROWS
         after, rows = start["after"], start["rows"]
+        most_rows = growing(rows, limit.max_rows) if isinstance(limit, ReadMaxRows) else _ALL_ROWS
         with connected(chosen.conninfo, SourceFailed) as connection:
             last = start["last"] if start["last"] is not None else last_key(connection, relation)
             if last is None:
@@ -160,8 +166,14 @@ class PostgresStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one range; runs in a task."""
         assert isinstance(partition, PostgresShare)
-        relation, schema = self._chosen.relation, arrow_schema(self._schema)
-        columns = sql.SQL(", ").join(map(sql.Identifier, self._schema.names))
+        packing = self._chosen.packing
+        if packing is None:
+            return self._rows(partition, arrow_schema(self._schema))
+        return packing.packed(self._rows(partition, packing.source))
+
+    def _rows(self, partition: PostgresShare, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        relation = self._chosen.relation
+        columns = sql.SQL(", ").join(map(sql.Identifier, schema.names))
         select = sql.SQL("SELECT {} FROM {} WHERE {}").format(
             columns, relation.source, partition.key_range.condition(relation, partition.key_type)
         )
@@ -219,9 +231,10 @@ def postgres(
     """A table of PostgreSQL (of `schema`, else where the server looks) or a query, as a streaming DataFrame that ends.
 
     Rows are read in the order of `key`, a column of integers, text, UUIDs, dates or timestamps without nulls. It need
-    not be unique, but rows of equal key come in one batch, which is then larger than `rows_per_batch`; an index on it
-    saves a sort for each batch. The input ends at the greatest key of the first batch. `partitions` is the number of
-    tasks, each with a connection, that read a batch: by default one for each core.
+    not be unique, but rows of equal key come in one batch, which may then be larger; an index on it saves a sort for
+    each batch. The first batch is small, and each one then doubles what was read, up to `rows_per_batch` rows. The
+    input ends at the greatest key of the first batch. `partitions` is the number of tasks, each with a connection, that
+    read a batch: by default one for each core.
     """
     options = option.given(
         url=conninfo,

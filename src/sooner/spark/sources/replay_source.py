@@ -24,7 +24,7 @@ from sooner.sources.arrival_patterns import ArrivalPattern, ArrivalSchedule
 from sooner.spark.sources import options as option
 from sooner.spark.sources.loading import load_stream, tasks_of
 from sooner.spark.sources.pacing import DueRows
-from sooner.spark.sources.parquet_source import ROWS_PER_BATCH, ParquetDataSource, ParquetOptions, ParquetStreamReader
+from sooner.spark.sources.parquet_source import ParquetDataSource, ParquetOptions, ParquetStreamReader
 from sooner.spark.sources.patterns import pattern_from_text, pattern_text
 from sooner.spark.sources.row_order import Order
 
@@ -110,7 +110,7 @@ def replay(
         arrivals=pattern_text(arrivals),
         seed=seed,
         speed=speed,
-        rows_per_batch=ROWS_PER_BATCH if rows_per_batch is None else rows_per_batch,
+        rows_per_batch=rows_per_batch,
         order=order,
         order_seed=order_seed,
         columns=columns,

@@ -19,8 +19,10 @@ Order: TypeAlias = Literal["file", "random"]
 Positions: TypeAlias = npt.NDArray[np.int64]
 Words: TypeAlias = npt.NDArray[np.uint64]
 
-# A cut between two tasks moves to the end of a row group that is this near, as a part of their shares.
+# A cut between two tasks moves to the end of a row group that is this near, as a part of their shares; the end of a
+# batch moves back to one, as a part of the batch.
 NEAR_SHARE = 0.25
+NEAR_END = 0.5
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,10 @@ class NumberedRows:
         return int(self._ends[-1]) if self._ends.size else 0
 
     def batch_end(self, start: int, most_rows: int) -> int:
-        """Where a batch of at most so many rows ends: with a row group if it can, so that none is read twice."""
+        """Where a batch of at most so many rows ends: with a row group if that is near, so that none is read twice."""
         limit = min(start + most_rows, self.rows)
         whole = int(np.searchsorted(self._ends, limit, side="right")) - 1
-        if whole >= 0 and self._ends[whole] > start:
+        if whole >= 0 and self._ends[whole] - start >= (limit - start) * NEAR_END:
             return int(self._ends[whole])
         return limit
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 from sooner.kernels.arrays import to_numpy
 from sooner.kernels.sizes import data_bytes
 from sooner.operators.pieces import Rows, pieces
-from sooner.spark.shuffle.row_kinds import Pulse, place_of, pulse_in
+from sooner.spark.shuffle.packing import unpacked
+from sooner.spark.shuffle.row_kinds import Kinds, Pulse, place_of, pulse_in
 from sooner.spark.shuffle.shared_columns import as_one_batch
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.staging import Staging
@@ -66,12 +67,17 @@ class Delivery:
         kinds = to_numpy(batch.column(0))
         self._pulse = self._pulse or pulse_in(kinds)
         for which, held in enumerate(self._held):
-            rows = self._plan.shared.rows_of(batch, kinds, which)
+            rows = self._rows_of(batch, kinds, which)
             held.append(rows)
             self._held_bytes += data_bytes(rows)
             self.n_rows[which] += rows.num_rows
         if self._held_bytes > min(max(self._plan.partition_bytes // 2, LEAST_HELD_BYTES), MOST_HELD_BYTES):
             self._stage()
+
+    def _rows_of(self, batch: pa.RecordBatch, kinds: Kinds, which: int) -> pa.Table:
+        rows = self._plan.shared.rows_of(batch, kinds, which)
+        schema = self._plan.packed[which]
+        return rows if schema is None else pa.Table.from_batches(unpacked(rows.column(0), schema), schema)
 
     def _stage(self) -> None:
         if self._staging is None:

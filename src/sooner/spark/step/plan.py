@@ -1,5 +1,6 @@
 """An operator as the tasks get it: plain data, pickled by Spark with every batch."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import pyarrow as pa
 from sooner.operators.operator import OperatorPlan
 from sooner.spark.shuffle.shared_columns import SharedColumns
 
+Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
 
 @dataclass(frozen=True)
 class StepPlan:
@@ -16,12 +19,14 @@ class StepPlan:
     state: str
     inputs: tuple[str, ...]  # their names
     columns: tuple[tuple[str, ...], ...]  # of each input
+    packed: tuple[pa.Schema | None, ...]  # of each input what is in its packs, if it comes in packs
     shared: SharedColumns
     memory_bytes: int  # of all partitions together
     partitions: int
     identity: dict[str, Any]
     shared_memory: Path | None
     trace: str | None = None  # a folder
+    then: Task | None = None  # what the task does with its results, instead of giving them to Spark
 
     @property
     def partition_bytes(self) -> int:
@@ -31,6 +36,7 @@ class StepPlan:
     def schemas(self, batch_schema: pa.Schema) -> list[pa.Schema]:
         """The columns of each input, in the types in which Spark sends them."""
         return [
-            pa.schema([(name, batch_schema.field(1 + at).type) for name, at in zip(names, places, strict=True)])
-            for names, places in zip(self.columns, self.shared.of_input, strict=True)
+            packed
+            or pa.schema([(name, batch_schema.field(1 + at).type) for name, at in zip(names, places, strict=True)])
+            for names, places, packed in zip(self.columns, self.shared.of_input, self.packed, strict=True)
         ]

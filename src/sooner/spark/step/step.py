@@ -73,7 +73,8 @@ def run_step(plan: StepPlan, attempt: Attempt, batches: Iterator[pa.RecordBatch]
         if delivery.place is None:
             return
         step = Step(plan, attempt, delivery, delivery.place)
-        yield from in_larger_batches(step.results())
+        results = in_larger_batches(step.results())
+        yield from results if plan.then is None else plan.then(results)
         step.publish()
 
 

@@ -1,0 +1,70 @@
+"""The joins in a DataFrame: each is known by its pacemaker, which stands after the streams of its inputs."""
+
+import itertools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from sooner.errors import InvalidJoin
+from sooner.spark.session.pacemaker import FORMAT
+from sooner.spark.session.streams import numbered, options_of, streams_of
+
+
+@dataclass(frozen=True)
+class RunningJoin:
+    """A join in a query, and which of the query's streams feed each of its inputs."""
+
+    state: str
+    partitions: int
+    inputs: tuple[str, ...]
+    paths: tuple[str, ...]  # how each input reaches the join, in words
+    shared_memory: Path | None
+    stream: int
+    streams: tuple[tuple[int, ...], ...]
+
+    def __str__(self) -> str:
+        told = [f"  {name}: {path}" for name, path in zip(self.inputs, self.paths, strict=True)]
+        return "\n".join((f"join in {self.partitions} partitions, state {self.state}", *told))
+
+
+def explain(rows: DataFrame) -> str:
+    """How the rows of each input reach the joins that are in this DataFrame, and why.
+
+    *Packed*: a source of ours reads, filters and cuts them, and Spark moves bytes. *As Spark's rows*: all others.
+    """
+    if not isinstance(rows, DataFrame) or not (joins := joins_in(rows)):
+        raise InvalidJoin("There is no join of sooner.spark in this; give a DataFrame that sooner.spark.join made.")
+    return "\n".join(map(str, joins))
+
+
+def joins_in(rows: DataFrame) -> list[RunningJoin]:
+    joins = []
+    streams = streams_of(rows)
+    numbers = numbered(streams)
+    for position, stream in enumerate(streams):
+        if (options := options_of(stream, FORMAT)) is not None:
+            counts = [int(count) for count in options["streams"].split(",")]
+            before = numbers[position - sum(counts) : position]
+            bounds = itertools.accumulate(counts, initial=0)
+            joins.append(
+                RunningJoin(
+                    options["state"],
+                    int(options["partitions"]),
+                    tuple(options["inputs"].split(",")),
+                    tuple(json.loads(options["paths"])),
+                    Path(options["shared_memory"]) if options["shared_memory"] else None,
+                    numbers[position],
+                    tuple(tuple(before[begin:end]) for begin, end in itertools.pairwise(bounds)),
+                )
+            )
+    _require_a_state_each(joins)
+    return joins
+
+
+def _require_a_state_each(joins: list[RunningJoin]) -> None:
+    """The same join may be there twice: then it does everything twice, to the same end."""
+    for join in joins:
+        if any(other.state == join.state and other != join for other in joins):
+            raise InvalidJoin(f"Two joins of the query have one state, {join.state}; give each its own.")

@@ -1,0 +1,129 @@
+"""Rows that a reader of ours packs: one binary value for all rows of a chunk that go to one partition.
+
+A row that comes from a Python source would become a row of Java, be shuffled as one, and become Arrow again. Packed, it
+stays Arrow all the way: the reader computes its place as Spark would (see `placing`), and Spark moves bytes. A packed
+input is one with a single column, of packs; only the step knows better. Which rows there are is the same either way, so
+the two can change places between one run of a query and the next.
+"""
+
+import base64
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
+
+from sooner.kernels.arrays import to_arrow
+from sooner.kernels.gathering import as_one, gather
+from sooner.kernels.sizes import data_bytes
+from sooner.spark.shuffle.conditions import Condition, holds
+from sooner.spark.shuffle.placing import places
+
+PLACE: Final = "place"
+PACK: Final = "pack"
+PACKED_ROWS: Final = StructType([StructField(PLACE, IntegerType()), StructField(PACK, BinaryType())])
+OPTION: Final = "packing"  # of a source that packs
+_CHUNK_BYTES: Final = 4 * 2**20  # rows that are cut together: a pack is what one partition gets of them
+_ARROW: Final = pa.schema([(PLACE, pa.int32()), (PACK, pa.binary())])
+
+
+@dataclass(frozen=True)
+class Packing:
+    """What a reader has to know."""
+
+    source: pa.Schema  # what is read: columns of the source, each once
+    columns: tuple[str, ...]  # which of them the columns of the input are
+    schema: pa.Schema  # of the input, in the types in which Spark would send it
+    keys: tuple[str, ...]  # names in that schema
+    key_types: tuple[pa.DataType, ...]  # in which they are placed
+    partitions: int
+    condition: Condition | None = None  # on columns of the source
+
+    def to_text(self) -> str:
+        plain = {
+            "source": _schema_text(self.source),
+            "columns": self.columns,
+            "schema": _schema_text(self.schema),
+            "keys": self.keys,
+            "key_types": _schema_text(pa.schema([(str(at), type_) for at, type_ in enumerate(self.key_types)])),
+            "partitions": self.partitions,
+            "condition": self.condition,
+        }
+        return json.dumps(plain)
+
+    @staticmethod
+    def chosen(options: Mapping[str, str]) -> "Packing | None":
+        """How the rows of a source with these options are packed, if they are."""
+        text = options.get(OPTION)
+        if text is None:
+            return None
+        plain = json.loads(text)
+        return Packing(
+            _schema_of(plain["source"]),
+            tuple(plain["columns"]),
+            _schema_of(plain["schema"]),
+            tuple(plain["keys"]),
+            tuple(_schema_of(plain["key_types"]).types),
+            plain["partitions"],
+            plain["condition"],
+        )
+
+    def packed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Places and packs of all rows that can match something."""
+        held: list[pa.RecordBatch] = []
+        held_bytes = 0
+        for batch in batches:
+            rows = self._wanted(batch)
+            held.append(rows)
+            held_bytes += data_bytes(rows)
+            if held_bytes >= _CHUNK_BYTES:
+                yield self._cut(as_one(held))
+                held, held_bytes = [], 0
+        if held:
+            yield self._cut(as_one(held))
+
+    def _wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self.condition is not None:
+            batch = batch.filter(holds(self.condition, batch))
+        columns = [batch.column(name) for name in self.columns]
+        rows = pa.RecordBatch.from_arrays(
+            [column.cast(type_) for column, type_ in zip(columns, self.schema.types, strict=True)], schema=self.schema
+        )
+        for key in self.keys:  # a row without a key matches nothing
+            column = rows.column(self.schema.get_field_index(key))
+            rows = rows.filter(column.is_valid()) if column.null_count else rows
+        return rows
+
+    def _cut(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        where = places(rows, self.keys, self.key_types, self.partitions)
+        order = np.argsort(where, kind="stable")
+        ends = np.cumsum(np.bincount(where, minlength=self.partitions)).tolist()
+        cuts = list(itertools.pairwise([0, *ends]))
+        filled = [place for place, (begin, end) in enumerate(cuts) if end > begin]
+        packs = [gather(rows, order[slice(*cuts[place])]).serialize() for place in filled]
+        columns = [to_arrow(np.array(filled, np.int32)), _binary(packs)]
+        return pa.RecordBatch.from_arrays(columns, schema=_ARROW)
+
+
+def unpacked(packs: pa.ChunkedArray, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows in these packs, which stay where they are."""
+    return (pa.ipc.read_record_batch(pack.as_buffer(), schema) for pack in packs)
+
+
+def _binary(values: Sequence[pa.Buffer]) -> pa.Array:
+    offsets = np.cumsum([0, *(value.size for value in values)], dtype=np.int32)
+    return pa.Array.from_buffers(
+        pa.binary(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))], null_count=0
+    )
+
+
+def _schema_text(schema: pa.Schema) -> str:
+    return base64.b64encode(schema.serialize()).decode()
+
+
+def _schema_of(text: str) -> pa.Schema:
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))

@@ -1,0 +1,114 @@
+"""Files that tasks write themselves, and what they say of them; the driver then lets them count, all or none.
+
+Results of a join are written where they are made: they never become rows of Spark. A task names its file by query,
+batch, partition and attempt. Only files of attempts that Spark accepted are named to the driver.
+"""
+
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as arrow_parquet
+from pyarrow import fs
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from sooner.spark.dataflow import done_in_its_tasks
+from sooner.spark.sinks.batches import require_distinct_columns
+from sooner.spark.sources.spark_types import arrow_schema, conformed
+
+# What a task says when it is done.
+WRITTEN: Final = "name string, size bigint, rows bigint"
+_WRITTEN_SCHEMA: Final = pa.schema([("name", pa.string()), ("size", pa.int64()), ("rows", pa.int64())])
+
+NAME: Final = re.compile(r"part-(?P<batch>\d+)-\d+-(?P<query>.+)-\d+-[0-9a-f]{8}\.parquet")
+ROW_GROUP_ROWS: Final = 2**20
+ROW_GROUP_BYTES: Final = 32 * 2**20  # what a task holds until it writes a row group
+
+
+class Place(Protocol):
+    """Where files go; it travels to the tasks."""
+
+    def open(self) -> tuple[fs.FileSystem, str]:
+        """The filesystem, and what stands before a name in it."""
+
+
+@dataclass(frozen=True)
+class ParquetTask:
+    """Writes the rows of one task as one Parquet file."""
+
+    place: Place
+    schema: pa.Schema
+    compression: str = "snappy"
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Write all, then say what. Without a row there is no file."""
+        groups = _row_groups(conformed(batch, self.schema, "the batch") for batch in batches if batch.num_rows)
+        first = next(groups, None)
+        if first is None:
+            return
+        filesystem, folder = self.place.open()
+        name, rows = _name_of_this_task(), first.num_rows
+        with arrow_parquet.ParquetWriter(
+            folder + name,
+            self.schema,
+            filesystem=filesystem,
+            compression=self.compression,
+            use_dictionary=_texts_in(self.schema),
+        ) as writer:
+            writer.write_table(first, ROW_GROUP_ROWS)
+            for group in groups:
+                writer.write_table(group, ROW_GROUP_ROWS)
+                rows += group.num_rows
+        size = filesystem.get_file_info(folder + name).size
+        yield pa.RecordBatch.from_pydict({"name": [name], "size": [size], "rows": [rows]}, schema=_WRITTEN_SCHEMA)
+
+
+class FileSink(Protocol):
+    """A sink whose tasks write files."""
+
+    def task(self, schema: pa.Schema) -> ParquetTask:
+        """What each task does with its rows."""
+
+    def commit(self, written: DataFrame, batch_id: int, schema: pa.Schema) -> None:
+        """Have the files of a batch written, unless it is there, and let them count."""
+
+
+def writer_of(rows: DataFrame, sink: FileSink) -> DataStreamWriter:
+    """What writes these rows to the sink; `ss.start` takes it."""
+    require_distinct_columns(rows)
+    schema = arrow_schema(rows.schema)
+    written = done_in_its_tasks(rows, sink.task(schema), WRITTEN)
+    return written.writeStream.foreachBatch(lambda batch, batch_id: sink.commit(batch, batch_id, schema))
+
+
+def _row_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    rows, n_bytes = 0, 0
+    for batch in batches:
+        held.append(batch)
+        rows, n_bytes = rows + batch.num_rows, n_bytes + batch.nbytes
+        if rows >= ROW_GROUP_ROWS or n_bytes >= ROW_GROUP_BYTES:
+            yield pa.Table.from_batches(held)
+            held, rows, n_bytes = [], 0, 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _texts_in(schema: pa.Schema) -> list[str]:
+    """Numbers of a join's results seldom repeat, and to look for a dictionary of them takes as long as all else."""
+    return [field.name for field in schema if not pa.types.is_primitive(field.type)]
+
+
+def _name_of_this_task() -> str:
+    task = TaskContext.get()
+    assert task is not None, "files are written by Spark's tasks"
+    query = task.getLocalProperty("sql.streaming.queryId") or "query"
+    batch = int(task.getLocalProperty("streaming.sql.batchId") or 0)
+    # Attempts are counted anew when a driver starts: what an old one left, or still writes, has another name.
+    attempt = f"{task.taskAttemptId()}-{uuid.uuid4().hex[:8]}"
+    return f"part-{batch:05}-{task.partitionId():05}-{query}-{attempt}.parquet"

@@ -1,0 +1,200 @@
+"""Rows that our readers pack: the same rows, in the same places, as those that go through Spark's own operators."""
+
+import math
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+import sooner.spark as ss
+from sooner.errors import InvalidJoin
+from sooner.kernels.keys import plan_keys
+from sooner.spark.shuffle.conditions import holds
+from sooner.spark.shuffle.packing import OPTION, Packing, unpacked
+from sooner.spark.shuffle.placing import place, placed_types, places
+from sooner.spark.sources.pushed_down import Reading, reading_of
+from sooner.spark.sources.spark_types import arrow_schema
+
+MOMENT = datetime(2024, 2, 29, 23, 59, 59, 999_999, tzinfo=UTC)
+COLUMNS: dict[str, tuple[str, list[Any]]] = {
+    "byte": ("tinyint", [-128, 0, 127]),
+    "int": ("int", [-(2**31), 7, 2**31 - 1]),
+    "long": ("bigint", [-(2**63), 7, 2**63 - 1]),
+    "float": ("float", [0.1, -0.0, math.nan, math.inf]),
+    "double": ("double", [0.1, -0.0, math.nan, -math.inf, 5e-324]),
+    "decimal": ("decimal(38,18)", [Decimal("0.1"), Decimal("-12345678901234567890.123456789012345678"), Decimal(0)]),
+    "small decimal": ("decimal(9,2)", [Decimal("0.10"), Decimal("-1234567.89"), Decimal("9999999.99")]),
+    "text": ("string", ["", "a", "ü" * 7, "x" * 31, "x" * 32, "y" * 1000]),
+    "bytes": ("binary", [b"", b"\0", b"\xff" * 65]),
+    "flag": ("boolean", [True, False]),
+    "day": ("date", [date(1, 1, 1), date(1969, 12, 31), date(9999, 12, 31)]),
+    "moment": ("timestamp", [MOMENT, datetime(1969, 12, 31, 23, 59, 59, 1, tzinfo=UTC)]),
+    "local": ("timestamp_ntz", [MOMENT.replace(tzinfo=None), datetime(1, 1, 1)]),
+}
+
+
+def frame_of(spark: SparkSession, name: str) -> DataFrame:
+    type_, values = COLUMNS[name]
+    return spark.createDataFrame([(number, value) for number, value in enumerate([*values, None])], f"n int, k {type_}")
+
+
+def in_arrow(rows: DataFrame) -> pa.RecordBatch:
+    """Types as a reader of ours has them."""
+    table = rows.toArrow().cast(arrow_schema(rows.schema))
+    return pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=table.schema)
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7, 200])
+def test_a_reader_places_rows_where_spark_does(spark: SparkSession, partitions: int) -> None:
+    pairs = [(name, name) for name in COLUMNS]
+    pairs += [("int", "long"), ("long", "double"), ("int", "decimal"), ("small decimal", "decimal"), ("local", "day")]
+    for name, other in pairs:
+        rows = frame_of(spark, name).where("k is not null")
+        schema, other_schema = (arrow_schema(frame_of(spark, one).schema) for one in (name, other))
+        keys = plan_keys(schema, other_schema, ["k"], ["k"])
+        types = placed_types(keys)
+        assert types is not None
+        found = places(in_arrow(rows), ["k"], types, partitions)
+        assert found.tolist() == [
+            row.place for row in rows.select(place(["k"], keys, partitions).alias("place")).collect()
+        ]
+
+
+def test_rows_are_packed_and_unpacked_without_those_that_match_nothing() -> None:
+    schema = pa.schema([("k", pa.string()), ("row", pa.int64()), ("again", pa.int64())])
+    source = pa.schema([("key", pa.string()), ("n", pa.int64()), ("seen", pa.bool_())])
+    packing = Packing(source, ("key", "n", "n"), schema, ("k",), (pa.string(),), 3, ["=", "seen", "true"])
+    packing = Packing.chosen({OPTION: packing.to_text()}) or pytest.fail("it was given")
+    keys = [None if n % 11 == 0 else f"k{n % 40}" for n in range(500)]
+    rows = pa.record_batch(
+        [pa.array(keys), pa.array(range(500)), pa.array([n % 3 > 0 for n in range(500)])], schema=source
+    )
+    found: dict[int, list[dict[str, Any]]] = {}
+    for batch in packing.packed(rows.slice(begin, 90) for begin in range(0, 500, 90)):
+        for where, pack in zip(batch.column("place").to_pylist(), batch.column("pack"), strict=True):
+            [content] = unpacked(pa.chunked_array([pa.array([pack])]), schema)
+            found.setdefault(where, []).extend(content.to_pylist())
+    wanted = [{"k": key, "row": n, "again": n} for n, key in enumerate(keys) if key is not None and n % 3 > 0]
+    assert sorted((row for part in found.values() for row in part), key=lambda row: row["row"]) == wanted
+    assert {where: {row["k"] for row in part} for where, part in found.items()} == {
+        where: {row["k"] for row in wanted if places(_one(row["k"]), ["k"], (pa.string(),), 3)[0] == where}
+        for where in found
+    }
+    assert list(packing.packed(iter([]))) == []
+
+
+def _one(key: str) -> pa.RecordBatch:
+    return pa.record_batch({"k": [key]})
+
+
+# What a source can do itself
+
+
+@pytest.fixture(scope="module")
+def files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All kinds of columns, each value with each of the others now and then, and nulls."""
+    folder, rng = tmp_path_factory.mktemp("files"), np.random.default_rng(3)
+    names = [name.replace(" ", "_") for name in COLUMNS]
+    draws = [rng.integers(0, len(values) + 1, 300) for _, values in COLUMNS.values()]
+    rows = [
+        tuple([*values, None][draw[number]] for (_, values), draw in zip(COLUMNS.values(), draws, strict=True))
+        for number in range(300)
+    ]
+    types = ", ".join(f"{name} {type_}" for name, (type_, _) in zip(names, COLUMNS.values(), strict=True))
+    frame = spark.createDataFrame(rows, types).withColumn("n", F.monotonically_increasing_id())
+    pq.write_table(frame.toArrow(), folder / "rows.parquet", row_group_size=100)
+    return folder
+
+
+CONDITIONS = [
+    "byte > 0 and int < 8",
+    "not (long = 7)",
+    "float > 0.05f",
+    "double >= 0.1D or double is null",
+    "double < 0.1D",
+    "double <= 0",
+    "not double > 0",
+    "text > 'a' and text != ''",
+    "text in ('a', 'ü', 'üüüüüüü')",
+    "not text in ('a', '')",
+    "flag",
+    "not flag",
+    "day > date'1969-12-30'",
+    "day = '9999-12-31'",
+    "moment < timestamp'2020-01-01'",
+    "local <= timestamp_ntz'2024-02-29 23:59:59.999999'",
+    "decimal < 0.5BD",
+    "small_decimal >= 0.1",
+    "5 < int and 8 > int",
+    "int is null or text is not null",
+]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_a_condition_means_what_it_means_to_spark(spark: SparkSession, files: Path, condition: str) -> None:
+    rows = ss.sources.parquet(spark, str(files / "rows.parquet")).where(condition)
+    reading = reading_of(rows)
+    assert isinstance(reading, Reading), reading
+    assert reading.condition is not None
+    batch = in_arrow(spark.read.parquet(str(files / "rows.parquet")))
+    found = batch.filter(holds(reading.condition, batch)).column("n").to_pylist()
+    wanted = spark.read.parquet(str(files / "rows.parquet")).where(condition).select("n").collect()
+    assert sorted(found) == sorted(row.n for row in wanted)
+    assert 0 < len(found) < 300
+
+
+def test_choices_and_names_go_into_the_source(spark: SparkSession, files: Path) -> None:
+    rows = ss.sources.parquet(spark, str(files / "rows.parquet"))
+    chosen = rows.select(F.col("long").alias("k"), "text", F.col("text").alias("again")).where("k > 3").drop("text")
+    reading = reading_of(chosen)
+    assert isinstance(reading, Reading)
+    assert reading.columns == ("long", "text")
+    assert reading.read_columns.names == ["long", "text"]
+    assert "where" in str(reading)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda rows: rows.withColumn("more", F.col("int") + 1), "its column 'more' is computed by Spark"),
+        (lambda rows: rows.where("text like '%b%'"), "Spark filters its rows by"),
+        (lambda rows: rows.where("int + 1 > 2"), "Spark filters its rows by"),
+        (lambda rows: rows.where("int > long"), "Spark filters its rows by"),
+        (lambda rows: rows.where("double = double('NaN')"), "Spark filters its rows by"),
+        (lambda rows: rows.unionAll(rows), "a step of Spark's plan (Union)"),
+        (lambda rows: rows.withWatermark("moment", "1 hour"), "a step of Spark's plan (EventTimeWatermark)"),
+    ],
+)
+def test_all_else_is_sparks(
+    spark: SparkSession, files: Path, change: Callable[[DataFrame], DataFrame], why: str
+) -> None:
+    assert why in str(reading_of(change(ss.sources.parquet(spark, str(files / "rows.parquet")))))
+
+
+def test_a_join_says_which_path_its_inputs_take(spark: SparkSession, files: Path, tmp_path: Path) -> None:
+    rows = ss.sources.parquet(spark, str(files / "rows.parquet"))
+    others = ss.sources.parquet(spark, str(files / "rows.parquet"), rows_per_batch=50).select("long", "int")
+    told = ss.explain(ss.join(rows.select("long", "text"), others, on="long", state=tmp_path / "state", partitions=2))
+    assert told.splitlines() == [
+        f"join in 2 partitions, state {tmp_path / 'state'}",
+        "  left: packed by sooner.parquet: long, text",
+        "  right: packed by sooner.parquet: long, int",
+    ]
+    twice = ss.explain(
+        ss.join(rows.select("long", "text"), rows.select("long", "int"), on="long", state=tmp_path / "s")
+    )
+    assert twice.count("as Spark's rows: its source feeds another input too") == 2
+    rate = spark.readStream.format("rate").load().select(F.col("value").alias("long"))
+    assert "right: as Spark's rows: its rows come from Spark's own source" in ss.explain(
+        ss.join(rows, rate, on="long", state=tmp_path / "s")
+    )
+    with pytest.raises(InvalidJoin, match="There is no join"):
+        ss.explain(rows)
