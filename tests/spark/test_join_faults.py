@@ -23,7 +23,8 @@ LEFT, RIGHT = skewed(3000, 1500, 1, "a"), skewed(2500, 1500, 2, "b")
 
 
 def case_in(spark: SparkSession, folder: Path, batches: int = 4, **arguments: Any) -> JoinCase:
-    return JoinCase(spark, folder, LEFT, RIGHT, batches, arguments=arguments)
+    """One side comes packed, the other in Spark's rows."""
+    return JoinCase(spark, folder, LEFT, RIGHT, batches, arguments=arguments, ways=("packed", "Spark's source"))
 
 
 # Tasks that fail, and memory that forgets

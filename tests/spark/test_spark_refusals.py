@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col, lit
@@ -16,9 +18,13 @@ from sooner.runs.versions import Header
 from sooner.spark.step.state_directory import location_of
 
 
-@pytest.fixture(scope="module")
-def rows(spark: SparkSession) -> DataFrame:
-    """Spark's own endless source, which is never started here."""
+@pytest.fixture(scope="module", params=["Spark's source", "packed"])
+def rows(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
+    """Spark's own endless source, or one of ours; neither is ever started here."""
+    if request.param == "packed":
+        file = tmp_path_factory.mktemp("rows") / "rows.parquet"
+        pq.write_table(pa.table({"k": [1, 2], "text": ["text"] * 2}), file)
+        return ss.sources.parquet(spark, str(file))
     return spark.readStream.format("rate").load().select(col("value").alias("k"), lit("text").alias("text"))
 
 

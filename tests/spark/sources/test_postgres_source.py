@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from postgres_server import run_sql
 from pyspark.errors import StreamingQueryException
@@ -17,6 +18,8 @@ from stream_reading import Collected, batches_of, end_offset, offsets_of, reader
 
 from sooner.errors import InvalidCall, SourceFailed
 from sooner.spark import sources
+from sooner.spark.shuffle.packing import OPTION, Packing
+from sooner.spark.sources import batch_sizes
 from sooner.spark.sources.postgres_source import PostgresDataSource
 
 
@@ -48,6 +51,29 @@ def test_rows_come_by_key_each_once(database: str, rows_per_batch: int, partitio
     batches = batches_of(reader)
     assert [row for batch in batches for row in batch] == expected(range(95))
     assert {len(batch) for batch in batches[:-1]} <= {rows_per_batch}
+
+
+def test_batches_begin_small_and_grow(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch_sizes, "FIRST_ROWS", 5)
+    numbers(database)
+    batches = batches_of(reader_of(PostgresDataSource, options(database, rows_per_batch=30)))
+    assert [len(batch) for batch in batches] == [5, 10, 20, 30, 30]
+    assert [row for batch in batches for row in batch] == expected(range(95))
+
+
+def test_packed_rows_are_the_same_rows_with_no_column_that_nobody_wants(database: str) -> None:
+    run_sql(database, "CREATE TABLE t (id int8 PRIMARY KEY, s text, secret text)")
+    run_sql(database, "INSERT INTO t SELECT i, nullif('key ' || i % 7, 'key 3'), 'x' FROM generate_series(0, 94) i")
+    source = pa.schema([("id", pa.int64()), ("s", pa.string())])
+    schema = pa.schema([("k", pa.string()), ("number", pa.int64())])
+    packing = Packing(source, ("s", "id"), schema, ("k",), (pa.string(),), 2, [">", "id", "20"])
+    reader = reader_of(PostgresDataSource, options(database, rows_per_batch=40, **{OPTION: packing.to_text()}))
+    offsets = offsets_of(reader)
+    packs = [pack for begin, end in pairwise(offsets) for pack in rows_between(reader, begin, end)]
+    rows = [row for _, pack in packs for row in pa.ipc.read_record_batch(pack, schema).to_pylist()]
+    assert sorted((row["number"], row["k"]) for row in rows) == [
+        (i, f"key {i % 7}") for i in range(21, 95) if i % 7 != 3
+    ]
 
 
 def test_the_tasks_of_a_batch_have_fair_shares(database: str) -> None:

@@ -113,7 +113,7 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
             return iter([]), start
         is_known = self._look()
         ended = start["ended"] | self._news_of_ends(start["ended"])
-        if is_known and ended == start["ended"] and not self._is_due(start["pulse"]):
+        if is_known and ended == start["ended"] and (not self._is_due(start["pulse"]) or self._may_wait(start)):
             self._resting_since = (start, time.monotonic())
             return iter([]), start
         self._has_given_any, self._resting_since = True, None
@@ -156,6 +156,12 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
             return standing.was_busy or not standing.is_settled
         # A run begins with a pulse: whoever watches the query hears how far it is, and that it is done if it is.
         return standing.was_busy or standing.has_work or not self._has_given_any
+
+    def _may_wait(self, start: Offset) -> bool:
+        """That all is done is no hurry: whoever watches the query will stop it, and then needs no batch to hear it."""
+        if self._settling != "not now" or self._standing is None or self._standing.progress.total.phase != "done":
+            return False
+        return self._resting_since is None or self._resting_since[0] != start
 
     def _offset(self, pulse: int, ended: int) -> Offset:
         """With a name, because Spark has none for a source in Python."""

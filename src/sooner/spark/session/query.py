@@ -6,7 +6,6 @@ once all partitions say that every pair of rows has met. A side that never ends 
 """
 
 import contextlib
-import json
 import threading
 import time
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from sooner.runs.shared_memory_directory import remove_copies
 from sooner.spark.session.endings import note_end
 from sooner.spark.session.failures import as_sooner_error
 from sooner.spark.session.joins import RunningJoin, joins_in
+from sooner.spark.session.streams import planned_offsets
 from sooner.spark.step.standing import JoinProgress, read_progress
 from sooner.spark.step.state_directory import location_of
 
@@ -156,7 +156,8 @@ class Query:
                 remove_copies(join.state, join.shared_memory)
 
     def _look(self) -> None:
-        """Take note of what the last batch brought."""
+        """Take note of what the last batch brought, and of what is in the one that runs."""
+        self._pass_on_ends()
         last = self.spark_query.lastProgress
         if last is None or (batch := _last_batch(last)) <= self._seen_batch:
             return
@@ -164,23 +165,29 @@ class Query:
         for join in self._joins:
             if (progress := read_progress(join.state, join.partitions, self._seen_batch)) is not None:
                 self._progress[join.state] = progress
-        self._pass_on_ends([_parsed(source["endOffset"]) for source in last["sources"]])
         if self._listener is not None and self.progress is not None:
             self._listener(self.progress)
 
-    def _pass_on_ends(self, offsets: list[Any]) -> None:
-        """Leave a note for each input all of whose streams have ended: finite sources, or joins that are done."""
+    def _pass_on_ends(self) -> None:
+        """Leave a note for each input all of whose streams have ended: finite sources, or joins that are done.
+
+        What has its last row in the batch that runs has ended for the next one, which will find the note.
+        """
+        open_inputs = [
+            (join.state, name, streams)
+            for join in self._joins
+            for name, streams in zip(join.inputs, join.streams, strict=True)
+            if (join.state, name) not in self._finished
+        ]
+        if not open_inputs:
+            return
+        offsets = planned_offsets(self.spark_query)
         done = {join.stream for join in self._joins if self._is_done(join)}
-
-        def has_ended(stream: int) -> bool:
-            offset = offsets[stream]
-            return stream in done or (isinstance(offset, dict) and offset.get("ended") is True)
-
-        for join in self._joins:
-            for name, streams in zip(join.inputs, join.streams, strict=True):
-                if (join.state, name) not in self._finished and all(map(has_ended, streams)):
-                    note_end(join.state, name, self.id)
-                    self._finished.add((join.state, name))
+        ended = {stream for stream, offset in enumerate(offsets) if offset.get("ended") is True} | done
+        for state, name, streams in open_inputs:
+            if ended.issuperset(streams):
+                note_end(state, name, self.id)
+                self._finished.add((state, name))
 
     def _is_done(self, join: RunningJoin) -> bool:
         progress = self._progress.get(join.state)
@@ -190,12 +197,3 @@ class Query:
 def _last_batch(progress: Any) -> int:
     """While it waits, Spark may report under the number of the batch to come."""
     return int(progress["batchId"]) - ("addBatch" not in progress["durationMs"])
-
-
-def _parsed(offset: Any) -> Any:
-    if not isinstance(offset, str):
-        return offset
-    try:
-        return json.loads(offset)
-    except ValueError:
-        return offset

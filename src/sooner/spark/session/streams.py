@@ -1,8 +1,10 @@
 """The streams that feed a DataFrame, in the order in which Spark lists them in a query's progress."""
 
+import json
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
 
 
 def streams_of(rows: DataFrame) -> list[Any]:
@@ -22,6 +24,22 @@ def numbered(streams: list[Any]) -> list[int]:
             listed.append(stream)
         numbers.append(number)
     return numbers
+
+
+def planned_offsets(query: StreamingQuery) -> list[dict[str, Any]]:
+    """For each stream of a query where it ends in the batch that was planned last; nothing if that says nothing."""
+    running: Any = query._jsq.streamingQuery()
+    streams, planned = running.sources().distinct(), running.availableOffsets()
+    found = [planned.get(streams.apply(number)) for number in range(streams.size())]
+    return [_offset(each.get().json()) if each.isDefined() else {} for each in found]
+
+
+def _offset(text: str) -> dict[str, Any]:
+    try:
+        offset = json.loads(text)
+    except ValueError:
+        return {}
+    return offset if isinstance(offset, dict) else {}
 
 
 def options_of(stream: Any, source: str) -> dict[str, str] | None:

@@ -100,7 +100,8 @@ class Packing:
 
     def _cut(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         where = places(rows, self.keys, self.key_types, self.partitions)
-        order = np.argsort(where, kind="stable")
+        # In as few bits as there can be, since NumPy sorts small numbers by counting them.
+        order = np.argsort(where.astype(np.min_scalar_type(self.partitions)), kind="stable")
         ends = np.cumsum(np.bincount(where, minlength=self.partitions)).tolist()
         cuts = list(itertools.pairwise([0, *ends]))
         filled = [place for place, (begin, end) in enumerate(cuts) if end > begin]

@@ -73,8 +73,7 @@ def run_step(plan: StepPlan, attempt: Attempt, batches: Iterator[pa.RecordBatch]
         if delivery.place is None:
             return
         step = Step(plan, attempt, delivery, delivery.place)
-        results = in_larger_batches(step.results())
-        yield from results if plan.then is None else plan.then(results)
+        yield from in_larger_batches(step.results()) if plan.then is None else plan.then(step.results())
         step.publish()
 
 
