@@ -144,6 +144,8 @@ def test_looking_is_rare_while_the_pacemaker_rests_but_word_is_seen_within_a_sec
         time.sleep(0.01)
     assert time.monotonic() - began < 1
     assert summary_of(plan, query.lane.version - 1)["progress"]["phase"] == "done"
+    assert query.until_rest() == 0, "whoever watches the query may stop it now"
+    time.sleep(sooner.spark.session.pacemaker.LOOK_SECONDS)
     assert query.until_rest() == 1, "the last pulse tells that it is done"
 
 
