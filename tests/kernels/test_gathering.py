@@ -61,7 +61,7 @@ def test_rows_of_several_batches_of_which_some_have_nulls(n_positions: int) -> N
     ends = np.cumsum([part.num_rows for part in parts])
     which = np.searchsorted(ends, positions, side="right").astype(np.int32)
     places = Places(positions - np.append(0, ends)[which], which)
-    columns = gather_from([Columns(part.columns) for part in parts], places)
+    columns = gather_from([Columns(part) for part in parts], places)
     found = pa.RecordBatch.from_arrays(columns, schema=parts[0].schema)
     found.validate(full=True)
     expected = pc.take(pa.Table.from_batches(parts), pa.array(positions)).combine_chunks()

@@ -17,6 +17,7 @@ import pytest
 
 import sooner
 from queries import join_rows, multiset, numbered, soon, wait_until
+from sooner.local.returned_memory import ReturnedMemory, _process_bytes
 from sooner.local.starting import CROWD
 from sooner.sources import Source, open_source
 
@@ -175,6 +176,15 @@ def test_the_process_stays_within_the_budget_and_an_allowance(tmp_path: Path) ->
     rows, peak_mb = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
     assert rows > 5000
     assert peak_mb <= 8 + ALLOWANCE_MB
+
+
+def test_what_the_allocator_keeps_between_arrays_goes_back_to_the_system() -> None:
+    returned = ReturnedMemory(memory_bytes=0)
+    arrays = [np.ones(100_000, np.uint8) for _ in range(3000)]
+    arrays = arrays[::10]
+    before = _process_bytes()
+    returned.look()
+    assert before - _process_bytes() > len(arrays) * 500_000
 
 
 # B4: stopping

@@ -3,8 +3,8 @@
 Arrow's default allocator keeps what was freed for later, for each thread by itself: with several threads that came to
 more than the rows that a small budget holds. What a join copies is therefore allocated by the system's own.
 
-Numbers, texts and the like are gathered by compiled loops, all columns of fixed width by one call; what has rows within
-rows (lists, structs, maps) by Arrow.
+Numbers, texts and the like are gathered by compiled loops, all columns by one call; what has rows within rows (lists,
+structs, maps) by Arrow.
 """
 
 import functools
@@ -15,62 +15,66 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sooner.kernels.arrays import text_layout, to_arrow
-from sooner.kernels.native import address, addresses, buffer_address, loop
+from sooner.kernels.arrays import to_arrow
+from sooner.kernels.native import address, addresses, buffer_address, capsule_address, loop
 from sooner.kernels.sorting import Places
 
 POOL: Final = pa.system_memory_pool()
-ALIGNED: Final = 64  # bytes, as Arrow likes it
 _BITS: Final = "bits"
 _TEXTS: Final = "texts"
 _OTHER: Final = "other"
 Layout: TypeAlias = int | Literal["bits", "texts", "other"]  # a number is the bytes of each value
+_LAYOUTS_IN_C: Final = {_BITS: -1, _TEXTS: -2, _OTHER: -4}
+_LARGE_TEXTS_IN_C: Final = -3
 
 _concatenate: Final = loop("concatenate", "saaa")
-_gather_columns: Final = loop("gather_columns", "ssaaaaan")
-_gather_bits: Final = loop("gather_bits", "aaaaan", counts=True)
-_gather_offsets: Final = {bits: loop(f"gather_offsets_{bits}", "aaaan", counts=True) for bits in (32, 64)}
-_gather_texts: Final = {bits: loop(f"gather_texts_{bits}", "aaaaaan") for bits in (32, 64)}
+_plan_columns: Final = loop("plan_columns", "sasaaanaa", counts=True)
+_gather_columns: Final = loop("gather_columns", "sasaaanaaaa")
 
 
 class Columns:
-    """Columns of the same rows, and what compiled loops must know of them, found out once."""
+    """The columns of rows, told to compiled loops by Arrow's C data interface, once."""
 
-    def __init__(self, arrays: Sequence[pa.Array]) -> None:
-        self.arrays = arrays
-        self.fixed = [number for number, array in enumerate(arrays) if isinstance(layout_of(array.type), int)]
-        widths = [arrays[number].type.bit_width // 8 for number in self.fixed]
-        self.widths = np.array(widths, np.int64)
-        self.values = [
-            buffer_address(array.buffers()[1], array.offset * width)
-            for array, width in zip((arrays[number] for number in self.fixed), widths, strict=True)
-        ]
+    def __init__(self, rows: pa.RecordBatch) -> None:
+        self.rows = rows
+        self._schema, self._array = rows.__arrow_c_array__()  # which own what is told
+        self.address = capsule_address(self._array, "arrow_array")
         self._selections: dict[tuple[int, ...], Columns] = {}
 
     def only(self, numbers: tuple[int, ...]) -> "Columns":
         """Some of them, by their numbers."""
         if numbers not in self._selections:
-            self._selections[numbers] = Columns([self.arrays[number] for number in numbers])
+            self._selections[numbers] = Columns(self.rows.select(numbers))
         return self._selections[numbers]
 
 
 def gather(rows: pa.RecordBatch, positions: npt.NDArray[np.integer]) -> pa.RecordBatch:
     """The rows at these positions."""
     places = Places(np.ascontiguousarray(positions, np.int64))
-    return pa.RecordBatch.from_arrays(gather_from([Columns(rows.columns)], places), schema=rows.schema)
+    return pa.RecordBatch.from_arrays(gather_from([Columns(rows)], places), schema=rows.schema)
 
 
 def gather_from(parts: Sequence[Columns], places: Places) -> list[pa.Array]:
     """The columns of the rows at these places."""
-    first = parts[0]
-    gathered: list[pa.Array | None] = [None] * len(first.arrays)
-    for number, column in zip(first.fixed, _fixed(parts, places), strict=True):
-        gathered[number] = column
-    for number, array in enumerate(first.arrays):
-        layout = layout_of(array.type)
-        if not isinstance(layout, int):
-            gathered[number] = _GATHER[layout]([part.arrays[number] for part in parts], places)
-    return gathered
+    types, layouts = _columns_of(parts[0].rows.schema)
+    n_columns, n_rows = len(types), len(places.positions)
+    batches, sources = addresses([part.address for part in parts]), np.empty(2 * len(parts), np.uint64)
+    spans, nulls = np.empty((n_columns, 3, 2), np.int64), np.empty(n_columns, np.int64)
+    what = (n_columns, address(layouts), len(parts), address(batches))
+    where = (address(places.positions), address(places.parts), n_rows, address(sources), address(spans))
+    room_bytes = _plan_columns(n_rows, *what, *where)
+    if room_bytes < 0:
+        raise pa.ArrowCapacityError(f"more than 2 GB of text in one column of type {types[-1 - room_bytes]}")
+    room = np.empty(room_bytes, np.uint8)  # in one piece: NumPy asks for large pages if it is a large one
+    _gather_columns(n_rows, *what, *where, address(room), address(nulls))
+    told = zip(types, layouts.tolist(), spans.tolist(), nulls.tolist(), strict=True)
+    buffer = pa.py_buffer(room)
+    return [
+        _by_arrow([part.rows.column(number) for part in parts], places)
+        if layout == _LAYOUTS_IN_C[_OTHER]
+        else _array(kind, n_rows, buffer, spans_of_column, nulls_of_column)
+        for number, (kind, layout, spans_of_column, nulls_of_column) in enumerate(told)
+    ]
 
 
 def as_one(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
@@ -108,72 +112,26 @@ def layout_of(kind: pa.DataType) -> Layout:
     return _OTHER
 
 
-def _fixed(parts: Sequence[Columns], places: Places) -> list[pa.Array]:
-    n_rows, first = len(places.positions), parts[0]
-    if not first.fixed:
-        return []
-    targets = _rooms(n_rows, first.widths.tolist())
-    sources = addresses(
-        [place for places_of_column in zip(*(part.values for part in parts), strict=True) for place in places_of_column]
-    )
-    into = addresses([address(target) for target in targets])
-    where = address(sources), address(first.widths), address(into)
-    _gather_columns(n_rows, len(first.fixed), len(parts), *where, *_arguments(places))
-    return [
-        _array([part.arrays[number] for part in parts], places, [pa.py_buffer(target)])
-        for number, target in zip(first.fixed, targets, strict=True)
-    ]
+@functools.cache
+def _columns_of(schema: pa.Schema) -> tuple[list[pa.DataType], npt.NDArray[np.int64]]:
+    """The types of columns, and their layouts as compiled loops know them."""
+    return schema.types, np.array([_layout_in_c(kind) for kind in schema.types], np.int64)
 
 
-def _rooms(n_rows: int, widths: Sequence[int]) -> list[npt.NDArray[np.uint8]]:
-    """Room for columns of these widths, in one piece: NumPy asks for large pages if it is a large one."""
-    begins = [0]
-    for width in widths:
-        begins.append(begins[-1] + -(-n_rows * width // ALIGNED) * ALIGNED)
-    room = np.empty(begins[-1], np.uint8)
-    return [room[begin : begin + n_rows * width] for begin, width in zip(begins, widths, strict=False)]
+def _layout_in_c(kind: pa.DataType) -> int:
+    if kind in (pa.large_string(), pa.large_binary()):
+        return _LARGE_TEXTS_IN_C
+    layout = layout_of(kind)
+    return layout if isinstance(layout, int) else _LAYOUTS_IN_C[layout]
 
 
-def _texts(chunks: Sequence[pa.Array], places: Places) -> pa.Array:
-    layouts = [text_layout(chunk) for chunk in chunks]
-    bits, n_rows = layouts[0].bits, len(places.positions)
-    sources = addresses([address(layout.offsets) for layout in layouts])
-    data = addresses([buffer_address(layout.data) for layout in layouts])
-    offsets = np.empty(n_rows + 1, layouts[0].offsets.dtype)
-    n_bytes = _gather_offsets[bits](n_rows, address(sources), address(offsets), *_arguments(places))
-    if n_bytes < 0:
-        raise pa.ArrowCapacityError(f"more than 2 GB of text in one column of type {chunks[0].type}")
-    target = np.empty(n_bytes, np.uint8)
-    where = address(sources), address(data), address(offsets), address(target)
-    _gather_texts[bits](n_rows, *where, *_arguments(places))
-    return _array(chunks, places, [pa.py_buffer(offsets), pa.py_buffer(target)])
-
-
-def _booleans(chunks: Sequence[pa.Array], places: Places) -> pa.Array:
-    bits, _ = _bits([chunk.buffers()[1] for chunk in chunks], chunks, places)
-    return _array(chunks, places, [bits])
-
-
-def _array(chunks: Sequence[pa.Array], places: Places, values: list[pa.Buffer]) -> pa.Array:
-    """A column of these values; which of them are null is gathered as well."""
-    validity, nulls = None, 0
-    if any(chunk.null_count for chunk in chunks):
-        validity, nulls = _bits([chunk.buffers()[0] for chunk in chunks], chunks, places)
-    buffers = [validity if nulls else None, *values]
-    return pa.Array.from_buffers(chunks[0].type, len(places.positions), buffers, null_count=nulls)
-
-
-def _bits(buffers: Sequence[pa.Buffer | None], chunks: Sequence[pa.Array], places: Places) -> tuple[pa.Buffer, int]:
-    """Bits of each row, and how many are not set."""
-    n_rows = len(places.positions)
-    sources, offsets = addresses([buffer_address(buffer) for buffer in buffers]), [chunk.offset for chunk in chunks]
-    begins, target = np.array(offsets, np.int64), np.empty((n_rows + 7) // 8, np.uint8)
-    unset = _gather_bits(n_rows, address(sources), address(begins), address(target), *_arguments(places))
-    return pa.py_buffer(target), unset
-
-
-def _arguments(places: Places) -> tuple[int, int, int]:
-    return address(places.positions), address(places.parts), len(places.positions)
+def _array(kind: pa.DataType, n_rows: int, room: pa.Buffer, spans: Sequence[Sequence[int]], nulls: int) -> pa.Array:
+    """A column whose validity, values (or offsets) and texts lie there."""
+    validity, values, texts = spans
+    buffers = [room.slice(*validity) if nulls else None, room.slice(*values)]
+    if layout_of(kind) == _TEXTS:
+        buffers.append(room.slice(*texts))
+    return pa.Array.from_buffers(kind, n_rows, buffers, null_count=nulls)
 
 
 def _by_arrow(chunks: Sequence[pa.Array], places: Places) -> pa.Array:
@@ -185,6 +143,3 @@ def _by_arrow(chunks: Sequence[pa.Array], places: Places) -> pa.Array:
     positions = to_arrow(places.positions + starts[places.parts])
     taken = pc.take(pa.chunked_array(chunks), positions, boundscheck=False, memory_pool=POOL)
     return taken.combine_chunks() if taken.num_chunks != 1 else taken.chunk(0)
-
-
-_GATHER: Final = {_TEXTS: _texts, _BITS: _booleans, _OTHER: _by_arrow}

@@ -59,9 +59,9 @@ class Inbox:
         with self._changed:
             return tuple(sum(batch.num_rows for batch in queue.batches) for queue in self._queues)
 
-    def put(self, which: int, batch: pa.RecordBatch) -> None:
-        """Add a batch, waiting for room; one larger than all the room waits for an empty queue."""
-        queue, n_bytes = self._queues[which], batch.nbytes
+    def put(self, which: int, batch: pa.RecordBatch, n_bytes: int) -> None:
+        """Add a batch of so many bytes, waiting for room; one larger than all the room waits for an empty queue."""
+        queue = self._queues[which]
         with self._changed:
             self._wait(lambda: not queue.batches or queue.n_bytes + n_bytes <= self._room_bytes)
             queue.batches.append(batch)

@@ -183,8 +183,11 @@ class Query:
             if taken.end is not None:
                 operator.end(which)
         around = Surroundings(waiting_rows=self._inbox.waiting_rows)
-        if operator.phase != "clean-up" and operator.has_work(around):
-            yield from operator.work(max(QUANTUM_BYTES, TIDYING * n_bytes), around)
+        for _ in range(0, max(QUANTUM_BYTES, TIDYING * n_bytes), QUANTUM_BYTES):
+            if operator.phase == "clean-up" or not operator.has_work(around):
+                return
+            yield from operator.work(QUANTUM_BYTES, around)
+            self._returned_memory.look()
 
     def _until_stopped(self, results: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in results:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from sooner.errors import SourceFailed
+from sooner.kernels.sizes import cuts_by_bytes, row_bytes
 from sooner.local.inbox import Ended, Inbox, Stopped
 from sooner.local.returned_memory import ReturnedMemory
 from sooner.runs.run import HELPER_BYTES
@@ -40,8 +41,9 @@ class Reader:
         try:
             for batch in self._source.batches():
                 for piece in cut(batch, self._piece_bytes):
-                    self._inbox.put(self._which, piece)
-                    self._returned_memory.passed(piece.nbytes)
+                    n_bytes = piece.nbytes
+                    self._inbox.put(self._which, piece, n_bytes)
+                    self._returned_memory.passed(n_bytes)
                 rows += batch.num_rows
         except Stopped:
             raise
@@ -59,8 +61,8 @@ class Reader:
 def cut(batch: pa.RecordBatch, at_most_bytes: int) -> Iterator[pa.RecordBatch]:
     """Slices of the batch that weigh no more than this, with what the join adds; a single row may weigh more."""
     rows = batch.num_rows
-    if rows > 1 and batch.nbytes + HELPER_BYTES * rows > at_most_bytes:
-        yield from cut(batch.slice(0, rows // 2), at_most_bytes)
-        yield from cut(batch.slice(rows // 2), at_most_bytes)
-    elif rows:
+    if rows and batch.nbytes + HELPER_BYTES * rows <= at_most_bytes:
         yield batch
+        return
+    for begin, end in cuts_by_bytes(row_bytes(batch) + HELPER_BYTES, rows, at_most_bytes):
+        yield batch.slice(begin, end - begin)

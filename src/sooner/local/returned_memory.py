@@ -5,19 +5,19 @@ process. Arrow's own allocator gives back in no time what the thread that asks h
 all threads together, so it is asked when the process has grown by more than a join of this memory should need.
 """
 
+import ctypes
 import os
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 
-from sooner.kernels.gathering import POOL
-
 LOOK_EVERY_BYTES: Final = 2 * 2**20  # that go through in between
 MEMORY_TIMES: Final = 1.3
-BESIDE_BYTES: Final = 60 * 2**20  # sources, results on their way, scratch memory
+BESIDE_BYTES: Final = 80 * 2**20  # sources, results on their way, scratch memory
 PLENTY: Final = 0.7  # of what may be used is not in use
 _PAGES: Final = Path("/proc/self/statm")  # of Linux; elsewhere nobody looks
+_SYSTEM: Final = ctypes.CDLL(None)
 
 
 class ReturnedMemory:
@@ -41,9 +41,15 @@ class ReturnedMemory:
             return
         pa.default_memory_pool().release_unused()
         if process_bytes > self._most_bytes:
-            POOL.release_unused()
+            _give_back_free_memory()
             # What is left is in use, perhaps by others: to ask again before there is more would be in vain.
             self._most_bytes = max(self._most_bytes, _process_bytes() + LOOK_EVERY_BYTES)
+
+
+def _give_back_free_memory() -> None:
+    """Of the system's allocator. PyArrow's `release_unused` cannot be asked: of any pool, it means the default one."""
+    if hasattr(_SYSTEM, "malloc_trim"):  # glibc has it
+        _SYSTEM.malloc_trim(ctypes.c_size_t(0))
 
 
 def _process_bytes() -> int:

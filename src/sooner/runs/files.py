@@ -18,9 +18,10 @@ import pyarrow.fs as pafs
 import xxhash
 
 from sooner.errors import SpillFailed, StateCorrupted
+from sooner.kernels.array_types import Codes
 from sooner.kernels.arrays import to_arrow, to_numpy
 from sooner.kernels.content_order import order_by_content
-from sooner.kernels.gathering import POOL
+from sooner.kernels.gathering import POOL, gather
 from sooner.kernels.sizes import RowBytes, cuts_by_bytes, part_of, picked, total_bytes
 from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Blocks, Place
 from sooner.runs.private_files import create
@@ -62,9 +63,8 @@ class RunFiles:
     ) -> None:
         self._filesystem = filesystem
         self._directory = directory
-        self._rows_schema = schema
         self._n_stamps = _STAMPS_KEPT[rows]
-        self._schemas = {n: pa.schema([_CODE, *_STAMPS[:n], *schema]) for n in (1, self._n_stamps)}
+        self._schemas = {n: _block_schema(schema, n) for n in (1, self._n_stamps)}
         self._removal = removal
         self._prefix = prefix
         self._segments_in_file: Counter[str] = Counter()
@@ -144,18 +144,18 @@ class RunFiles:
         """The rows of a block, sharing memory with its content."""
         n_stamps = self._stamps_of_rows(shared is not None)
         message = pa.ipc.read_message(pa.py_buffer(content))
-        columns = pa.ipc.read_record_batch(message, self._schemas[n_stamps]).columns
-        codes, *stamps = (to_numpy(column) for column in columns[: 1 + n_stamps])
-        rows = pa.RecordBatch.from_arrays(columns[1 + n_stamps :], schema=self._rows_schema)
-        return Run(codes, rows, *stamps, *(shared or ()))
+        block = pa.ipc.read_record_batch(message, self._schemas[n_stamps])
+        codes, *stamps = (to_numpy(block.column(number)) for number in range(1 + n_stamps))
+        return Run(codes, block.select(range(1 + n_stamps, block.num_columns)), *stamps, *(shared or ()))
 
     def encode(self, run: Run, *, shares_stamps: bool = False) -> list[FileBlock]:
         """A run as blocks, ready to be written: the part of writing that any thread can do."""
-        weights, schema = run.row_bytes + HELPER_BYTES, self._schemas[self._stamps_of_rows(shares_stamps)]
+        rows = _with_codes_and_stamps(run, self._schemas[self._stamps_of_rows(shares_stamps)])
+        weights = run.row_bytes + HELPER_BYTES
         return [
-            _encode_block(part.slice(begin, end), total_bytes(part_of(part_weights, begin, end), end - begin), schema)
-            for part, part_weights in _with_whole_codes(run, weights, self.block_bytes)
-            for begin, end in cuts_by_bytes(part_weights, len(part), self.block_bytes)
+            _encode_block(part.slice(begin, end - begin), total_bytes(part_of(part_weights, begin, end), end - begin))
+            for part, part_weights in _with_whole_codes(rows, run.codes, weights, self.block_bytes)
+            for begin, end in cuts_by_bytes(part_weights, part.num_rows, self.block_bytes)
         ]
 
 
@@ -251,29 +251,40 @@ class _DiskErrors:
             ) from error
 
 
-def _encode_block(run: Run, n_bytes: int, schema: pa.Schema) -> FileBlock:
+def _block_schema(rows: pa.Schema, n_stamps: int) -> pa.Schema:
+    return pa.schema([_CODE, *_STAMPS[:n_stamps], *rows], rows.metadata)
+
+
+def _with_codes_and_stamps(run: Run, schema: pa.Schema) -> pa.RecordBatch:
+    """Put together once: to do so for each block would take longer than to write it."""
     n_stamps = len(schema) - 1 - run.rows.num_columns
     stamps = (run.arrived, run.departed, run.met_disk)[:n_stamps]
     arrays = [to_arrow(run.codes), *(to_arrow(_spread(stamp, len(run))) for stamp in stamps)]
-    content = pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=schema).serialize(memory_pool=POOL)
-    first_code, last_code = int(run.codes[0]), int(run.codes[-1])
-    return FileBlock(n_bytes, len(run), first_code, last_code, content, xxhash.xxh3_64_intdigest(content))
+    return pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=schema)
 
 
-def _with_whole_codes(run: Run, weights: RowBytes, block_bytes: int) -> Iterator[tuple[Run, RowBytes]]:
+def _encode_block(rows: pa.RecordBatch, n_bytes: int) -> FileBlock:
+    content, codes = rows.serialize(memory_pool=POOL), to_numpy(rows.column(0))
+    checksum = xxhash.xxh3_64_intdigest(content)
+    return FileBlock(n_bytes, rows.num_rows, int(codes[0]), int(codes[-1]), content, checksum)
+
+
+def _with_whole_codes(
+    rows: pa.RecordBatch, codes: Codes, weights: RowBytes, block_bytes: int
+) -> Iterator[tuple[pa.RecordBatch, RowBytes]]:
     """Parts of a run to cut into blocks, and what their rows weigh: the same of each for the same rows.
 
     Rows of equal code come in any order. So a block ends where a code does; a code with too many bytes for one block
     is a part by itself, in an order in which only equal rows can change places.
     """
-    codes, begin, end_of_rows = run.codes, 0, _rows_that_fit(weights, block_bytes)
-    while begin < len(run):
+    begin, end_of_rows = 0, _rows_that_fit(weights, block_bytes)
+    while begin < len(codes):
         end = end_of_rows(begin)
-        end = len(run) if end >= len(run) else int(codes.searchsorted(codes[end]))
+        end = len(codes) if end >= len(codes) else int(codes.searchsorted(codes[end]))
         fits = end > begin
         if not fits:
             end = int(codes.searchsorted(codes[begin], side="right"))
-        part, part_weights = run.slice(begin, end), part_of(weights, begin, end)
+        part, part_weights = rows.slice(begin, end - begin), part_of(weights, begin, end)
         yield (part, part_weights) if fits else _ordered_by_content(part, part_weights)
         begin = end
 
@@ -287,10 +298,9 @@ def _rows_that_fit(weights: RowBytes, block_bytes: int) -> Callable[[int], int]:
     return lambda begin: int(filled.searchsorted(filled[begin] + block_bytes, side="right")) - 1
 
 
-def _ordered_by_content(run: Run, weights: RowBytes) -> tuple[Run, RowBytes]:
-    stamps = (to_arrow(stamp) for stamp in (run.arrived, run.departed, run.met_disk) if not isinstance(stamp, int))
-    order = order_by_content([*stamps, *run.rows.columns])
-    return run.take(order), picked(weights, order)
+def _ordered_by_content(rows: pa.RecordBatch, weights: RowBytes) -> tuple[pa.RecordBatch, RowBytes]:
+    order = order_by_content(rows.columns)
+    return gather(rows, order), picked(weights, order)
 
 
 def _spread(stamp: Stamp, n_rows: int) -> np.ndarray[Any, np.dtype[np.int32]]:

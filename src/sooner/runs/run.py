@@ -44,7 +44,7 @@ class Run:
 
     @cached_property
     def columns(self) -> Columns:
-        return Columns(self.rows.columns)
+        return Columns(self.rows)
 
     @cached_property
     def row_bytes(self) -> RowBytes:

@@ -45,6 +45,8 @@ def _load() -> ctypes.CDLL:
 
 _long: Final = _load()
 _short: Final = ctypes.PyDLL(None, handle=_long._handle)
+_get_pointer: Final = ctypes.pythonapi.PyCapsule_GetPointer
+_get_pointer.restype, _get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 
 def loop(name: str, kinds: str, *, counts: bool = False) -> Callable[..., int]:
@@ -74,6 +76,12 @@ def address(values: npt.NDArray[Any] | None) -> Address:
 
 def buffer_address(buffer: pa.Buffer | None, skipped_bytes: int = 0) -> Address:
     return 0 if buffer is None else buffer.address + skipped_bytes
+
+
+def capsule_address(capsule: object, name: str) -> Address:
+    """What a capsule with this name holds; whoever asks keeps the capsule alive."""
+    where: int = _get_pointer(capsule, name.encode())
+    return where
 
 
 def addresses(where: Sequence[Address]) -> npt.NDArray[np.uint64]:

@@ -584,16 +584,8 @@ static void gather_column(const void *const *sources, int64_t width, void *targe
     }
 }
 
-/* Columns of fixed width. The sources of a column, one for each part, come one after the other. */
-EXPORT void gather_columns(int32_t n_columns, int32_t n_parts, const void *const *sources, const int64_t *widths,
-                           void *const *targets, const int64_t *positions, const int32_t *parts, int64_t n)
-{
-    for (int32_t column = 0; column < n_columns; column++)
-        gather_column(sources + (int64_t)column * n_parts, widths[column], targets[column], positions, parts, n);
-}
-
 /* Bits, such as booleans and whether values are valid; a missing source has all bits set. How many are not. */
-EXPORT int64_t gather_bits(const uint8_t *const *sources, const int64_t *offsets, uint8_t *target,
+static int64_t gather_bits(const uint8_t *const *sources, const int64_t *offsets, uint8_t *target,
                            const int64_t *positions, const int32_t *parts, int64_t n)
 {
     int64_t zeros = 0;
@@ -611,31 +603,6 @@ EXPORT int64_t gather_bits(const uint8_t *const *sources, const int64_t *offsets
     return zeros;
 }
 
-/* Texts: first where each will begin and how many bytes they are together, -1 if offsets of this width cannot say. */
-#define GATHER_TEXTS(bits)                                                                                             \
-    EXPORT int64_t gather_offsets_##bits(const int##bits##_t *const *sources, int##bits##_t *target,                   \
-                                         const int64_t *positions, const int32_t *parts, int64_t n)                    \
-    {                                                                                                                  \
-        int64_t total = 0;                                                                                             \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            const int##bits##_t *offsets = FROM(sources) + positions[i];                                               \
-            target[i] = (int##bits##_t)total;                                                                          \
-            total += offsets[1] - offsets[0];                                                                          \
-            if (total > INT##bits##_MAX)                                                                               \
-                return -1;                                                                                             \
-        }                                                                                                              \
-        target[n] = (int##bits##_t)total;                                                                              \
-        return total;                                                                                                  \
-    }                                                                                                                  \
-    EXPORT void gather_texts_##bits(const int##bits##_t *const *sources, const uint8_t *const *data,                   \
-                                    const int##bits##_t *offsets, uint8_t *target, const int64_t *positions,           \
-                                    const int32_t *parts, int64_t n)                                                   \
-    {                                                                                                                  \
-        for (int64_t i = 0; i < n; i++)                                                                                \
-            copy_text(target + offsets[i], FROM(data) + FROM(sources)[positions[i]],                                   \
-                      (int64_t)offsets[i + 1] - offsets[i]);                                                           \
-    }
-
 /* Most texts are short: two words that may overlap are faster than a call. */
 static inline void copy_text(uint8_t *target, const uint8_t *source, int64_t length)
 {
@@ -650,5 +617,147 @@ static inline void copy_text(uint8_t *target, const uint8_t *source, int64_t len
     }
 }
 
+/* Texts: how many bytes they are together, and then each of them. */
+#define GATHER_TEXTS(bits)                                                                                             \
+    static int64_t bytes_of_texts_##bits(const void *const *sources, const int64_t *positions, const int32_t *parts,   \
+                                         int64_t n)                                                                    \
+    {                                                                                                                  \
+        int64_t total = 0;                                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const int##bits##_t *offsets = (const int##bits##_t *)FROM(sources) + positions[i];                        \
+            total += offsets[1] - offsets[0];                                                                          \
+        }                                                                                                              \
+        return total;                                                                                                  \
+    }                                                                                                                  \
+    static void gather_texts_##bits(const void *const *sources, const void *const *data, int##bits##_t *offsets,       \
+                                    uint8_t *target, const int64_t *positions, const int32_t *parts, int64_t n)        \
+    {                                                                                                                  \
+        int64_t total = 0;                                                                                             \
+        for (int64_t i = 0; i < n; i++) {                                                                              \
+            const int##bits##_t *source = (const int##bits##_t *)FROM(sources) + positions[i];                         \
+            int64_t length = (int64_t)source[1] - source[0];                                                           \
+            offsets[i] = (int##bits##_t)total;                                                                         \
+            copy_text(target + total, (const uint8_t *)FROM(data) + source[0], length);                                \
+            total += length;                                                                                           \
+        }                                                                                                              \
+        offsets[n] = (int##bits##_t)total;                                                                             \
+    }
 GATHER_TEXTS(32)
 GATHER_TEXTS(64)
+
+/* ---- Rows of several columns, as Arrow's C data interface tells of them. ---- */
+
+typedef struct ArrowArray {
+    int64_t length, null_count, offset, n_buffers, n_children;
+    const void **buffers;
+    struct ArrowArray **children;
+    struct ArrowArray *dictionary;
+    void (*release)(struct ArrowArray *);
+    void *private_data;
+} ArrowArray;
+
+/* How the values of a column lie in memory: a number that is not negative is the bytes of each. */
+enum { BITS = -1, TEXTS_32 = -2, TEXTS_64 = -3, OTHER = -4 };
+enum { VALIDITY, VALUES, DATA, N_BUFFERS };
+
+typedef struct {
+    int64_t begin, size;
+} Span;
+
+/* Where the values of a column begin in each part, as far as they begin at a byte. */
+static void find_values(const ArrowArray *const *batches, int32_t n_parts, int32_t column, int64_t width,
+                        const void **sources)
+{
+    for (int32_t part = 0; part < n_parts; part++) {
+        const ArrowArray *array = batches[part]->children[column];
+        sources[part] = array->length ? (const uint8_t *)array->buffers[VALUES] + array->offset * width : 0;
+    }
+}
+
+static int may_have_nulls(const ArrowArray *const *batches, int32_t n_parts, int32_t column)
+{
+    for (int32_t part = 0; part < n_parts; part++) {
+        const ArrowArray *array = batches[part]->children[column];
+        if (array->null_count && array->buffers[VALIDITY])
+            return 1;
+    }
+    return 0;
+}
+
+static int64_t width_of_offsets(int64_t layout)
+{
+    return layout == TEXTS_32 ? 4 : 8;
+}
+
+/* Where the buffers of gathered columns are to lie in one room, and how large it must be. If a column has more text than
+   its offsets can tell, -1 less the number of the column. `sources` is room for an address of each part. */
+EXPORT int64_t plan_columns(int32_t n_columns, const int64_t *layouts, int32_t n_parts,
+                            const ArrowArray *const *batches, const int64_t *positions, const int32_t *parts, int64_t n,
+                            const void **sources, Span *spans)
+{
+    int64_t end = 0;
+    for (int32_t column = 0; column < n_columns; column++) {
+        int64_t layout = layouts[column], sizes[N_BUFFERS] = {0};
+        if (layout == TEXTS_32 || layout == TEXTS_64) {
+            find_values(batches, n_parts, column, width_of_offsets(layout), sources);
+            sizes[VALUES] = (n + 1) * width_of_offsets(layout);
+            sizes[DATA] = layout == TEXTS_32 ? bytes_of_texts_32(sources, positions, parts, n)
+                                             : bytes_of_texts_64(sources, positions, parts, n);
+            if (layout == TEXTS_32 && sizes[DATA] > INT32_MAX)
+                return -1 - column;
+        } else if (layout != OTHER) {
+            sizes[VALUES] = layout == BITS ? (n + 7) / 8 : n * layout;
+        }
+        if (layout != OTHER && may_have_nulls(batches, n_parts, column))
+            sizes[VALIDITY] = (n + 7) / 8;
+        for (int buffer = 0; buffer < N_BUFFERS; buffer++) {
+            spans[column * N_BUFFERS + buffer] = (Span){end, sizes[buffer]};
+            end += (sizes[buffer] + 63) / 64 * 64; /* as Arrow likes it */
+        }
+    }
+    return end;
+}
+
+/* Bits of a column, such as whether its values are valid; how many are not set. */
+static int64_t gather_bits_of(const ArrowArray *const *batches, int32_t n_parts, int32_t column, int buffer,
+                              const void **sources, int64_t *offsets, uint8_t *target, const int64_t *positions,
+                              const int32_t *parts, int64_t n)
+{
+    for (int32_t part = 0; part < n_parts; part++) {
+        const ArrowArray *array = batches[part]->children[column];
+        sources[part] = array->buffers[buffer];
+        offsets[part] = array->offset;
+    }
+    return gather_bits((const uint8_t *const *)sources, offsets, target, positions, parts, n);
+}
+
+/* The columns themselves, and how many nulls each has. `sources` is room for two words of each part. */
+EXPORT void gather_columns(int32_t n_columns, const int64_t *layouts, int32_t n_parts, const ArrowArray *const *batches,
+                           const int64_t *positions, const int32_t *parts, int64_t n, const void **sources,
+                           const Span *spans, uint8_t *room, int64_t *nulls)
+{
+    const void **more = sources + n_parts;
+    for (int32_t column = 0; column < n_columns; column++, spans += N_BUFFERS) {
+        int64_t layout = layouts[column];
+        uint8_t *values = room + spans[VALUES].begin;
+        nulls[column] = 0;
+        if (spans[VALIDITY].size)
+            nulls[column] = gather_bits_of(batches, n_parts, column, VALIDITY, sources, (int64_t *)more,
+                                           room + spans[VALIDITY].begin, positions, parts, n);
+        if (layout == BITS)
+            gather_bits_of(batches, n_parts, column, VALUES, sources, (int64_t *)more, values, positions, parts, n);
+        if (layout >= 0) {
+            find_values(batches, n_parts, column, layout, sources);
+            gather_column(sources, layout, values, positions, parts, n);
+        }
+        if (layout != TEXTS_32 && layout != TEXTS_64)
+            continue;
+        find_values(batches, n_parts, column, width_of_offsets(layout), sources);
+        for (int32_t part = 0; part < n_parts; part++)
+            more[part] = batches[part]->children[column]->buffers[DATA];
+        if (layout == TEXTS_32)
+            gather_texts_32(sources, more, (int32_t *)values, room + spans[DATA].begin, positions, parts, n);
+        else
+            gather_texts_64(sources, more, (int64_t *)values, room + spans[DATA].begin, positions, parts, n);
+    }
+}

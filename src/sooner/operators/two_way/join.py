@@ -136,7 +136,8 @@ class TwoWayJoin(Generic[R]):
         """Whether `work` would do anything."""
         if self.phase in ("clean-up", "done"):
             return self.phase == "clean-up"
-        if any(around.silent or not task.is_the_policys for task in self._tasks) or self._crowded():
+        going_on = any(around.silent or not task.is_the_policys for task in self._tasks)
+        if going_on or self._first_crowded() is not None:
             return True
         if around.settling:
             return bool(self._tasks) or self._first_open() is not None
@@ -349,7 +350,8 @@ class TwoWayJoin(Generic[R]):
             self._begin_clean_up(quantum_bytes)
         else:
             self._state.enter("reactive")
-            self._tasks = self._tasks or self._most_urgent(quantum_bytes, around)
+            if not self._tasks and (task := self._most_urgent(quantum_bytes, around)) is not None:
+                self._tasks = [task]
         bench = self._bench if self.phase != "clean-up" else replace(self._bench, scratch_bytes=self._clean_up_bytes)
         yield from self._advance(quantum_bytes, bench)
         if self.phase == "clean-up" and not self._tasks and self._state.next_to_clean == self._state.n_partitions:
@@ -369,31 +371,30 @@ class TwoWayJoin(Generic[R]):
         self._tasks = [task for task in tasks if not task.is_done]
         self._state.report_reached()
 
-    def _most_urgent(self, quantum_bytes: int, around: Surroundings) -> list[Task]:
-        """New tasks: several only where runs on disk are too many."""
+    def _most_urgent(self, quantum_bytes: int, around: Surroundings) -> Task | None:
+        """A new task: one at a time, since it has a block in memory of each of the many runs that it reads."""
         state = self._state
-        if crowded := self._crowded():
+        if (crowded := self._first_crowded()) is not None:
             assert self._crowd is not None
-            tidying = (begin_tidying(state, p, self._crowd) for p in crowded[: self._crew.workers])
-            return [task for task in tidying if task is not None]
+            return begin_tidying(state, crowded, self._crowd)
         if around.settling:
             p = self._first_open()
-            return [] if p is None else [self._begin_rest(p, quantum_bytes)]
+            return None if p is None else self._begin_rest(p, quantum_bytes)
         for _ in range(state.n_partitions):  # in each of them it may turn out that nothing is left to merge
             chosen = self._algorithm.react.choose(self.view(around))
             if isinstance(chosen, MemoryDisk):
                 self._divide_hot_codes(chosen.partition, quantum_bytes)
             if chosen is not None and (task := begin(state, chosen)) is not None:
-                return [task]
-        return []
+                return task
+        return None
 
-    def _crowded(self) -> list[int]:
-        """Partitions with so many runs that are alike that some are to become one."""
+    def _first_crowded(self) -> int | None:
+        """A partition with so many runs that are alike that some are to become one."""
         if self._crowd is None:
-            return []
+            return None
         many = np.flatnonzero((self.statistics.spilled_runs >= self._crowd).any(axis=0)).tolist()
         state, crowd = self._state, self._crowd
-        return [p for p in many if tidying_plan(state, p, crowd) is not None]
+        return next((p for p in many if tidying_plan(state, p, crowd) is not None), None)
 
     def _first_open(self) -> int | None:
         return next((p for p in range(self._state.n_partitions) if is_open(self._state, p)), None)
