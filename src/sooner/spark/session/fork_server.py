@@ -25,7 +25,7 @@ import traceback
 from pathlib import Path
 from typing import Final, NoReturn
 
-from sooner.spark.session.fork_request import FORKED, LENGTH_BYTES, PATIENCE_SECONDS, SOCKET, STREAMS
+from sooner.spark.session.fork_request import FORKED, LENGTH_BYTES, PATIENCE_SECONDS, STREAMS
 
 IMPORTED: Final = (
     "pyspark.daemon",
@@ -196,22 +196,20 @@ def run(arguments: list[str], folder: str, environment: Environment, streams: li
 # The server
 
 
-def main(path: Path) -> None:
-    """Listen first, since who asks in the meantime can wait, and import then."""
+def main(listener: socket.socket, path: Path) -> None:
+    """Serve; who asks while modules are still imported waits."""
     try:
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(str(path))
-            listener.listen()
-            for module in IMPORTED:
-                importlib.import_module(module)
-            if len(list(Path("/proc/self/task").iterdir())) == 1:
-                gc.freeze()  # what is here already stays shared
-                ForkServer(listener).serve()
+        for module in IMPORTED:
+            importlib.import_module(module)
+        if len(list(Path("/proc/self/task").iterdir())) == 1:
+            gc.freeze()  # what is here already stays shared
+            ForkServer(listener).serve()
     finally:
+        listener.close()
         with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
+            path.unlink()
             path.parent.rmdir()
 
 
 if __name__ == "__main__":
-    main(Path(os.environ[SOCKET]))
+    main(socket.socket(fileno=int(sys.argv[1])), Path(sys.argv[2]))

@@ -5,6 +5,7 @@ Only that one is known to have pyarrow and sooner. What the user has set instead
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -93,6 +94,16 @@ class _Server:
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="sooner-python-"))  # mode 0700; the server removes it
         self.socket: Final = self._folder / "socket"
+        try:
+            with socket.socket(socket.AF_UNIX) as listener:  # here already, so that nobody comes too early
+                listener.bind(str(self.socket))
+                listener.listen()
+                self._process = self._start(listener.fileno())
+        except OSError:
+            shutil.rmtree(self._folder)
+            raise
+
+    def _start(self, listener: int) -> "subprocess.Popen[bytes]":
         # As Spark's workers find it, so that the server is like them: texts have equal hashes in all of them, and
         # NumPy starts no threads.
         like_workers = {
@@ -100,12 +111,13 @@ class _Server:
             "PYTHONUNBUFFERED": "YES",
             "OMP_NUM_THREADS": "1",
         }
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "sooner.spark.session.fork_server"],
+        return subprocess.Popen(
+            [sys.executable, "-m", "sooner.spark.session.fork_server", str(listener), str(self.socket)],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **like_workers, fork_request.SOCKET: str(self.socket)},
+            env={**os.environ, **like_workers},
+            pass_fds=[listener],
             start_new_session=True,  # Ctrl-C is for the program
         )
 
