@@ -27,7 +27,6 @@ from spark_joins import SOON_SECONDS, ended
 
 ENDED = 1  # PySpark's daemon ends like this however it ends
 DAEMON = ("-m", "pyspark.daemon", "pyspark.worker")
-SERVER = "sooner.spark.session.fork_server"
 # As PySpark and Java change the environment of workers; it is the same for all of them.
 OF_WORKERS = {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "YES", "SPARK_HOME": "/nowhere"}
 DRIVER = """
@@ -67,12 +66,22 @@ def daemon(environment: Environment) -> Iterator[Launched]:
         launched.wait(SOON_SECONDS)
 
 
-def servers(driver: int | None = None) -> list[psutil.Process]:
-    return [child for child in psutil.Process(driver).children() if SERVER in child.cmdline()]
+def server_at(path: str) -> psutil.Process:
+    """Its children are called as it is, but none leads a session."""
+    called_so = (process for process in psutil.process_iter(["cmdline"]) if path in (process.info["cmdline"] or []))
+    [found] = filter(leads_session, called_so)
+    return found
 
 
-def forked(driver: int | None = None) -> list[int]:
-    return [child.pid for server in servers(driver) for child in server.children()]
+def leads_session(process: psutil.Process) -> bool:
+    try:
+        return os.getsid(process.pid) == process.pid
+    except ProcessLookupError:
+        return False
+
+
+def forked(environment: Environment) -> list[int]:
+    return [child.pid for child in server_at(environment[fork_request.SOCKET]).children()]
 
 
 def soon(holds: Callable[[], bool]) -> bool:
@@ -89,7 +98,7 @@ def soon(holds: Callable[[], bool]) -> bool:
 
 def test_a_daemon_is_forked_and_ends_when_java_says_so(environment: Environment) -> None:
     with daemon(environment) as launched:
-        [child] = forked()
+        [child] = forked(environment)
         assert os.getpgid(child) == child  # a daemon leads its workers
     assert launched.returncode == ENDED
     assert not psutil.pid_exists(child)
@@ -97,14 +106,14 @@ def test_a_daemon_is_forked_and_ends_when_java_says_so(environment: Environment)
 
 def test_a_launcher_that_is_killed_takes_its_child_with_it(environment: Environment) -> None:
     with daemon(environment) as launched:
-        [child] = forked()
+        [child] = forked(environment)
         launched.kill()
         assert soon(lambda: not psutil.pid_exists(child))
 
 
 def test_a_child_that_is_killed_ends_its_launcher_in_the_same_way(environment: Environment) -> None:
     with daemon(environment) as launched:
-        [child] = forked()
+        [child] = forked(environment)
         os.kill(child, signal.SIGKILL)
     assert launched.returncode == -signal.SIGKILL
 
@@ -127,8 +136,7 @@ def test_without_a_server_there_is_a_daemon_all_the_same(environment: Environmen
 
 def test_a_server_that_was_killed_is_done_without(environment: Environment) -> None:
     with daemon(environment):
-        [server] = servers()
-        server.kill()
+        server_at(environment[fork_request.SOCKET]).kill()
         with daemon(environment) as launched:
             assert psutil.Process(launched.pid).cmdline()[1:] == list(DAEMON)
     assert Path(environment[fork_request.SOCKET]).exists()
@@ -144,7 +152,7 @@ def test_a_process_that_is_to_find_another_environment_is_not_forked(
 ) -> None:
     with daemon(environment | other) as launched:
         assert psutil.Process(launched.pid).cmdline()[1:] == list(DAEMON)
-        assert not forked()
+        assert not forked(environment)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +160,7 @@ def test_a_process_that_is_to_find_another_environment_is_not_forked(
 )
 def test_what_spark_says_to_its_processes_changes_nothing(environment: Environment, other: Environment) -> None:
     with daemon(environment | other):
-        assert forked()
+        assert forked(environment)
 
 
 def test_a_python_that_the_user_has_chosen_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +202,7 @@ def driving(environment: Environment) -> Iterator[tuple[Launched, Environment]]:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_the_server_ends_with_its_driver_and_not_before(number: signal.Signals) -> None:
     with driving({**os.environ, PYTHON: sys.executable}) as (driver, environment):
-        [server] = servers(driver.pid)
+        server = server_at(environment[fork_request.SOCKET])
         with daemon(environment):
             assert server.children()
             os.killpg(driver.pid, number)  # as a terminal does
@@ -218,10 +226,11 @@ def join_to_its_end(spark: SparkSession, folder: Path) -> set[int]:
     joined = ss.join(left, right, on="k", state=folder / "state")
     writer = joined.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
     query = ss.start(writer, str(folder / "out"))
+    server = server_at(str(worker_python._servers[0].socket))
     seen: set[int] = set()
     while query.isActive:
         with contextlib.suppress(ProcessLookupError):
-            seen |= {child for child in forked() if os.getpgid(child) != child}
+            seen |= {child.pid for child in server.children() if os.getpgid(child.pid) != child.pid}
         time.sleep(0.02)
     ended(query)
     assert spark.read.parquet(str(folder / "out")).count() == 100

@@ -25,6 +25,11 @@ DEFAULTS: Final = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    # Spark's default asks eight times for each file of a log whether it is a link, and each time starts a process for
+    # it: a tenth of a second in every batch. What it is to make sure of, this one does as well.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
 }
 
 
