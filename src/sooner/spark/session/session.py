@@ -5,7 +5,6 @@ On a cluster you have a session already, which is then what this gives; nothing 
 
 import os
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from sooner.spark.session.java import ENDING, java_home, start_java
 from sooner.spark.session.prerequisites import UnfitSession
+from sooner.spark.session.worker_python import end_fork_server, environment_of_java, let_workers_be_this_python
 
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 SILENT_LOGS: Final = Path(__file__).with_name("silent_log4j2.properties")
@@ -25,6 +25,11 @@ DEFAULTS: Final = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
+    # Spark's default asks eight times for each file of a log whether it is a link, and each time starts a process for
+    # it: a tenth of a second in every batch. What it is to make sure of, this one does as well.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
 }
 
 
@@ -45,7 +50,7 @@ def local_session(master: str | None = None, **settings: str) -> SparkSession:
             "session that is there (of a program that was submitted: give spark-submit this --master)."
         )
     if present.startswith("local"):
-        _let_workers_be_this_python()
+        let_workers_be_this_python()
     session: SparkSession = SparkSession.builder.config(map={**chosen}).getOrCreate()
     return session
 
@@ -62,19 +67,14 @@ def _present_master() -> str | None:
 
 def _new_session(master: str, chosen: dict[str, str]) -> SparkSession:
     os.environ["JAVA_HOME"] = java_home()
-    _let_workers_be_this_python()
     chosen = DEFAULTS | chosen
     chosen[JAVA_OPTIONS] = f'"-Dlog4j2.configurationFile={SILENT_LOGS}" {chosen.get(JAVA_OPTIONS, "")}'.rstrip()
     configuration = SparkConf(loadDefaults=False).setMaster(master).setAppName("sooner").setAll(list(chosen.items()))
-    if SparkContext._gateway is None:
-        start_java(configuration)
-    session: SparkSession = SparkSession.builder.config(conf=configuration).getOrCreate()
+    with environment_of_java(on_this_machine=master.startswith("local")):
+        if SparkContext._gateway is None:
+            start_java(configuration)
+        session: SparkSession = SparkSession.builder.config(conf=configuration).getOrCreate()
     return session
-
-
-def _let_workers_be_this_python() -> None:
-    """Only the Python that runs this program is known to have pyarrow and sooner. What the user has set stays."""
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def end_local_session() -> None:
@@ -95,6 +95,7 @@ def end_local_session() -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    end_fork_server()
     SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
 
 
