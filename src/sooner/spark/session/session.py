@@ -18,12 +18,6 @@ from sooner.spark.session.worker_python import end_fork_server, environment_of_j
 
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 SILENT_LOGS: Final = Path(__file__).with_name("silent_log4j2.properties")
-# Java compiles thoroughly what has run ten times as often as it would have to. In the first minute that work takes a
-# fifth of all CPU seconds, and the cores that a query needs; what is really hot gets there all the same.
-COMPILING_LATER: Final = (
-    "-XX:Tier4InvocationThreshold=50000 -XX:Tier4MinInvocationThreshold=6000 "
-    "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000"
-)
 DEATH_SECONDS: Final = 10.0  # what Java gets to end by itself
 DEFAULTS: Final = {
     "spark.ui.enabled": "false",
@@ -74,8 +68,7 @@ def _present_master() -> str | None:
 def _new_session(master: str, chosen: dict[str, str]) -> SparkSession:
     os.environ["JAVA_HOME"] = java_home()
     chosen = DEFAULTS | chosen
-    silent = f'"-Dlog4j2.configurationFile={SILENT_LOGS}"'
-    chosen[JAVA_OPTIONS] = f"{silent} {COMPILING_LATER} {chosen.get(JAVA_OPTIONS, '')}".rstrip()
+    chosen[JAVA_OPTIONS] = f'"-Dlog4j2.configurationFile={SILENT_LOGS}" {chosen.get(JAVA_OPTIONS, "")}'.rstrip()
     configuration = SparkConf(loadDefaults=False).setMaster(master).setAppName("sooner").setAll(list(chosen.items()))
     with environment_of_java(on_this_machine=master.startswith("local")):
         if SparkContext._gateway is None:
