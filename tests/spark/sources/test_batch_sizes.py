@@ -10,16 +10,16 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from stream_reading import batches_of, offsets_of, reader_of, rows_between
 
-from sooner.spark.sources.batch_sizes import FIRST_ROWS, MOST_BYTES, MOST_ROWS, growing, most_rows
+from sooner.spark.sources.batch_sizes import FIRST_ROWS, MOST_BYTES, MOST_ROWS, growing, most_rows, tasks_for
 from sooner.spark.sources.parquet_source import ParquetDataSource
 
-ROWS = 400_000
+ROWS = 1_600_000
 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("sizes") / "rows.parquet"
-    pq.write_table(pa.table({"n": np.arange(ROWS)}), path, row_group_size=130_000)
+    pq.write_table(pa.table({"n": np.arange(ROWS)}), path, row_group_size=500_000)
     return path
 
 
@@ -28,17 +28,17 @@ def sizes(path: Path, **options: object) -> list[int]:
     return [end["row"] - start["row"] for start, end in pairwise(offsets_of(reader))]
 
 
-def test_each_batch_doubles_what_was_read_and_may_end_with_a_row_group(file: Path) -> None:
-    assert sizes(file) == [50_000, 80_000, 130_000, 140_000]
-    assert sizes(file, rows_per_batch=60_000)[:3] == [50_000, 60_000, 60_000]
-    assert max(sizes(file, rows_per_batch=60_000)) == 60_000
+def test_each_batch_has_several_times_the_rows_before_and_may_end_with_a_row_group(file: Path) -> None:
+    assert sizes(file) == [FIRST_ROWS, 500_000 - FIRST_ROWS, 1_000_000, 100_000]
+    assert sizes(file, rows_per_batch=150_000)[:3] == [FIRST_ROWS, 150_000, 150_000]
+    assert max(sizes(file, rows_per_batch=150_000)) == 150_000
     assert sizes(file, rows_per_batch=40_000)[0] == 40_000
 
 
 def test_a_batch_may_reach_over_row_groups_and_files(tmp_path: Path) -> None:
     for number in range(30):
         pq.write_table(pa.table({"n": np.arange(10_000) + number * 10_000}), tmp_path / f"{number:02}.parquet")
-    assert sizes(tmp_path) == [50_000, 100_000, 150_000]
+    assert sizes(tmp_path) == [130_000, 170_000]
     reader = reader_of(ParquetDataSource, {"path": str(tmp_path), "rows_per_batch": "70000"})
     assert [row for batch in batches_of(reader) for (row,) in batch] == list(range(300_000))
 
@@ -57,8 +57,15 @@ def test_a_run_that_goes_on_has_batches_of_the_size_that_was_reached(file: Path)
     offsets = offsets_of(reader_of(ParquetDataSource, {"path": str(file)}))
     later = reader_of(ParquetDataSource, {"path": str(file)})
     assert later.latestOffset(offsets[2], later.getDefaultReadLimit()) == offsets[3]
-    assert len(rows_between(later, offsets[2], offsets[3])) == 130_000
+    assert len(rows_between(later, offsets[1], offsets[2])) == 500_000 - FIRST_ROWS
     assert later.latestOffset(offsets[0], ReadAllAvailable())["row"] == ROWS
+
+
+def test_few_rows_are_read_by_few_tasks(file: Path) -> None:
+    reader = reader_of(ParquetDataSource, {"path": str(file), "partitions": "3"})
+    offsets = offsets_of(reader)
+    assert [len(reader.partitions(start, end)) for start, end in pairwise(offsets)] == [1, 2, 3, 1]
+    assert [tasks_for(rows, 10_000, 4) for rows in (1, 800, 1_000, 10_000)] == [1, 1, 2, 4]
 
 
 def test_sizes_have_their_bounds() -> None:

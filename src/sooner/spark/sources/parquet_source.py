@@ -22,7 +22,7 @@ from sooner.errors import InvalidCall, SourceFailed
 from sooner.spark.shuffle.packing import OPTION as PACKING
 from sooner.spark.shuffle.packing import PACKED_ROWS, Packing
 from sooner.spark.sources import options as option
-from sooner.spark.sources.batch_sizes import growing, most_rows
+from sooner.spark.sources.batch_sizes import growing, most_rows, tasks_for
 from sooner.spark.sources.loading import load_stream, tasks_of
 from sooner.spark.sources.parquet_files import ParquetInput, find_parquet
 from sooner.spark.sources.parquet_rows import ParquetShare, read_share
@@ -114,13 +114,14 @@ class ParquetStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """One share for each task."""
         self._require_same_input(start)
         self._require_same_input(end)
-        files = self._input.files
+        files, first_row, last_row = self._input.files, start["row"], end["row"]
+        tasks = tasks_for(last_row - first_row, self._input.row_bytes, self._chosen.partitions)
         return [
             ParquetShare(
                 self._chosen.path,
                 [(files[piece.row_group.file], piece) for piece in self._numbered.pieces(first, share_end)],
             )
-            for first, share_end in self._numbered.shares(start["row"], end["row"], self._chosen.partitions)
+            for first, share_end in self._numbered.shares(first_row, last_row, tasks)
         ]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -179,10 +180,10 @@ def parquet(
 ) -> DataFrame:
     """A Parquet file, a directory of them, or a pattern, as a streaming DataFrame that ends.
 
-    The first batch is small, so that results come at once, and each one then doubles what was read, up to
-    `rows_per_batch` rows: by default a million, or 64 MB of them. `order="random"` shuffles row groups, and the rows in
-    each, by `seed`. `partitions` is the number of tasks that read a batch: by default one for each core. Paths are
-    local to every worker, or URIs of a filesystem that `pyarrow.fs` opens.
+    The first batch is small, so that results come at once, and each one then has several times the rows before it, up
+    to `rows_per_batch`: by default a million, or 64 MB of them. `order="random"` shuffles row groups, and the rows in
+    each, by `seed`. `partitions` is how many tasks may read a batch: by default one for each core. Paths are local to
+    every worker, or URIs of a filesystem that `pyarrow.fs` opens.
     """
     options = option.given(
         path=path,

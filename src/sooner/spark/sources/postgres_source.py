@@ -232,9 +232,9 @@ def postgres(
 
     Rows are read in the order of `key`, a column of integers, text, UUIDs, dates or timestamps without nulls. It need
     not be unique, but rows of equal key come in one batch, which may then be larger; an index on it saves a sort for
-    each batch. The first batch is small, and each one then doubles what was read, up to `rows_per_batch` rows. The
-    input ends at the greatest key of the first batch. `partitions` is the number of tasks, each with a connection, that
-    read a batch: by default one for each core.
+    each batch. The first batch is small, and each one then has several times the rows before it, up to
+    `rows_per_batch`. The input ends at the greatest key of the first batch. `partitions` is the number of tasks, each
+    with a connection, that read a batch: by default one for each core.
     """
     options = option.given(
         url=conninfo,
