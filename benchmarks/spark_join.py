@@ -48,6 +48,7 @@ AT_ITS_BEST = {  # a log of changes instead of whole files, and the newest layou
     "spark.sql.streaming.join.stateFormatVersion": "4",
 }
 MEGABYTE = 2**20
+WORKERS = {"pyspark.daemon", "sooner.spark.session.fork_server"}
 WORKER_BYTES = 400 * MEGABYTE  # beyond its share of the budget: Python and Arrow, the batch, scratch, results
 
 
@@ -128,10 +129,10 @@ def _allocated(file: Path) -> int:
 
 
 def _workers() -> Iterator[tuple[int, int]]:
-    """Python's processes on Spark, and what is in memory of each."""
+    """Python's processes on Spark, and what is in memory of each; forked ones have the name of their server."""
     for process in psutil.Process().children(recursive=True):
         try:
-            if "pyspark.daemon" in process.cmdline():
+            if WORKERS.intersection(process.cmdline()):
                 yield process.pid, process.memory_info().rss
         except psutil.Error:
             continue
