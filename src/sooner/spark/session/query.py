@@ -21,7 +21,7 @@ from sooner.runs.shared_memory_directory import remove_copies
 from sooner.spark.session.endings import note_end
 from sooner.spark.session.failures import as_sooner_error
 from sooner.spark.session.joins import RunningJoin, joins_in
-from sooner.spark.session.streams import planned_offsets
+from sooner.spark.session.streams import logged_offsets
 from sooner.spark.step.standing import JoinProgress, read_progress
 from sooner.spark.step.state_directory import location_of
 
@@ -171,7 +171,7 @@ class Query:
     def _pass_on_ends(self) -> None:
         """Leave a note for each input all of whose streams have ended: finite sources, or joins that are done.
 
-        What has its last row in the batch that runs has ended for the next one, which will find the note.
+        What has its last row in a batch that is in Spark's log has ended for the next one, which will find the note.
         """
         open_inputs = [
             (join.state, name, streams)
@@ -181,7 +181,7 @@ class Query:
         ]
         if not open_inputs:
             return
-        offsets = planned_offsets(self.spark_query)
+        offsets = logged_offsets(self.spark_query)
         done = {join.stream for join in self._joins if self._is_done(join)}
         ended = {stream for stream, offset in enumerate(offsets) if offset.get("ended") is True} | done
         for state, name, streams in open_inputs:

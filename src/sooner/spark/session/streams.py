@@ -26,11 +26,17 @@ def numbered(streams: list[Any]) -> list[int]:
     return numbers
 
 
-def planned_offsets(query: StreamingQuery) -> list[dict[str, Any]]:
-    """For each stream of a query where it ends in the batch that was planned last; nothing if that says nothing."""
-    running: Any = query._jsq.streamingQuery()
-    streams, planned = running.sources().distinct(), running.availableOffsets()
-    found = [planned.get(streams.apply(number)) for number in range(streams.size())]
+def logged_offsets(query: StreamingQuery) -> list[dict[str, Any]]:
+    """For each stream of a query where it ends in the newest batch of Spark's log; nothing if that says nothing.
+
+    What is in the log will be done, in this run or the next. What is planned only may be planned otherwise then.
+    """
+    log: Any = query._jsq.streamingQuery().offsetLog()
+    newest = log.getLatest()
+    if not newest.isDefined():
+        return []
+    offsets = newest.get()._2().offsets()
+    found = [offsets.apply(number) for number in range(offsets.size())]
     return [_offset(each.get().json()) if each.isDefined() else {} for each in found]
 
 
