@@ -1,7 +1,7 @@
 """`sooner.spark.start`: run a query with joins in it, watch it, and end it when there is nothing left to join.
 
 A plain `writeStream...start()` runs the joins as well; this handle adds what needs an eye on the whole query. It sees
-in Spark's own progress that a finite source has given its last row, leaves a note for the join, and stops the query
+in Spark's log that the last row of a finite source is in a batch, leaves a note for the join, and stops the query
 once all partitions say that every pair of rows has met. A side that never ends by itself ends with `finish`.
 """
 
