@@ -21,7 +21,7 @@ from sooner.runs.shared_memory_directory import remove_copies
 from sooner.spark.session.endings import note_end
 from sooner.spark.session.failures import as_sooner_error
 from sooner.spark.session.joins import RunningJoin, joins_in
-from sooner.spark.session.streams import logged_offsets
+from sooner.spark.session.streams import ended_streams
 from sooner.spark.step.standing import JoinProgress, read_progress
 from sooner.spark.step.state_directory import location_of
 
@@ -55,7 +55,8 @@ class Query:
         self._joins = joins
         self._listener = listener
         self._progress: dict[str, JoinProgress] = {}
-        self._finished: set[tuple[str, str]] = set()
+        self._ended: set[int] = set()  # streams
+        self._finished: set[tuple[str, str]] = set()  # inputs, by state and name
         self._seen_batch = -1
         self._failure: BaseException | None = None
         self._watcher = threading.Thread(target=self._watch, name="sooner-query", daemon=True)
@@ -181,11 +182,11 @@ class Query:
         ]
         if not open_inputs:
             return
-        offsets = logged_offsets(self.spark_query)
-        done = {join.stream for join in self._joins if self._is_done(join)}
-        ended = {stream for stream, offset in enumerate(offsets) if offset.get("ended") is True} | done
+        self._ended |= {join.stream for join in self._joins if self._is_done(join)}
+        unknown = {stream for *_, streams in open_inputs for stream in streams} - self._ended
+        self._ended |= ended_streams(self.spark_query, unknown)
         for state, name, streams in open_inputs:
-            if ended.issuperset(streams):
+            if self._ended.issuperset(streams):
                 note_end(state, name, self.id)
                 self._finished.add((state, name))
 

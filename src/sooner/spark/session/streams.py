@@ -26,26 +26,30 @@ def numbered(streams: list[Any]) -> list[int]:
     return numbers
 
 
-def logged_offsets(query: StreamingQuery) -> list[dict[str, Any]]:
-    """For each stream of a query where it ends in the newest batch of Spark's log; nothing if that says nothing.
+def ended_streams(query: StreamingQuery, among: set[int]) -> set[int]:
+    """Those of which the last row is in a batch of Spark's log: it will be done, in this run or the next.
 
-    What is in the log will be done, in this run or the next. What is planned only may be planned otherwise then.
+    The log may lie far away. So it is looked at only when the offsets in memory have an end that is news. These may be
+    those of a batch that is not in the log yet, and would be planned otherwise after a crash.
     """
-    log: Any = query._jsq.streamingQuery().offsetLog()
-    newest = log.getLatest()
-    if not newest.isDefined():
-        return []
-    offsets = newest.get()._2().offsets()
-    found = [offsets.apply(number) for number in range(offsets.size())]
-    return [_offset(each.get().json()) if each.isDefined() else {} for each in found]
+    running: Any = query._jsq.streamingQuery()
+    streams, planned = running.sources().distinct(), running.availableOffsets()
+    in_memory = {number: planned.get(streams.apply(number)) for number in among if number < streams.size()}
+    hopeful = {number for number, offset in in_memory.items() if _is_end(offset)}
+    newest = running.offsetLog().getLatest() if hopeful else None
+    if newest is None or not newest.isDefined():
+        return set()
+    logged = newest.get()._2().offsets()
+    return {number for number in hopeful if _is_end(logged.apply(number))}
 
 
-def _offset(text: str) -> dict[str, Any]:
+def _is_end(offset: Any) -> bool:
+    """Whether an offset, if there is one, says that nothing comes after it: sources of ours do."""
     try:
-        offset = json.loads(text)
+        content = json.loads(offset.get().json()) if offset.isDefined() else None
     except ValueError:
-        return {}
-    return offset if isinstance(offset, dict) else {}
+        return False
+    return isinstance(content, dict) and content.get("ended") is True
 
 
 def options_of(stream: Any, source: str) -> dict[str, str] | None:

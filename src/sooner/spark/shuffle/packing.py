@@ -19,7 +19,7 @@ from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
 from sooner.kernels.arrays import to_arrow
 from sooner.kernels.gathering import as_one, gather
-from sooner.kernels.sizes import data_bytes
+from sooner.spark.grouping import grouped
 from sooner.spark.shuffle.conditions import Condition, holds
 from sooner.spark.shuffle.placing import places
 
@@ -27,7 +27,8 @@ PLACE: Final = "place"
 PACK: Final = "pack"
 PACKED_ROWS: Final = StructType([StructField(PLACE, IntegerType()), StructField(PACK, BinaryType())])
 OPTION: Final = "packing"  # of a source that packs
-_CHUNK_BYTES: Final = 4 * 2**20  # rows that are cut together: a pack is what one partition gets of them
+_CHUNK_ROWS: Final = 2**18  # that are cut together: a pack is what one partition gets of them
+_CHUNK_BYTES: Final = 6 * 2**20
 _ARROW: Final = pa.schema([(PLACE, pa.int32()), (PACK, pa.binary())])
 
 
@@ -74,17 +75,7 @@ class Packing:
 
     def packed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Places and packs of all rows that can match something."""
-        held: list[pa.RecordBatch] = []
-        held_bytes = 0
-        for batch in batches:
-            rows = self._wanted(batch)
-            held.append(rows)
-            held_bytes += data_bytes(rows)
-            if held_bytes >= _CHUNK_BYTES:
-                yield self._cut(as_one(held))
-                held, held_bytes = [], 0
-        if held:
-            yield self._cut(as_one(held))
+        return (self._cut(as_one(chunk)) for chunk in grouped(map(self._wanted, batches), _CHUNK_ROWS, _CHUNK_BYTES))
 
     def _wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.condition is not None:

@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sooner.spark.dataflow import done_in_its_tasks
+from sooner.spark.grouping import grouped
 from sooner.spark.sinks.batches import require_distinct_columns
 from sooner.spark.sources.spark_types import arrow_schema, conformed
 
@@ -47,7 +48,8 @@ class ParquetTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write all, then say what. Without a row there is no file."""
-        groups = _row_groups(conformed(batch, self.schema, "the batch") for batch in batches if batch.num_rows)
+        rows_there_are = (conformed(batch, self.schema, "the batch") for batch in batches if batch.num_rows)
+        groups = map(pa.Table.from_batches, grouped(rows_there_are, ROW_GROUP_ROWS, ROW_GROUP_BYTES))
         first = next(groups, None)
         if first is None:
             return
@@ -60,9 +62,9 @@ class ParquetTask:
             compression=self.compression,
             use_dictionary=_texts_in(self.schema),
         ) as writer:
-            writer.write_table(first, ROW_GROUP_ROWS)
+            writer.write_table(first, first.num_rows)
             for group in groups:
-                writer.write_table(group, ROW_GROUP_ROWS)
+                writer.write_table(group, group.num_rows)
                 rows += group.num_rows
         size = filesystem.get_file_info(folder + name).size
         yield pa.RecordBatch.from_pydict({"name": [name], "size": [size], "rows": [rows]}, schema=_WRITTEN_SCHEMA)
@@ -84,19 +86,6 @@ def writer_of(rows: DataFrame, sink: FileSink) -> DataStreamWriter:
     schema = arrow_schema(rows.schema)
     written = done_in_its_tasks(rows, sink.task(schema), WRITTEN)
     return written.writeStream.foreachBatch(lambda batch, batch_id: sink.commit(batch, batch_id, schema))
-
-
-def _row_groups(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    held: list[pa.RecordBatch] = []
-    rows, n_bytes = 0, 0
-    for batch in batches:
-        held.append(batch)
-        rows, n_bytes = rows + batch.num_rows, n_bytes + batch.nbytes
-        if rows >= ROW_GROUP_ROWS or n_bytes >= ROW_GROUP_BYTES:
-            yield pa.Table.from_batches(held)
-            held, rows, n_bytes = [], 0, 0
-    if held:
-        yield pa.Table.from_batches(held)
 
 
 def _texts_in(schema: pa.Schema) -> list[str]:

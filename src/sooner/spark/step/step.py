@@ -26,6 +26,7 @@ from sooner.runs.private_files import make_directory
 from sooner.runs.saved_runs import MappedRuns
 from sooner.runs.shared_memory import open_shared_memory
 from sooner.runs.versions import Header, Versions, version_prefix
+from sooner.spark.grouping import grouped
 from sooner.spark.step.delivery import Delivery
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.standing import summary_of
@@ -166,16 +167,4 @@ class Step:
 
 def in_larger_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows: each batch on its way to Spark costs as much as thousands of rows."""
-    held: list[pa.RecordBatch] = []
-    rows, n_bytes = 0, 0
-    for batch in batches:
-        if held and n_bytes + batch.nbytes > RESULT_BYTES:
-            yield pa.concat_batches(held)
-            held, rows, n_bytes = [], 0, 0
-        held.append(batch)
-        rows, n_bytes = rows + batch.num_rows, n_bytes + batch.nbytes
-        if rows >= RESULT_ROWS:
-            yield pa.concat_batches(held)
-            held, rows, n_bytes = [], 0, 0
-    if held:
-        yield pa.concat_batches(held)
+    return (pa.concat_batches(group) for group in grouped(batches, RESULT_ROWS, RESULT_BYTES))
