@@ -3,7 +3,8 @@
     python benchmarks/local.py --json results.json
 
 Two Parquet files of 5 M rows (an int64 key out of 2 M values, a double, an int64); all 12.5 M results are consumed as
-Arrow batches. Then other shapes of rows and keys, with memory for all, beside DuckDB. Each engine runs in a process of
+Arrow batches. Then other shapes of rows and keys, and other joins of 5 M x 500 k rows in which half of the left rows
+match nothing, with memory for all, beside DuckDB. Each engine runs in a process of
 its own, several times, in turn; ratios are of medians, of wall and of CPU seconds, with modules loaded before the clock
 starts. One figure is from `import sooner` on, in a fresh process.
 """
@@ -30,6 +31,7 @@ BYTES_PER_ROW = 3 * 8
 TENTHS = [tenth / 10 for tenth in range(1, 11)]
 LIMITED_BYTES = 100 * 2**20  # DuckDB fails with 24 MB and with 50 MB here
 ENGINES = ["sooner", "sooner_10_percent", "sooner_100MB", "floor", "duckdb", "duckdb_100MB", "polars", "datafusion"]
+HOWS = ["left", "right", "full", "semi", "anti"]  # shapes of other joins than inner ones
 Columns = dict[str, Any]
 
 
@@ -61,6 +63,11 @@ def skew(rng: np.random.Generator, rows: int, side: str) -> Columns:
     return foreign_key(rng, rows, side) | ({"key": drawn} if side == "left" else {})
 
 
+def half_matched(rng: np.random.Generator, rows: int, side: str) -> Columns:
+    """Half of the left rows match one of a tenth as many right rows, and half match nothing."""
+    return foreign_key(rng, rows, side) | ({"key": rng.integers(0, rows // 5, rows)} if side == "left" else {})
+
+
 def wide(rng: np.random.Generator, rows: int, side: str) -> Columns:
     return integers(rng, rows, side) | {f"{side}_{number}": rng.random(rows) for number in range(7)}
 
@@ -78,6 +85,7 @@ SHAPES: dict[str, Callable[[np.random.Generator, int, str], Columns]] = {
     "foreign_key": foreign_key,
     "skew": skew,
     "wide": wide,
+    **dict.fromkeys(HOWS, half_matched),
 }
 
 
@@ -87,14 +95,14 @@ def write_inputs(folder: Path, rows: int, shape: str) -> None:
         pq.write_table(pa.table(SHAPES[shape](rng, rows, side)), folder / f"{side}.parquet")
 
 
-def batches(engine: str, left: str, right: str, rows: int) -> Iterator[Any]:
+def batches(engine: str, left: str, right: str, rows: int, how: str) -> Iterator[Any]:
     """All results of one engine. Libraries are imported before the clock starts, by `run_engine`."""
     keys = [name for name in pq.read_schema(left).names if name.startswith("key")]
     if engine.startswith("sooner"):
         import sooner
 
         limits = {"sooner_10_percent": rows * 2 * BYTES_PER_ROW // 10, "sooner_100MB": LIMITED_BYTES}
-        query = sooner.join(left, right, on=keys, memory=limits.get(engine))
+        query = sooner.join(left, right, on=keys, how=how, memory=limits.get(engine))
         yield from query
         yield query.progress
     elif engine.startswith("duckdb"):
@@ -102,7 +110,7 @@ def batches(engine: str, left: str, right: str, rows: int) -> Iterator[Any]:
 
         if engine != "duckdb":
             duckdb.sql(f"set memory_limit='{LIMITED_BYTES // 2**20}MiB'")
-        sql = f"select * from '{left}' join '{right}' using ({', '.join(keys)})"
+        sql = f"select * from '{left}' {how} join '{right}' using ({', '.join(keys)})"
         yield from duckdb.sql(sql).to_arrow_reader(65_536)
     elif engine == "floor":
         yield from floor(left, right)
@@ -133,19 +141,20 @@ def floor(left: str, right: str) -> Iterator[pa.RecordBatch]:
     plan = plan_keys(tables[0].schema, tables[1].schema, ["key"], ["key"])
     output = plan_output(tables[0].schema, tables[1].schema, plan, ("_l", "_r"))
     order, bounds = by_hashes(plan), equal_ranges(16)
-    runs = [sorted_runs(table.to_batches()[0], code, bounds) for table, code in zip(tables, order.coders, strict=True)]
+    coded = zip(tables, order.coders, strict=True)
+    runs = [sorted_runs(table.to_batches()[0], code, bounds).runs for table, code in coded]
     for left_run, right_run in zip(*runs, strict=True):
         yield from map(output.batch, bundled(pairs_of(left_run, right_run, order.reach)))
 
 
-def run_engine(engine: str, folder: Path, rows: int) -> dict[str, Any]:
+def run_engine(engine: str, folder: Path, rows: int, how: str) -> dict[str, Any]:
     """One run: when the first result, a tenth, a half and all of them were there, and what memory it took."""
     load("sooner" if engine == "floor" else engine.split("_")[0])
     left, right = str(folder / "left.parquet"), str(folder / "right.parquet")
     arrivals: list[tuple[float, int]] = []
     resident_bytes, results = None, 0
     started, cpu_before = time.perf_counter(), cpu_seconds()
-    for batch in batches(engine, left, right, rows):
+    for batch in batches(engine, left, right, rows, how):
         if hasattr(batch, "peak_bytes"):
             resident_bytes = batch.peak_bytes
             continue
@@ -195,7 +204,8 @@ def measure(shape: str, engines: list[str], rows: int, repetitions: int) -> dict
         write_inputs(Path(folder), rows, shape)
         for _ in range(repetitions):
             for engine in engines:  # in turn, so that a busy neighbour disturbs all of them
-                command = [sys.executable, __file__, "--engine", engine, "--folder", folder, "--rows", str(rows)]
+                what = ["--engine", engine, "--folder", folder, "--rows", str(rows)]
+                command = [sys.executable, __file__, *what, "--how", shape if shape in HOWS else "inner"]
                 output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
                 runs[engine].append(json.loads(output))
             if "sooner_10_percent" in engines:
@@ -251,16 +261,18 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--engine", help=argparse.SUPPRESS)
+    parser.add_argument("--how", default="inner", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.engine:
-        print(json.dumps(run_engine(arguments.engine, arguments.folder, arguments.rows)))
+        print(json.dumps(run_engine(arguments.engine, arguments.folder, arguments.rows, arguments.how)))
         return
     results, series = [], {}
     for shape in arguments.shapes:
         engines = ENGINES if shape == "integers" else ["sooner", "duckdb"]
         runs = measure(shape, engines, arguments.rows, arguments.repetitions)
-        found = claims(runs) if shape == "integers" else ratios(shape, runs["sooner"], runs["duckdb"], 1.5)
+        what = f"{shape} join, half of the left unmatched" if shape in HOWS else shape
+        found = claims(runs) if shape == "integers" else ratios(what, runs["sooner"], runs["duckdb"], 1.5)
         report(shape, runs, found)
         results += found
         series |= {engine if shape == "integers" else f"{shape}: {engine}": some for engine, some in runs.items()}

@@ -11,7 +11,7 @@ import pytest
 
 import sooner
 import sooner.spark
-from sooner.arguments import How
+from sooner.how import KINDS, How, kind_of
 from sooner.named_algorithms import ALGORITHMS, Algorithm, AlgorithmName
 
 PACKAGES = ["sooner", "sooner.sources", "sooner.spark", "sooner.spark.sources", "sooner.spark.sinks"]
@@ -59,7 +59,7 @@ def test_editors_know_all_algorithms_and_kinds_of_join() -> None:
         hints = get_type_hints(join)
         assert hints["algorithm"] == AlgorithmName | Algorithm
         assert hints["how"] == How
-    assert get_args(How) == ("inner",)
+    assert {kind_of(how).name for how in get_args(How)} == {*KINDS} <= {*get_args(How)}
 
 
 def test_the_function_algorithms_is_not_hidden_by_a_module() -> None:

@@ -40,6 +40,7 @@ from sooner.runs.slabs import ALL_CODES, slabs
 from sooner.runs.store import RunStore, Segment, SpilledRun, remove_run
 
 SLAB_BYTES: Final = 2**20
+UNSEEN: Final = ("received_rows", "forgotten_rows")  # by policies
 MERGE_BYTES: Final = 2**20  # in memory, of runs that become one
 
 R = TypeVar("R")
@@ -136,7 +137,8 @@ class DistinctUnion(Generic[R]):
             return
         self._enter("arriving")
         self._tick += 1
-        arrived = [one.sorted(self._only_keys(one, batches)) for one, batches in zip(self._inputs, rows, strict=True)]
+        both = zip(self._inputs, rows, strict=True)
+        arrived = [one.sorted(self._only_keys(one, batches)).runs for one, batches in both]
         places = itertools.product(range(self._n_partitions), range(len(self._inputs)))
         new = [(p, which, run) for p, which in places if (run := self._new_keys(arrived, which, p)) is not None]
         self._make_room(sum(run.n_bytes for _, _, run in new))
@@ -189,7 +191,7 @@ class DistinctUnion(Generic[R]):
 
     def view(self, around: Surroundings) -> View:
         statistics = self._statistics
-        counts = {name: read_only(getattr(statistics, name)) for name in Statistics.SAVED if name != "received_rows"}
+        counts = {name: read_only(getattr(statistics, name)) for name in Statistics.SAVED if name not in UNSEEN}
         ended = tuple(one.ended for one in self._inputs)
         return View(tick=self._tick, ended=ended, around=around, recent_rows=statistics.recent.rows, **counts)
 

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
 from sooner.errors import InvalidJoin
+from sooner.how import Kind
 
 Columns = str | Sequence[str]
-How = Literal["inner"]
+SUFFIXES: Final = ("_left", "_right")
 MOST_PARTS: Final = 2**16  # of anything; far more than pays
 
 
@@ -30,19 +31,20 @@ def _names(argument: str, columns: Columns) -> list[str]:
     return list(names)
 
 
-def require_join(how: object) -> None:
-    if not isinstance(how, str) or how != "inner":
-        raise InvalidJoin(
-            f"how={how!r} is not supported; sooner gives inner equi-joins only, how='inner': "
-            "no left, right, outer, semi, anti or cross joins."
-        )
-
-
-def require_suffixes(suffixes: object) -> None:
+def usable_suffixes(suffixes: object, kind: Kind) -> tuple[str, str]:
+    """As they were given, or those that everyone knows."""
+    if suffixes is None:
+        return SUFFIXES
     if not (
         isinstance(suffixes, list | tuple) and len(suffixes) == 2 and all(isinstance(text, str) for text in suffixes)
     ):
-        raise InvalidJoin(f"suffixes={suffixes!r} must be two texts, such as ('_left', '_right').")
+        raise InvalidJoin(f"suffixes={suffixes!r} must be two texts, such as {SUFFIXES}.")
+    if not kind.pairs:
+        raise InvalidJoin(
+            f"suffixes={suffixes!r} would never be used: how={kind.name!r} gives the columns of the left, with their "
+            "own names; leave it out."
+        )
+    return suffixes[0], suffixes[1]
 
 
 def require_whole_number(name: str, value: object) -> None:

@@ -21,6 +21,7 @@ class Progress:
     peak_bytes: int
     spilled_rows_by_side: PerInput
     spilled_bytes: int
+    forgotten_rows_by_side: PerInput  # that have come, and that nobody needs any more: they take no room
     results: int
     arrived_pairs: float  # the rectangle of rows that have arrived, as far as they share a partition
     covered_pairs: float
@@ -34,16 +35,22 @@ class Progress:
         return sum(self.spilled_rows_by_side)
 
     @property
+    def forgotten_rows(self) -> int:
+        return sum(self.forgotten_rows_by_side)
+
+    @property
     def covered_fraction(self) -> float:
         """Of the rectangle of rows that have arrived."""
         return self.covered_pairs / self.arrived_pairs if self.arrived_pairs else 1.0
 
     def __str__(self) -> str:
         arrived = " x ".join(f"{rows:,}" for rows in self.arrived_rows)
+        is_news = self.forgotten_rows and self.phase != "done"
+        forgotten = f", {self.forgotten_rows:,} rows no longer needed" if is_news else ""
         return (
             f"{self.phase}: {arrived} rows arrived, {self.covered_fraction:.1%} of their pairs covered, "
             f"{self.results:,} results, {format_bytes(self.resident_bytes)} in memory, "
-            f"{format_bytes(self.spilled_bytes)} spilled"
+            f"{format_bytes(self.spilled_bytes)} spilled{forgotten}"
         )
 
     def to_plain(self) -> dict[str, Any]:
@@ -66,6 +73,7 @@ def together(parts: Sequence[Progress]) -> Progress:
         peak_bytes=sum(part.peak_bytes for part in parts),
         spilled_rows_by_side=_sums(part.spilled_rows_by_side for part in parts),
         spilled_bytes=sum(part.spilled_bytes for part in parts),
+        forgotten_rows_by_side=_sums(part.forgotten_rows_by_side for part in parts),
         results=sum(part.results for part in parts),
         arrived_pairs=sum(part.arrived_pairs for part in parts),
         covered_pairs=sum(part.covered_pairs for part in parts),

@@ -11,6 +11,7 @@ import pytest
 import sooner
 from queries import Gated, Rows, gated, join_rows, multiset, numbered, refused, soon, wait_until
 from sooner.errors import BudgetTooSmall, InvalidJoin, SoonerError, SourceFailed, StateCorrupted
+from sooner.how import KINDS, How
 
 LEFT, RIGHT = numbered(3000, name="a", seed=1), numbered(3000, name="b", seed=2)
 
@@ -66,9 +67,12 @@ def test_keys_that_are_given_twice_or_not_at_all_are_refused(keys: dict[str, obj
 @pytest.mark.parametrize(
     ("option", "value", "mentions"),
     [
-        ("how", "left", ["how='left'", "inner equi-joins only"]),
-        ("how", "outer", ["how='outer'", "inner equi-joins only"]),
-        ("how", np.array(["inner", "left"]), ["how=array", "inner equi-joins only"]),
+        ("how", "lefft", ["how='lefft'", "did you mean", "'left'"]),
+        ("how", "qqq", ["how='qqq'", "'inner', 'left', 'right', 'full', 'semi', 'anti'"]),
+        ("how", "right_anti", ["how='right_anti'", "the other way round", "how='anti'"]),
+        ("how", "asof", ["how='asof'", "'inner'"]),
+        ("how", None, ["how=None", "'inner'"]),
+        ("how", np.array(["inner", "left"]), ["how=array", "'inner'"]),
         ("algorithm", "xjion", ["'xjion'", "did you mean", "'xjoin'"]),
         ("algorithm", "qqq", ["'qqq'", "rpj", "xjoin"]),
         ("algorithm", ["rpj"], ["['rpj']"]),
@@ -113,9 +117,25 @@ def test_an_option_that_makes_no_sense_is_refused_before_data_is_read(
         soon(sooner.join(source, other, **arguments).to_table)  # type: ignore[arg-type]
 
 
-def test_a_cross_join_is_told_that_there_are_only_inner_joins_and_not_that_it_lacks_keys() -> None:
-    with refused(InvalidJoin, "how='cross'", "inner equi-joins only"):
+def test_a_cross_join_is_told_that_there_is_none_and_not_that_it_lacks_keys() -> None:
+    with refused(InvalidJoin, "how='cross'", "no keys", "'inner'"):
         sooner.join(LEFT, RIGHT, how="cross")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("how", ["semi", "left_anti"])
+def test_suffixes_that_would_never_be_used_are_refused(how: How) -> None:
+    with refused(InvalidJoin, "suffixes=('_a', '_b')", "never", f"how='{how.removeprefix('left_')}'"):
+        sooner.join(LEFT, RIGHT, on="k", how=how, suffixes=("_a", "_b"))
+
+
+@pytest.mark.parametrize("how", KINDS)
+def test_names_that_clash_are_refused_where_the_join_has_both(how: How) -> None:
+    left, right = pa.table({"k": [1], "v": [2], "v_left": [3]}), pa.table({"k": [1], "v": [4]})
+    if how in ("semi", "anti"):
+        assert sooner.join(left, right, on="k", how=how).schema.names == ["k", "v", "v_left"]
+    else:
+        with refused(InvalidJoin, f"how='{how}'", "'v_left'", "suffixes"):
+            sooner.join(left, right, on="k", how=how)
 
 
 def test_memory_that_cannot_hold_a_batch_is_refused() -> None:

@@ -204,18 +204,18 @@ BROKEN: dict[type[Join], str] = {
 
 @dataclass(frozen=True)
 class BrokenPlan(TwoWayPlan):
-    kind: type[Join]
+    join: type[Join] = Join
 
     def make(self, inputs: Sequence[Input], means: Means) -> Join:
         left, right = inputs
         schemas = [one.schema for one in inputs]
-        return self.kind((left, right), self.order(schemas), self.algorithm, self.columns(schemas).batch, means)
+        return self.join((left, right), self.order(schemas), self.algorithm, self.columns(schemas).batch, means)
 
 
 @pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)
 def test_a_broken_operator_is_caught(kind: type[Join]) -> None:
     sound = two_way_subject(ALGORITHMS["hmj"])
-    plan = BrokenPlan(("key",), ("key",), ("_left", "_right"), ALGORITHMS["hmj"], kind)
+    plan = BrokenPlan(("key",), ("key",), ("_left", "_right"), ALGORITHMS["hmj"], join=kind)
     broken = replace(sound, name=kind.__name__, plan=plan)
     check = BROKEN[kind]
     with pytest.raises(AssertionError, match=f"{kind.__name__} fails the check '{check}' with seed ") as failure:

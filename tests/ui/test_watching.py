@@ -19,7 +19,9 @@ from sooner.ui.watching import Watch
 
 
 def progress(batch: int, phase: Phase, results: int, resident_bytes: int, spilled_bytes: int) -> JoinProgress:
-    total = Progress(phase, (9, 9), (1, 1), resident_bytes, resident_bytes, (1, 1), spilled_bytes, results, 81.0, 40.5)
+    total = Progress(
+        phase, (9, 9), (1, 1), resident_bytes, resident_bytes, (1, 1), spilled_bytes, (0, 0), results, 81.0, 40.5
+    )
     return JoinProgress(batch, total, (total,), (0, 0))
 
 

@@ -39,7 +39,7 @@ def code_rows(
 ) -> tuple[Codes, Flags | None]:
     """Codes of all rows, and which rows have a complete key (None: all have).
 
-    A row without a complete key never matches; its code means nothing.
+    A row without a complete key never matches; its code is 0, whatever lies under a null.
     """
     keys = keys_in_common_type(batch, columns, types)
     codes = np.zeros(batch.num_rows, np.uint64)
@@ -48,7 +48,10 @@ def code_rows(
             _mix(codes)
         _fold(codes, key)
     _mix(codes)
-    return codes, _complete(keys)
+    complete = _complete(keys)
+    if complete is not None:
+        codes[~complete] = 0
+    return codes, complete
 
 
 def _complete(keys: Sequence[pa.Array]) -> Flags | None:

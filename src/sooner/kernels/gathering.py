@@ -43,6 +43,8 @@ class Columns:
 
     def only(self, numbers: tuple[int, ...]) -> "Columns":
         """Some of them, by their numbers."""
+        if numbers == tuple(range(self.rows.num_columns)):
+            return self
         if numbers not in self._selections:
             self._selections[numbers] = Columns(self.rows.select(numbers))
         return self._selections[numbers]

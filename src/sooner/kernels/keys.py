@@ -40,6 +40,8 @@ _MOMENTS = {"date", "local time", "instant", "time of day", "duration"}
 _ONE_WORD = {"boolean", "integer", "float", *_MOMENTS}
 _UNITS_COARSE_TO_FINE = ("s", "ms", "us", "ns")
 _DIGITS_BY_INTEGER_BITS = {8: 3, 16: 5, 32: 10, 64: 19}
+_SPARK_DIGITS_OF_INT64 = 20
+_MOST_DIGITS = 38
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,25 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
     if families == {"bytes"}:
         return pa.large_binary() if pa.large_binary() in (left, right) else pa.binary()
     return left if families == {"boolean"} else None
+
+
+def coalesced_type(left: pa.DataType, right: pa.DataType) -> pa.DataType:
+    """The type of a column that has the values of both, which are keys: as Spark's `coalesce` would have it.
+
+    >>> coalesced_type(pa.int16(), pa.int32())
+    DataType(int32)
+    """
+    if left == right:
+        return left
+    left, right = _type_of_values(left), _type_of_values(right)
+    if pa.types.is_signed_integer(left) and pa.types.is_signed_integer(right):
+        return max(left, right, key=lambda type_: type_.bit_width)
+    common = common_type(left, right)
+    assert common is not None, "keys that can be equal have a type in common"
+    if pa.types.is_decimal(common) and pa.int64() in (left, right):  # Spark has 20 digits for it, and needs 19
+        digits = max(_whole_digits(left), _whole_digits(right), _SPARK_DIGITS_OF_INT64) + common.scale
+        return pa.decimal128(min(digits, _MOST_DIGITS), common.scale)
+    return common
 
 
 def keys_in_common_type(batch: pa.RecordBatch, columns: Sequence[str], types: Sequence[pa.DataType]) -> list[pa.Array]:

@@ -17,7 +17,7 @@ from sooner.kernels.native import address, loop
 _MOST_BITS: Final = 26
 
 _index_codes: Final = loop("index_codes", "ansa")
-_match_in_index: Final = loop("match_in_index", "aananasuuaaan", counts=True)
+_match_in_index: Final = loop("match_in_index", "aananasuusaaan", counts=True)
 _count_between: Final = loop("count_between", "aananasa")
 
 
@@ -41,16 +41,25 @@ class CodeIndex:
 
 
 def found(
-    probes: Codes, wanted: Flags | None, index: CodeIndex, at_most: int, reach: Reach = EQUAL
+    probes: Codes,
+    wanted: Flags | None,
+    index: CodeIndex,
+    at_most: int,
+    reach: Reach = EQUAL,
+    *,
+    only_first: bool = False,
 ) -> Iterator[tuple[Positions, Positions]]:
-    """Positions of all pairs within reach, for the probes that are wanted (None: all), so many at most at once."""
+    """Positions of all pairs within reach, for the probes that are wanted (None: all), so many at most at once.
+
+    Or only the first pair of each probe.
+    """
     state, codes = np.array([0, 0, 0, -1], np.int64), index.codes
     of_probes = (address(probes), address(wanted), len(probes))
     of_index = (address(codes), len(codes), address(index.begins), index.bits)
     while state[0] < len(probes):
         at_probes, at_codes = np.empty(at_most, np.int64), np.empty(at_most, np.int64)
         where = (address(state), address(at_probes), address(at_codes))
-        n_found = _match_in_index(len(probes), *of_probes, *of_index, *reach, *where, at_most)
+        n_found = _match_in_index(len(probes), *of_probes, *of_index, *reach, only_first, *where, at_most)
         if n_found:
             yield at_probes[:n_found], at_codes[:n_found]
 

@@ -10,9 +10,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from sooner.kernels.array_types import Codes, Positions
-from sooner.kernels.native import address, loop
+from sooner.kernels.native import Loop, address, loop
 
 _match: Final = loop("match", "ananuuaaan", counts=True)
+_match_first: Final = loop("match_first", "ananuuaaan", counts=True)
 
 
 class Reach(NamedTuple):
@@ -31,17 +32,26 @@ EQUAL: Final = Reach()
 def matches(left: Codes, right: Codes, at_most: int, reach: Reach = EQUAL) -> Iterator[tuple[Positions, Positions]]:
     """Positions in both of all pairs within reach, never more than `at_most` at once."""
     if len(left) <= len(right):
-        yield from _found(left, right, at_most, reach)
+        yield from _found(_match, left, right, at_most, reach)
     else:
-        for at_right, at_left in _found(right, left, at_most, reach.from_the_right()):
+        for at_right, at_left in _found(_match, right, left, at_most, reach.from_the_right()):
             yield at_left, at_right
 
 
-def _found(probes: Codes, codes: Codes, at_most: int, reach: Reach) -> Iterator[tuple[Positions, Positions]]:
+def first_matches(
+    probes: Codes, codes: Codes, at_most: int, reach: Reach = EQUAL
+) -> Iterator[tuple[Positions, Positions]]:
+    """Of each probe that has any code within reach, its position and that of the first, `at_most` at once."""
+    return _found(_match_first, probes, codes, at_most, reach)
+
+
+def _found(
+    match: Loop, probes: Codes, codes: Codes, at_most: int, reach: Reach
+) -> Iterator[tuple[Positions, Positions]]:
     state = np.array([0, 0, 0, -1], np.int64)
     arrays = (address(probes), len(probes), address(codes), len(codes), *reach, address(state))
     while state[0] < len(probes):
         at_probes, at_codes = np.empty(at_most, np.int64), np.empty(at_most, np.int64)
-        found = _match(len(probes), *arrays, address(at_probes), address(at_codes), at_most)
+        found = match(len(probes), *arrays, address(at_probes), address(at_codes), at_most)
         if found:
             yield at_probes[:found], at_codes[:found]

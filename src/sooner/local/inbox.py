@@ -40,6 +40,7 @@ class _Queue:
     batches: list[pa.RecordBatch] = field(default_factory=list)
     n_bytes: int = 0
     end: Ended | None = None
+    has_ended: bool = False  # nothing comes after it
 
 
 class Inbox:
@@ -63,15 +64,20 @@ class Inbox:
         """Add a batch of so many bytes, waiting for room; one larger than all the room waits for an empty queue."""
         queue = self._queues[which]
         with self._changed:
-            self._wait(lambda: not queue.batches or queue.n_bytes + n_bytes <= self._room_bytes)
+            self._wait(lambda: queue.has_ended or not queue.batches or queue.n_bytes + n_bytes <= self._room_bytes)
+            if queue.has_ended:
+                raise Stopped
             queue.batches.append(batch)
             queue.n_bytes += n_bytes
             self._changed.notify_all()
 
     def end(self, which: int, end: Ended) -> None:
+        """Nothing more comes of this input, by its own word or by that of the user: what comes first counts."""
+        queue = self._queues[which]
         with self._changed:
-            self._queues[which].end = end
-            self._changed.notify_all()
+            if not queue.has_ended:
+                queue.end, queue.has_ended = end, True
+                self._changed.notify_all()
 
     def take(self, timeout_seconds: float | None) -> Sequence[Waiting] | None:
         """All that waits of each input; None after a silence of all."""

@@ -6,18 +6,19 @@ from typing import Final
 
 from sooner.arguments import (
     Columns,
-    How,
     key_names,
     plain_path,
-    require_join,
-    require_suffixes,
     require_whole_number,
+    usable_suffixes,
 )
+from sooner.how import How, kind_of
 from sooner.local.arguments import require_silence, require_two_streams, usable_memory
 from sooner.local.query import Query
 from sooner.local.starting import start
 from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
+from sooner.sides import LEFT, RIGHT
+from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
 from sooner.trace import Tracer, open_trace
 
@@ -33,7 +34,7 @@ def join(
     left_on: Columns | None = None,
     right_on: Columns | None = None,
     how: How = "inner",
-    suffixes: tuple[str, str] = ("_left", "_right"),
+    suffixes: tuple[str, str] | None = None,
     algorithm: AlgorithmName | Algorithm = "rpj",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
@@ -47,7 +48,9 @@ def join(
     left, right: anything with rows in Arrow form (tables, readers, datasets, Polars, DuckDB, pandas), a path to a
         Parquet, CSV or Arrow file, or a `sooner.sources.Source`.
     on, left_on, right_on: the key columns, by one name for both sides or by a name for each.
-    suffixes: for columns that are not keys and have the same name on both sides.
+    how: "inner", "left", "right", "full", "semi" or "anti", or another word of PySpark, pandas or Polars for one of
+        them. A row that matches nothing comes out as soon as that is certain: when the other input has ended.
+    suffixes: for columns that are not keys and have the same name on both sides; by default ("_left", "_right").
     algorithm: a name of `sooner.algorithms()`, or an `Algorithm` of your own.
     partitions: how finely a flush can choose what leaves memory; by default as fine as the memory allows.
     memory: what rows may take, such as "256MB"; beyond it rows go to `spill_dir`. None is no limit.
@@ -61,21 +64,22 @@ def join(
     >>> sooner.join(orders, customers, on="customer").to_table().sort_by("amount").to_pydict()
     {'customer': [1, 2, 1], 'amount': [10, 20, 30], 'name': ['Ada', 'Alan', 'Ada']}
     """
-    require_join(how)
+    kind = kind_of(how)
     left_names, right_names = key_names(on, left_on, right_on)
     chosen = find_algorithm(algorithm)
     memory_bytes = usable_memory(memory)
     partitions = _partition_count(memory_bytes) if partitions is None else partitions
     workers = len(os.sched_getaffinity(0)) if workers is None else workers
-    require_suffixes(suffixes)
     require_whole_number("partitions", partitions)
     require_whole_number("workers", workers)
     require_silence(silence_seconds)
     spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
     require_two_streams(left, right)
-    plan = TwoWayPlan(tuple(left_names), tuple(right_names), (suffixes[0], suffixes[1]), chosen)
+    plan = TwoWayPlan(tuple(left_names), tuple(right_names), usable_suffixes(suffixes, kind), chosen, kind)
     with opened(left, right) as sources:
         plan.output([source.schema for source in sources])  # refused before anything is made
+        if not kind.pairs:
+            sources = sources[LEFT], only_columns(sources[RIGHT], right_names)
         tracer = open_trace(trace)
         return start(plan, INPUTS, sources, memory_bytes, partitions, workers, silence_seconds, spill_parent, tracer)
 

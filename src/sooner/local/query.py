@@ -7,15 +7,15 @@ in which sources fill the inbox and then wait.
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import pyarrow as pa
 
 from sooner.arguments import require_count
-from sooner.errors import SoonerError
+from sooner.errors import InvalidJoin, SoonerError
 from sooner.extras import require
 from sooner.kernels.sizes import data_bytes
-from sooner.local.inbox import Inbox, Stopped, Waiting
+from sooner.local.inbox import Ended, Inbox, Stopped, Waiting
 from sooner.local.notebook_view import notebook_view
 from sooner.local.one_reader import OneReader
 from sooner.local.reading import Reader
@@ -124,6 +124,18 @@ class Query:
         except ValueError:
             return  # it is at work in another thread, which will see the flag and tidy up
         self._spill_directory.remove()
+
+    def finish(self, side: Literal["left", "right"]) -> None:
+        """This input has no more rows, whatever its source would still give; from any thread.
+
+        What has arrived of it by now is joined. Rows of the other side that match nothing come out then.
+        """
+        names = [one.name for one in self._operator.inputs]
+        if side not in names:
+            raise InvalidJoin(f"side={side!r} must be {' or '.join(map(repr, names))}.")
+        which = names.index(side)
+        self._inbox.end(which, Ended())
+        self._readers[which].close()
 
     def at_end(self, close: Callable[[], None]) -> None:
         """This is called when the query has ended, well or not."""

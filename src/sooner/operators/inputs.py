@@ -10,7 +10,7 @@ import pyarrow as pa
 from sooner.budget import Budget
 from sooner.kernels.array_types import Codes
 from sooner.kernels.gathering import as_one
-from sooner.operators.order import CodeRows, sorted_runs
+from sooner.operators.order import Arrivals, CodeRows, sorted_runs
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import Run
 from sooner.runs.saved_runs import RewrittenRuns, SavedRuns
@@ -49,12 +49,13 @@ class Input:
         self.bounds = bounds  # where partitions begin, but for the first
         self.partitions = [Partition() for _ in range(len(bounds) + 1)]
         self.ended = False
+        self.follows_matches = False  # whether it is noted of rows in memory that they have a match
         self._saved_runs = saved_runs or RewrittenRuns(store)
 
-    def sorted(self, batches: Sequence[pa.RecordBatch]) -> list[Run | None]:
+    def sorted(self, batches: Sequence[pa.RecordBatch]) -> Arrivals:
         """These rows as a run for each partition that has any of them."""
         if not batches:
-            return [None] * len(self.partitions)
+            return Arrivals([None] * len(self.partitions))
         return sorted_runs(as_one(batches), self.code, self.bounds)
 
     @property
@@ -70,7 +71,7 @@ class Input:
             "bounds": self.bounds.tolist(),
             "partitions": [
                 {
-                    "resident": [next(written).to_plain() for _ in partition.resident],
+                    "resident": [next(written) for _ in partition.resident],
                     "spilled": [run.to_plain() for run in partition.spilled],
                     "next_number": partition.next_number,
                 }
@@ -84,7 +85,7 @@ class Input:
         self.bounds = np.array(data["bounds"], np.uint64)
         for partition, saved in zip(self.partitions, data["partitions"], strict=True):
             for written in saved["resident"]:
-                run = self._saved_runs.load(written)
+                run = self._saved_runs.load(written, followed=self.follows_matches)
                 budget.take(run.n_bytes)
                 partition.resident.add(run)
             partition.spilled = [run_from_plain(self.store, run) for run in saved["spilled"]]

@@ -6,6 +6,7 @@ All of it is a pure function of the rows.
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -53,13 +54,21 @@ def equal_ranges(partitions: int) -> Codes:
     return np.array([2**64 * p // partitions for p in range(1, partitions)], np.uint64)
 
 
-def sorted_runs(batch: pa.RecordBatch, code: CodeRows, bounds: Codes) -> list[Run | None]:
-    """The rows of each partition. Rows whose key is null can match nothing, and are in none."""
-    codes, order = sort(*code(batch))
+class Arrivals(NamedTuple):
+    """Rows as an operator keeps them."""
+
+    runs: Sequence[Run | None]  # of each partition
+    keyless: tuple[Run, Positions] | None = None  # all rows in no order, and where those are whose key is null
+
+
+def sorted_runs(batch: pa.RecordBatch, code: CodeRows, bounds: Codes) -> Arrivals:
+    """The rows of each partition."""
+    row_codes, wanted = code(batch)
+    codes, order = sort(row_codes, wanted)
     cuts = [0, *np.searchsorted(codes, bounds).tolist(), len(codes)]
     runs: list[Run | None] = []
     for begin, end in itertools.pairwise(cuts):
         # Each partition gets buffers of its own, or none of them could be freed before all are.
         rows = gather(batch, order[begin:end]) if end > begin else None
         runs.append(None if rows is None else Run(codes[begin:end].copy(), rows, NEVER))
-    return runs
+    return Arrivals(runs, None if wanted is None else (Run(row_codes, batch, NEVER), np.flatnonzero(~wanted)))

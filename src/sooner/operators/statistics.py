@@ -28,6 +28,7 @@ class Statistics:
         "spilled_rows",
         "spilled_bytes",
         "spilled_runs",
+        "forgotten_rows",
     )
 
     def __init__(self, inputs: int, partitions: int) -> None:
@@ -39,6 +40,7 @@ class Statistics:
         self.spilled_rows = np.zeros(shape, np.int64)
         self.spilled_bytes = np.zeros(shape, np.int64)
         self.spilled_runs = np.zeros(shape, np.int64)
+        self.forgotten_rows = np.zeros(shape, np.int64)  # that nobody needs any more
         self.recent = RecentArrivals(inputs, DECAY, UNIT_SECONDS)
         self.results = 0
 
@@ -69,6 +71,7 @@ class Statistics:
             peak_bytes=budget.peak_bytes,
             spilled_rows_by_side=tuple(self.spilled_rows.sum(axis=1).tolist()),
             spilled_bytes=int(self.spilled_bytes.sum()),
+            forgotten_rows_by_side=tuple(self.forgotten_rows.sum(axis=1).tolist()),
             results=self.results,
             arrived_pairs=arrived_pairs,
             covered_pairs=covered_pairs,

@@ -3,13 +3,15 @@
 A run file is an ordinary Arrow IPC stream (any Arrow tool opens it) of blocks sorted by code. Where the blocks lie and
 their checksums, or the checksum of an index of them, are kept in the `Segment`, plain data that belongs to the state
 and not to the file: a file that was swapped, cut or damaged cannot vouch for itself.
+
+A row that is known to have a match has the negative of its arrival.
 """
 
 import os
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -145,8 +147,11 @@ class RunFiles:
         n_stamps = self._stamps_of_rows(shared is not None)
         message = pa.ipc.read_message(pa.py_buffer(content))
         block = pa.ipc.read_record_batch(message, self._schemas[n_stamps])
-        codes, *stamps = (to_numpy(block.column(number)) for number in range(1 + n_stamps))
-        return Run(codes, block.select(range(1 + n_stamps, block.num_columns)), *stamps, *(shared or ()))
+        codes, arrived, *others = (to_numpy(block.column(number)) for number in range(1 + n_stamps))
+        matched = arrived < 0 if len(arrived) and arrived.min() < 0 else None
+        stamps = (arrived if matched is None else np.abs(arrived), *others, *(shared or ()))
+        rows = block.select(range(1 + n_stamps, block.num_columns))
+        return replace(Run(codes, rows, *stamps), matched=matched)
 
     def encode(self, run: Run, *, shares_stamps: bool = False) -> list[FileBlock]:
         """A run as blocks, ready to be written: the part of writing that any thread can do."""
@@ -258,8 +263,10 @@ def _block_schema(rows: pa.Schema, n_stamps: int) -> pa.Schema:
 def _with_codes_and_stamps(run: Run, schema: pa.Schema) -> pa.RecordBatch:
     """Put together once: to do so for each block would take longer than to write it."""
     n_stamps = len(schema) - 1 - run.rows.num_columns
-    stamps = (run.arrived, run.departed, run.met_disk)[:n_stamps]
-    arrays = [to_arrow(run.codes), *(to_arrow(_spread(stamp, len(run))) for stamp in stamps)]
+    arrived, *others = (_spread(stamp, len(run)) for stamp in (run.arrived, run.departed, run.met_disk)[:n_stamps])
+    if run.matched is not None:
+        arrived = np.where(run.matched, -arrived, arrived)
+    arrays = [to_arrow(run.codes), *map(to_arrow, (arrived, *others))]
     return pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=schema)
 
 

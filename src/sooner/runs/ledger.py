@@ -88,5 +88,9 @@ class CoveredCells:
 
         self._cells = {renamed(cell) for cell in self._cells}
 
+    def forget(self, side: int, numbers: Sequence[int]) -> None:
+        """These runs of one side are gone."""
+        self._cells = {cell for cell in self._cells if cell[side] not in numbers}
+
     def to_plain(self) -> list[Any]:
         return [list(cell) for cell in sorted(self._cells)]

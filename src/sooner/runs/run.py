@@ -3,10 +3,13 @@
 The stamps are the papers' ATS and DTS (XJoin; RPJ sec. 2.1) and MD, the last memory-disk task that the row's
 partition took part in before the row left memory. Ticks count the actions of one operator: 1, 2, 3, ...
 A stamp is one number for the whole run while all rows share it, and an array once runs were merged.
+
+Where it matters whether a row has a match at all, `matched` says so of each: true is certain, false may be news that
+has not come yet. It is the one thing of a run in memory that changes; slices of a run share it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -14,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sooner.kernels.array_types import Codes, Positions
+from sooner.kernels.array_types import Codes, Flags, Positions
 from sooner.kernels.gathering import Columns, gather, gather_from
 from sooner.kernels.native import address, loop
 from sooner.kernels.sizes import RowBytes, row_bytes
@@ -36,11 +39,13 @@ class Run:
     arrived: Stamp
     departed: Stamp = STILL_HERE
     met_disk: Stamp = NEVER
+    matched: Flags | None = None  # where nobody asks, or no row has
 
     @cached_property
     def n_bytes(self) -> int:
         """What the run takes in memory; helpers count from the start, so that having them adds nothing."""
-        return int(self.rows.nbytes) + HELPER_BYTES * len(self.codes)
+        followed_bytes = 0 if self.matched is None else self.matched.nbytes
+        return int(self.rows.nbytes) + HELPER_BYTES * len(self.codes) + followed_bytes
 
     @cached_property
     def columns(self) -> Columns:
@@ -67,6 +72,7 @@ class Run:
             pick(self.arrived, positions),
             pick(self.departed, positions),
             pick(self.met_disk, positions),
+            None if self.matched is None else self.matched[positions],
         )
 
     def between(self, low: int, high: int) -> "Run":
@@ -76,12 +82,25 @@ class Run:
 
     def slice(self, begin: int, end: int) -> "Run":
         """The rows at positions begin to end, sharing buffers with this run."""
-        stamps = (self.arrived, self.departed, self.met_disk)
-        return Run(
-            self.codes[begin:end],
-            self.rows.slice(begin, end - begin),
-            *(stamp if isinstance(stamp, int) else stamp[begin:end] for stamp in stamps),
+        arrived, departed, met_disk = (
+            stamp if isinstance(stamp, int) else stamp[begin:end] for stamp in stamps_of(self)
         )
+        matched = None if self.matched is None else self.matched[begin:end]
+        rows = self.rows.slice(begin, end - begin)
+        return Run(self.codes[begin:end], rows, arrived, departed, met_disk, matched)
+
+    def followed(self) -> "Run":
+        """The same rows; from now on it is noted which of them have a match."""
+        return self if self.matched is not None else replace(self, matched=np.zeros(len(self), np.bool_))
+
+    @property
+    def has_matched(self) -> bool:
+        """Whether any row is known to have a match."""
+        return self.matched is not None and bool(self.matched.any())
+
+    def unmatched(self) -> Positions:
+        """Where the rows are that have no match that is known of."""
+        return np.arange(len(self)) if self.matched is None else np.flatnonzero(~self.matched)
 
 
 def arrived_between(run: Run, after: int, until: int) -> Run:
@@ -111,9 +130,10 @@ def merge(runs: Sequence[Run]) -> Run:
     if len(runs) == 1:
         return runs[0]
     codes, places = merged([run.codes for run in runs])
-    stamps = (_merge_stamps([stamps_of(run)[kind] for run in runs], places) for kind in range(3))
+    arrived, departed, met_disk = (_merge_stamps([stamps_of(run)[kind] for run in runs], places) for kind in range(3))
     columns = gather_from([run.columns for run in runs], places)
-    return Run(codes, pa.RecordBatch.from_arrays(columns, schema=runs[0].rows.schema), *stamps)
+    rows = pa.RecordBatch.from_arrays(columns, schema=runs[0].rows.schema)
+    return Run(codes, rows, arrived, departed, met_disk, _merge_matched(runs, places))
 
 
 def stamps_of(run: Run) -> tuple[Stamp, Stamp, Stamp]:
@@ -133,3 +153,12 @@ def _merge_stamps(stamps: Sequence[Stamp], places: Places) -> Stamp:
     where = (address(table), address(places.positions), address(places.parts))
     _gather_stamps(n_rows, *where, n_rows, address(merged_stamps))
     return merged_stamps
+
+
+def _merge_matched(runs: Sequence[Run], places: Places) -> Flags | None:
+    if all(run.matched is None for run in runs):
+        return None
+    starts = np.cumsum([0, *(len(run) for run in runs[:-1])])
+    together = np.concatenate([np.zeros(len(run), np.bool_) if run.matched is None else run.matched for run in runs])
+    matched: Flags = together[places.positions + starts[places.parts]]
+    return matched

@@ -5,27 +5,32 @@ state that is saved after every step: a run is immutable, so it is written once,
 copy in shared memory of this node is what the next step maps, whichever process that is.
 """
 
+import base64
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
+import numpy as np
 import pyarrow as pa
 import xxhash
 
+from sooner.kernels.array_types import Flags
 from sooner.runs.files import RunFiles
 from sooner.runs.run import NEVER, STILL_HERE, Run, merge
 from sooner.runs.shared_memory import SharedMemory
 from sooner.runs.store import EncodedBlock, RunStore, Segment
 
+MATCHED: Final = "matched"
+
 
 class SavedRuns(Protocol):
     """Writes resident runs of one side to files, and reads them back."""
 
-    def save(self, runs: Sequence[Run]) -> list[Segment]:
-        """Where each run is written, by now."""
+    def save(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
+        """Where each run is written by now, as plain data."""
 
-    def load(self, saved: dict[str, Any]) -> Run:
-        """A run that was saved, by this or an earlier process; `saved` is where, as plain data."""
+    def load(self, saved: dict[str, Any], *, followed: bool = False) -> Run:
+        """A run that was saved, by this or an earlier process; with or without word of matches."""
 
 
 class RewrittenRuns:
@@ -34,16 +39,17 @@ class RewrittenRuns:
     def __init__(self, store: RunStore) -> None:
         self._store = store
 
-    def save(self, runs: Sequence[Run]) -> list[Segment]:
+    def save(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
         """A file for each run, so that each can go by itself."""
-        return [_write(self._store, [self._store.encode(run)])[0] for run in runs]
+        return [_write(self._store, [self._store.encode(run)])[0].to_plain() for run in runs]
 
-    def load(self, saved: dict[str, Any]) -> Run:
+    def load(self, saved: dict[str, Any], *, followed: bool = False) -> Run:
         """The rows, as they were."""
         written = self._store.from_plain(saved)
         run = merge(list(self._store.read(written, written.blocks)))
         self._store.remove(written)
-        return replace(run, departed=STILL_HERE, met_disk=NEVER)
+        run = replace(run, departed=STILL_HERE, met_disk=NEVER)
+        return run.followed() if followed else run
 
 
 class MappedRuns:
@@ -55,28 +61,30 @@ class MappedRuns:
         self._written: dict[int, tuple[Run, Segment]] = {}  # by the identity of the run, which it keeps alive
         self._to_copy: list[tuple[Run, Segment, pa.Buffer | memoryview]] = []
 
-    def save(self, runs: Sequence[Run]) -> list[Segment]:
-        """One file for all runs that are new."""
+    def save(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
+        """One file for all runs that are new; which rows have a match changes, and is told beside it."""
         known = {id(run): self._written[id(run)] for run in runs if id(run) in self._written}
         new = [run for run in runs if id(run) not in known]
-        blocks = [self._files.encode(run) for run in new]
+        blocks = [self._files.encode(replace(run, matched=None)) for run in new]
         places = _write(self._files, blocks) if new else []
         self._written = known | {id(run): (run, place) for run, place in zip(new, places, strict=True)}
         self._to_copy += [(run, place, block.content) for run, place, [block] in zip(new, places, blocks, strict=True)]
-        return [self._written[id(run)][1] for run in runs]
+        return [self._written[id(run)][1].to_plain() | _matches_to_plain(run) for run in runs]
 
-    def load(self, saved: dict[str, Any]) -> Run:
+    def load(self, saved: dict[str, Any], *, followed: bool = False) -> Run:
         """The run, mapped; a copy that is gone is made again from the file."""
         written = self._files.from_plain(saved)
-        run = self._from_copy(written)
-        if run is None:
-            [content] = self._files.contents(written, written.blocks)
-            run = self._files.decode(content)
+        copy = self._copy_of(written)
+        content = next(self._files.contents(written, written.blocks)) if copy is None else copy
+        run = self._files.decode(content)
+        if followed:
+            run = replace(run, matched=_matches_from_plain(saved, len(run)))
+        if copy is None:
             self._to_copy.append((run, written, content))
         self._written[id(run)] = (run, written)
         return run
 
-    def _from_copy(self, written: Segment) -> Run | None:
+    def _copy_of(self, written: Segment) -> pa.Buffer | None:
         """None if there is no copy, or if it is not what was put there."""
         [block] = written.blocks
         copy = self._copies.get(_name(written))
@@ -85,7 +93,7 @@ class MappedRuns:
         if copy.size != block.n_bytes or xxhash.xxh3_64_intdigest(copy) != block.checksum:
             self._copies.forget(_name(written))
             return None
-        return self._files.decode(copy)
+        return copy
 
     @property
     def copy_names(self) -> set[str]:
@@ -98,6 +106,20 @@ class MappedRuns:
             (_name(place), (content,)) for run, place, content in self._to_copy if id(run) in self._written
         )
         self._to_copy = []
+
+
+def _matches_to_plain(run: Run) -> dict[str, Any]:
+    """A bit for each row, unless no row has a match."""
+    if run.matched is None or not run.has_matched:
+        return {}
+    return {MATCHED: base64.b64encode(np.packbits(run.matched).tobytes()).decode()}
+
+
+def _matches_from_plain(saved: dict[str, Any], n_rows: int) -> Flags:
+    if MATCHED not in saved:
+        return np.zeros(n_rows, np.bool_)
+    bits = np.frombuffer(base64.b64decode(saved[MATCHED]), np.uint8)
+    return np.unpackbits(bits, count=n_rows).astype(np.bool_)
 
 
 def _name(written: Segment) -> str:

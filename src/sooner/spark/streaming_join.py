@@ -8,28 +8,28 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from sooner.arguments import (
     Columns,
-    How,
     key_names,
     plain_path,
-    require_join,
-    require_suffixes,
     require_whole_number,
+    usable_suffixes,
 )
 from sooner.budget import format_bytes, parse_bytes
 from sooner.errors import BudgetTooSmall, InvalidJoin
+from sooner.how import How, Kind, kind_of
 from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
 from sooner.operators.two_way.output import OutputPlan
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
+from sooner.sides import LEFT, RIGHT
 from sooner.spark.dataflow import dataflow
 from sooner.spark.inflow import inflow_of
 from sooner.spark.session.prerequisites import require_classic
 from sooner.spark.shuffle.placing import require_binary_collation
-from sooner.spark.shuffle.shared_columns import share_columns
+from sooner.spark.shuffle.shared_columns import quoted, share_columns
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
 
@@ -44,7 +44,7 @@ def join(
     left_on: Columns | None = None,
     right_on: Columns | None = None,
     how: How = "inner",
-    suffixes: tuple[str, str] = ("_left", "_right"),
+    suffixes: tuple[str, str] | None = None,
     algorithm: AlgorithmName | Algorithm = "rpj",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
@@ -55,6 +55,9 @@ def join(
     """Join two streaming DataFrames while they arrive: no watermark, exact, in bounded memory.
 
     on, left_on, right_on, suffixes, algorithm: as for `sooner.join`.
+    how: "inner", "left", "right", "full", "semi" or "anti", or another word of PySpark, pandas or Polars for one of
+        them. A row that matches nothing comes out as soon as that is certain: when the other input has ended, because
+        its source is finite or by `query.finish`.
     memory: what rows of all partitions together may take in shared memory, such as "4g"; others are on disk only.
     partitions: of the join, each a task in every batch; by default one for each core, or as many as the state has.
     state: a directory of its own for the rows, by path or URI; all executors must reach it. It belongs to one query and
@@ -65,26 +68,27 @@ def join(
 
     Results come as rows meet. Started with `sooner.spark.start`, the query completes the answer when its inputs end.
     """
-    require_join(how)
+    kind = kind_of(how)
     left_names, right_names = key_names(on, left_on, right_on)
     chosen = find_algorithm(algorithm)
-    require_suffixes(suffixes)
+    operator = TwoWayPlan(tuple(left_names), tuple(right_names), usable_suffixes(suffixes, kind), chosen, kind)
     spark = _session_of(left, right)
+    if not kind.pairs and {*right_names} <= {*right.columns}:
+        right = right.select(*map(quoted, right_names))  # nobody needs the others
     location = location_of(state)
     stored = stored_identity(location)
     if partitions is None:
         partitions = int(stored["partitions"]) if stored else spark.sparkContext.defaultParallelism
     require_whole_number("partitions", partitions)
     memory_bytes = _usable_memory(memory, partitions)
-    operator = TwoWayPlan(tuple(left_names), tuple(right_names), (suffixes[0], suffixes[1]), chosen)
     schemas = _checked_schemas(spark, left.schema, right.schema, operator)
     keys, output = operator.keys(schemas), operator.columns(schemas)
-    identity = _identity(left, right, (left_names, right_names), partitions, chosen)
+    identity = _identity(left, right, operator, partitions)
     if stored is not None:
         require_same_join(location, stored, identity)
     inflows = [
-        inflow_of(left, [right], left_names, keys, schemas[0], partitions),
-        inflow_of(right, [left], right_names, keys, schemas[1], partitions),
+        inflow_of(left, [right], left_names, keys, schemas[LEFT], partitions, keeps_keyless=LEFT in kind.unmatched),
+        inflow_of(right, [left], right_names, keys, schemas[RIGHT], partitions, keeps_keyless=RIGHT in kind.unmatched),
     ]
     plan = StepPlan(
         operator=operator,
@@ -99,7 +103,7 @@ def join(
         shared_memory=None if shared_memory is None else plain_path("shared_memory", shared_memory),
         trace=None if trace is None else location_of(trace, "trace"),
     )
-    return dataflow(inflows, plan, _result_schema(left.schema, right.schema, output))
+    return dataflow(inflows, plan, _result_schema(left.schema, right.schema, output, kind))
 
 
 def _session_of(left: DataFrame, right: DataFrame) -> SparkSession:
@@ -119,16 +123,15 @@ def _session_of(left: DataFrame, right: DataFrame) -> SparkSession:
     return left.sparkSession
 
 
-def _identity(
-    left: DataFrame, right: DataFrame, keys: tuple[list[str], list[str]], partitions: int, algorithm: Algorithm
-) -> dict[str, Any]:
+def _identity(left: DataFrame, right: DataFrame, operator: TwoWayPlan, partitions: int) -> dict[str, Any]:
     """What must not change while a state is in use."""
     return {
         "partitions": partitions,
-        "algorithm": algorithm.name,
+        "algorithm": operator.algorithm.name,
+        "how": operator.kind.name,
         "left": left.schema.simpleString(),
         "right": right.schema.simpleString(),
-        "keys": list(keys),
+        "keys": [list(operator.left_on), list(operator.right_on)],
         "arrow": left.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes"),
     }
 
@@ -186,8 +189,18 @@ def _require_distinct(name: str, columns: Sequence[str], by_case: bool) -> None:
         seen[known_as] = column
 
 
-def _result_schema(left: StructType, right: StructType, output: OutputPlan) -> StructType:
-    fields = [*left.fields, *(right.fields[position] for position in output.right)]
-    return StructType(
-        [StructField(name, field.dataType, True) for name, field in zip(output.schema.names, fields, strict=True)]
-    )
+def _result_schema(left: StructType, right: StructType, output: OutputPlan, kind: Kind) -> StructType:
+    """With Spark's own types where a column comes from one side."""
+    fields = []
+    for column in output.columns:
+        of_left = None if column.left is None else left.fields[column.left]
+        of_right = None if column.right is None else right.fields[column.right]
+        sources = [
+            StructField(field.name, field.dataType, field.nullable or kind.may_be_null(side))
+            for side, field in enumerate((of_left, of_right))
+            if field is not None
+        ]
+        alike = len({field.dataType.json() for field in sources}) == 1
+        type_ = sources[0].dataType if alike else from_arrow_type(column.field.type)
+        fields.append(StructField(column.field.name, type_, all(field.nullable for field in sources)))
+    return StructType(fields)

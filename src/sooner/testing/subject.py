@@ -23,6 +23,8 @@ class Subject:
         few or many, with nulls, with one that is hot. `first_number` is how many rows of the input came before.
     answer: from all rows of each input to the rows of the answer, each as often as it must come out. Written without a
         thought of speed, and without the code that it is to check.
+    certain: what is certain while inputs are open, from their rows and whether each has ended; by default the answer
+        for the rows so far.
     spills: whether memory is scarce, little more than what arrives at once; otherwise it is plenty.
     least_rows_in_memory: if the operator needs room for more rows than arrive at once.
     """
@@ -32,6 +34,7 @@ class Subject:
     schemas: tuple[pa.Schema, ...]
     draw_rows: DrawRows
     answer: Callable[[Sequence[pa.Table]], Counter[Row]]
+    certain: Callable[[Sequence[pa.Table], Sequence[bool]], Counter[Row]] | None = None
     spills: bool = True
     least_rows_in_memory: int = 0
 

@@ -112,8 +112,10 @@ class Trial:
         return [pa.Table.from_batches(batches, schema) for batches, schema in both]
 
     def answer(self) -> Counter[Row]:
-        """Of all that has arrived by now."""
-        return self.subject.answer(self.tables())
+        """Of all that has arrived by now, as far as it is certain."""
+        if self.subject.certain is None:
+            return self.subject.answer(self.tables())
+        return self.subject.certain(self.tables(), [one.ended for one in self.operator.inputs])
 
     def final_answer(self) -> Counter[Row]:
         """Of all that will ever arrive."""

@@ -18,7 +18,7 @@ from sooner.kernels.array_types import Codes
 from sooner.named_algorithms import Algorithm
 from sooner.operators.order import CodeRows
 from sooner.operators.two_way import tasks
-from sooner.operators.two_way.covering import Sweep, Workbench
+from sooner.operators.two_way.covering import Sweep
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.flush.largest import Largest
 from sooner.policies.react.memory_disk import LargestMemoryDisk
@@ -168,12 +168,14 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     noted: list[int] = []
 
     class Noting(Sweep):
-        def __init__(self, rectangles: Any, outputs: Any, slab_bytes: int, bench: Workbench, begin: Any):
+        def __init__(self, *what: Any) -> None:
+            *others, bench, begin = what
+
             def note() -> None:
                 noted.append(self.worked_bytes)
                 bench.breathe()
 
-            super().__init__(rectangles, outputs, slab_bytes, replace(bench, breathe=note), begin)
+            super().__init__(*others, replace(bench, breathe=note), begin)
 
     monkeypatch.setattr(tasks, "Sweep", Noting)
     return noted

@@ -17,6 +17,7 @@ import pyarrow as pa
 from sooner.errors import MissingLibrary
 
 Address: TypeAlias = int  # 0 is nothing
+Loop: TypeAlias = Callable[..., int]
 
 LIBRARY: Final = "kernels.so"
 _FEW: Final = 1_000  # rows: to let other threads run would take longer than such a loop
@@ -49,7 +50,7 @@ _get_pointer: Final = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.restype, _get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 
-def loop(name: str, kinds: str, *, counts: bool = False) -> Callable[..., int]:
+def loop(name: str, kinds: str, *, counts: bool = False) -> Loop:
     """A loop of the library, to be called with the number of its rows and then its arguments.
 
     `kinds` has a letter for each argument: an address, a number, a short number, an unsigned one. `counts` says that it

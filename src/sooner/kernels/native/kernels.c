@@ -382,6 +382,28 @@ EXPORT int64_t match(const uint64_t *probes, int64_t n_probes, const uint64_t *c
     return found;
 }
 
+/* Each probe that has a code within reach, with the first of them; both arrays are gone through in steps that double. */
+EXPORT int64_t match_first(const uint64_t *probes, int64_t n_probes, const uint64_t *codes, int64_t n_codes,
+                           uint64_t below, uint64_t above, int64_t *state, int64_t *at_probe, int64_t *at_code,
+                           int64_t room)
+{
+    int64_t i = state[PROBE], next = state[BEGIN], found = 0;
+    while (i < n_probes && found < room) {
+        uint64_t probe = probes[i], last = probe > UINT64_MAX - above ? UINT64_MAX : probe + above;
+        next = advance(codes, n_codes, next, probe > below ? probe - below : 0);
+        if (next == n_codes) {
+            i = n_probes;
+        } else if (codes[next] <= last) {
+            at_probe[found] = i++;
+            at_code[found++] = next;
+        } else {
+            i = advance(probes, n_probes, i, codes[next] - above);
+        }
+    }
+    state[PROBE] = i, state[BEGIN] = next;
+    return found;
+}
+
 /* ---- Looking up: rows in no order, in sorted codes and an index of their highest bits. ---- */
 
 /* Where the codes begin whose highest bits are 0, 1, ..., and at last how many codes there are. */
@@ -412,10 +434,10 @@ static inline int64_t look_up(const uint64_t *codes, int64_t at, int64_t end, ui
 
 enum { AHEAD = 8 };
 
-/* As `match` does, for those of the probes that are wanted (all where that is missing). */
+/* As `match` does, or as `match_first` does, for those of the probes that are wanted (all where that is missing). */
 EXPORT int64_t match_in_index(const uint64_t *probes, const uint8_t *wanted, int64_t n_probes, const uint64_t *codes,
                               int64_t n_codes, const uint32_t *begins, int32_t bits, uint64_t below, uint64_t above,
-                              int64_t *state, int64_t *at_probe, int64_t *at_code, int64_t room)
+                              int32_t only_first, int64_t *state, int64_t *at_probe, int64_t *at_code, int64_t room)
 {
     int64_t i = state[PROBE], next = state[NEXT], found = 0;
     int shift = 64 - bits;
@@ -438,7 +460,7 @@ EXPORT int64_t match_in_index(const uint64_t *probes, const uint8_t *wanted, int
         more &= codes[more ? next : 0] <= last;
         found += more;
         next += more;
-        if (more) {
+        if (more && !only_first) {
             for (; next < n_codes && codes[next] <= last && found < room; next++) {
                 at_probe[found] = i;
                 at_code[found++] = next;

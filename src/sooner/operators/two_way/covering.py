@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Final, NamedTuple, Protocol
 
-from sooner.operators.two_way.pairs import Bundle, Pairs, bundled
+from sooner.operators.two_way.pairs import Bundle, Findings, Pairs, Singles, bundled
 from sooner.runs.block_index import Block
 from sooner.runs.run import NEVER, STILL_HERE, Run, arrived_between, merge
 from sooner.runs.slabs import Slab, slabs
@@ -33,6 +33,10 @@ class Workbench:
     @property
     def slab_bytes(self) -> int:
         return self.scratch_bytes // COPIES
+
+    def slab_within(self, quantum_bytes: int) -> int:
+        """How many bytes a slab has when so many may be worked on."""
+        return max(1, min(self.slab_bytes, quantum_bytes))
 
     @property
     def merge_bytes(self) -> int:
@@ -104,6 +108,24 @@ class MergedOutput:
         self.writer.append(self.store.encode(run))
 
 
+class Examined(Protocol):
+    """Rows of one side that are looked at on the way, for whether they match at all."""
+
+    @property
+    def groups(self) -> Sequence[Sequence[Part]]:
+        """What it needs of each slab, as groups that are read together."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether rows are written anew."""
+
+    def in_slab(self, slab: "LoadedSlab") -> Iterator[Singles]:
+        """What comes out of it in a range of codes."""
+
+    def in_code(self, code: int, piece_bytes: int) -> Iterator["Step"]:
+        """The same for one code that does not fit into a slab, step by step."""
+
+
 class Cursor(NamedTuple):
     """How far a sweep is: codes below are done, and of one with too many rows for a slab so many steps."""
 
@@ -120,22 +142,28 @@ START: Final = Cursor(0)
 
 
 class Sweep:
-    """Finds the pairs in rectangles of left parts x right parts, from the lowest code to the highest."""
+    """Finds the pairs in rectangles of left parts x right parts, from the lowest code to the highest, and examines rows
+    on the way.
+    """
 
     def __init__(
         self,
         rectangles: Sequence[PartRectangle],
         outputs: Sequence[MergedOutput],
+        examined: Sequence[Examined],
         slab_bytes: int,
         bench: Workbench,
         begin: Cursor,
     ) -> None:
         self._rectangles = rectangles
         self._outputs = outputs
+        self._examined = examined
         self._slab_bytes = slab_bytes
+        self._passes = 2 if outputs or any(one.writes for one in examined) else 1
         self._breathe = bench.breathe
         groups = {tuple(group) for rectangle in rectangles for group in rectangle}
         groups |= {tuple(output.parts) for output in outputs}
+        groups |= {tuple(group) for one in examined for group in one.groups}
         self._in_groups = Counter(part for group in groups for part in group if isinstance(part, OnDisk))
         self._slabs = slabs([part.blocks for part in self._in_groups], slab_bytes, begin.code)
         self._next: Slab | None = next(self._slabs)
@@ -152,15 +180,23 @@ class Sweep:
                 if self.cursor.code == slab.low:
                     return
             else:
-                cost = slab.n_bytes * (2 if self._outputs else 1)
+                cost = slab.n_bytes * self._passes
                 if self.worked_bytes > begun and self.worked_bytes + cost > goal:
                     return
                 self._breathe()
-                loaded = _LoadedSlab(self._in_groups, slab)
-                yield from bundled(_cover_slab(self._rectangles, join, loaded, self._outputs))
+                loaded = LoadedSlab(self._in_groups, slab)
+                yield from bundled(self._cover(loaded, join))
                 self.worked_bytes += cost
             self.cursor = Cursor(slab.high)
             self._next = next(self._slabs, None)
+
+    def _cover(self, slab: "LoadedSlab", join: JoinRuns) -> Iterator[Findings]:
+        yield from _cover_slab(self._rectangles, join, slab)
+        for one in self._examined:
+            yield from one.in_slab(slab)
+        for output in self._outputs:
+            if (merged := slab.on_disk(output.parts)) is not None:
+                output.append(merged)
 
     def _advance_in_code(self, slab: Slab, goal: int, begun: int, join: JoinRuns) -> Iterator[Bundle]:
         """Steps of one code, as far as they go."""
@@ -175,25 +211,27 @@ class Sweep:
             self.cursor = Cursor(slab.low, number + 1)
         self.cursor = Cursor(slab.high)
 
-    def _steps(self, slab: Slab, join: JoinRuns) -> Iterator["_Step"]:
+    def _steps(self, slab: Slab, join: JoinRuns) -> Iterator["Step"]:
         """Memory with disk first, all at once: rows that leave memory can say that they met a code, but not half of it.
 
         Then piece against piece, and what is to be written.
         """
         code, piece_bytes = slab.low, self._slab_bytes // 2  # one of each side is there at a time
         with_memory = [(left, right) for left, right in self._rectangles if not (_on_disk(left) and _on_disk(right))]
-        yield _Step(slab.n_bytes if with_memory else 0, partial(_memory_of_code, with_memory, code, piece_bytes, join))
+        yield Step(slab.n_bytes if with_memory else 0, partial(_memory_of_code, with_memory, code, piece_bytes, join))
         for lefts, rights in self._rectangles:
             if _on_disk(lefts) and _on_disk(rights):
-                for left in _pieces(lefts, code, piece_bytes):
-                    for right in _pieces(rights, code, piece_bytes):
-                        yield _Step(left.n_bytes + right.n_bytes, partial(_join_pieces, left, right, join))
+                for left in pieces(lefts, code, piece_bytes):
+                    for right in pieces(rights, code, piece_bytes):
+                        yield Step(left.n_bytes + right.n_bytes, partial(_join_pieces, left, right, join))
+        for one in self._examined:
+            yield from one.in_code(code, piece_bytes)
         for output in self._outputs:
-            for piece in _pieces(output.parts, code, piece_bytes):
-                yield _Step(2 * piece.n_bytes, partial(_append, output, piece))
+            for piece in pieces(output.parts, code, piece_bytes):
+                yield Step(2 * piece.n_bytes, partial(_append, output, piece))
 
 
-class _LoadedSlab:
+class LoadedSlab:
     """The rows in a range of codes: those on disk are loaded, and merged when they are asked for."""
 
     def __init__(self, in_groups: Mapping[OnDisk, int], slab: Slab) -> None:
@@ -218,10 +256,13 @@ class _LoadedSlab:
     def in_memory(self, parts: Sequence[Part]) -> Iterator[Run]:
         return (run for part in parts if isinstance(part, InMemory) for run in part.load(*self._bounds))
 
+    def all_of(self, parts: Sequence[Part]) -> list[Run]:
+        """Those on disk as one run, and those in memory."""
+        on_disk = self.on_disk(parts)
+        return [run for run in (on_disk, *self.in_memory(parts)) if run is not None and len(run)]
 
-def _cover_slab(
-    rectangles: Sequence[PartRectangle], join: JoinRuns, slab: _LoadedSlab, outputs: Sequence[MergedOutput]
-) -> Iterator[Pairs]:
+
+def _cover_slab(rectangles: Sequence[PartRectangle], join: JoinRuns, slab: LoadedSlab) -> Iterator[Pairs]:
     """Rows that are in memory on both sides have met: only what is on disk meets anything here."""
     for lefts, rights in rectangles:
         left, right = slab.on_disk(lefts), slab.on_disk(rights)
@@ -233,22 +274,19 @@ def _cover_slab(
         if left is not None:
             for run in slab.in_memory(rights):
                 yield from join(left, run)
-    for output in outputs:
-        if (merged := slab.on_disk(output.parts)) is not None:
-            output.append(merged)
 
 
 # One code with too many rows for a slab
 
 
 @dataclass(frozen=True)
-class _Step:
+class Step:
     n_bytes: int
-    work: Callable[[], Iterator[Pairs]]
+    work: Callable[[], Iterator[Findings]]
 
 
 @dataclass(frozen=True)
-class _Piece:
+class Piece:
     """Blocks that have rows of one code: which they are follows from the index alone, before anything is read."""
 
     code: int
@@ -260,13 +298,17 @@ class _Piece:
 
     @cached_property
     def rows(self) -> Run:
+        """Read once."""
+        return self.read()
+
+    def read(self) -> Run:
         """There may be none: a block can reach over a code that it does not have."""
         runs = [run for part, block in self.blocks for run in part.read([block])]
         parts = [run.between(self.code, self.code + 1) for run in runs]
         return merge([part for part in parts if len(part)] or parts[:1])
 
 
-def _pieces(parts: Sequence[Part], code: int, piece_bytes: int) -> Iterator[_Piece]:
+def pieces(parts: Sequence[Part], code: int, piece_bytes: int) -> Iterator[Piece]:
     """The rows of one code on disk, in pieces of about so many bytes."""
     held: list[tuple[OnDisk, Block]] = []
     held_bytes = 0
@@ -274,12 +316,12 @@ def _pieces(parts: Sequence[Part], code: int, piece_bytes: int) -> Iterator[_Pie
         assert isinstance(part, OnDisk)
         for block in part.blocks.between(code, code + 1):
             if held and held_bytes + block.n_bytes > piece_bytes:
-                yield _Piece(code, held)
+                yield Piece(code, held)
                 held, held_bytes = [], 0
             held.append((part, block))
             held_bytes += block.n_bytes
     if held:
-        yield _Piece(code, held)
+        yield Piece(code, held)
 
 
 def _on_disk(parts: Sequence[Part]) -> bool:
@@ -291,18 +333,18 @@ def _memory_of_code(
 ) -> Iterator[Pairs]:
     for lefts, rights in rectangles:
         disk, memory = (lefts, rights) if _on_disk(lefts) else (rights, lefts)
-        for piece in _pieces(disk, code, piece_bytes):
+        for piece in pieces(disk, code, piece_bytes):
             on_disk = piece.rows
             for part in memory:
                 for run in part.load(code, code + 1):
                     yield from join(on_disk, run) if disk is lefts else join(run, on_disk)
 
 
-def _join_pieces(left: _Piece, right: _Piece, join: JoinRuns) -> Iterator[Pairs]:
+def _join_pieces(left: Piece, right: Piece, join: JoinRuns) -> Iterator[Pairs]:
     return join(left.rows, right.rows)
 
 
-def _append(output: MergedOutput, piece: _Piece) -> Iterator[Pairs]:
+def _append(output: MergedOutput, piece: Piece) -> Iterator[Pairs]:
     if len(piece.rows):
         output.append(piece.rows)
     yield from ()

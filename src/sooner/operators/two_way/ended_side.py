@@ -5,15 +5,18 @@ rows of this side, it pays to have those as one run with an index.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
+from sooner.kernels.array_types import Flags
 from sooner.kernels.gathering import as_one
 from sooner.kernels.looking_up import CodeIndex, counts_between
 from sooner.kernels.matching import Reach
 from sooner.operators.statistics import Counts
+from sooner.operators.two_way.existence import Existence
 from sooner.operators.two_way.pairs import Filter, Pairs, pairs_by_index
 from sooner.operators.two_way.state import JoinState
 from sooner.runs.run import NEVER, Run
@@ -26,20 +29,46 @@ class EndedSide:
     """Its rows once more, with an index; `n_bytes` of the memory are reserved for that."""
 
     def __init__(self, state: JoinState, side: int, n_bytes: int) -> None:
-        runs = [run for partition in state.inputs[side].partitions for run in partition.resident]
+        self._residents = [run for partition in state.inputs[side].partitions for run in partition.resident]
         self.side = side
         self.n_bytes = n_bytes
+        runs = self._residents
         self._run = Run(np.concatenate([run.codes for run in runs]), as_one([run.rows for run in runs]), NEVER)
+        if state.inputs[side].follows_matches:
+            self._run = replace(self._run, matched=np.concatenate([run.matched for run in runs]))
         self._index = CodeIndex(self._run.codes)
         self._bounds = CodeIndex(state.inputs[side].bounds)
-        self._code = state.inputs[opposite(side)].code
+        self._other = state.inputs[opposite(side)]
 
-    def met_by(self, batch: pa.RecordBatch, reach: Reach, filters: Sequence[Filter]) -> tuple[Iterator[Pairs], Counts]:
-        """All pairs with these rows of the other side, and how many of the rows each partition has."""
-        codes, wanted = self._code(batch)
-        rows = Run(codes, batch, NEVER)  # in no order: good for being met, not for being kept
-        pairs = pairs_by_index(opposite(self.side), rows, wanted, self._run, self._index, reach, *filters)
-        return pairs, counts_between(codes, wanted, self._bounds)
+    def coded(self, batch: pa.RecordBatch) -> tuple[Run, Flags | None]:
+        """These rows of the other side, in no order: good for being met, not for being kept; and which have a key."""
+        codes, wanted = self._other.code(batch)
+        rows = Run(codes, batch, NEVER)
+        return rows.followed() if self._other.follows_matches else rows, wanted
+
+    def met_by(self, rows: Run, wanted: Flags | None, reach: Reach, filters: Sequence[Filter]) -> Iterator[Pairs]:
+        """All pairs with these rows."""
+        return pairs_by_index(opposite(self.side), rows, wanted, self._run, self._index, reach, *filters)
+
+    def matched_by(self, rows: Run, wanted: Flags | None, existence: Existence) -> Flags:
+        """Which of these rows match anything."""
+        matched = np.zeros(len(rows), np.bool_)
+        known = matched.copy() if wanted is None else ~wanted
+        for at in existence.look_up(opposite(self.side), rows, self._run, self._index, known):
+            matched[at] = True
+        return matched
+
+    def counts(self, rows: Run, wanted: Flags | None) -> Counts:
+        """How many of the rows each partition has."""
+        return counts_between(rows.codes, wanted, self._bounds)
+
+    def note_matches(self) -> None:
+        """Let the rows in memory know which of them have been matched."""
+        if self._run.matched is not None:
+            ends = np.cumsum([len(run) for run in self._residents])[:-1]
+            for run, matched in zip(self._residents, np.split(self._run.matched, ends), strict=True):
+                assert run.matched is not None
+                run.matched[:] = matched
 
 
 def in_one_piece(state: JoinState, side: int, merge_bytes: int) -> EndedSide | None:

@@ -12,7 +12,6 @@ pairs whose rows weigh PAIRS_BYTES. Whatever is free of the memory is used for l
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
@@ -20,6 +19,7 @@ import pyarrow as pa
 
 from sooner.budget import Budget, format_bytes
 from sooner.errors import BudgetTooSmall
+from sooner.how import INNER, Kind
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Arrived
 from sooner.operators.inputs import Input
@@ -27,23 +27,31 @@ from sooner.operators.operator import Interrupted, Means
 from sooner.operators.order import Order
 from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.two_way import invariants
-from sooner.operators.two_way.covering import COPIES, Workbench
-from sooner.operators.two_way.ended_side import EndedSide, in_one_piece
-from sooner.operators.two_way.flushing import spill
-from sooner.operators.two_way.pairs import Bundle, Pairs, bundled, drop_met, only_by_rows, pairs_of
-from sooner.operators.two_way.state import JoinState
-from sooner.operators.two_way.statistics import JoinStatistics
-from sooner.operators.two_way.tasks import (
-    Task,
+from sooner.operators.two_way.beginning import (
     begin,
+    begin_parting,
     begin_rest,
     begin_tidying,
     in_pieces_on_disk,
-    is_open,
     resume,
-    slab_bytes,
     tidying_plan,
 )
+from sooner.operators.two_way.covering import COPIES, Workbench
+from sooner.operators.two_way.existence import Existence
+from sooner.operators.two_way.flushing import spill
+from sooner.operators.two_way.pairs import (
+    Bundle,
+    Pairs,
+    bundled,
+    drop_met,
+    note_matches,
+    only_by_rows,
+    pairs_of,
+)
+from sooner.operators.two_way.reception import Reception
+from sooner.operators.two_way.state import JoinState
+from sooner.operators.two_way.statistics import JoinStatistics
+from sooner.operators.two_way.tasks import Task
 from sooner.phases import Phase
 from sooner.policies.view import BUSY, Evict, JoinView, MemoryDisk, Surroundings, Together
 from sooner.progress import Progress
@@ -74,9 +82,11 @@ class TwoWayJoin(Generic[R]):
         result_of: Callable[[Bundle], R],
         means: Means,
         room: MakeRoom | None = None,
+        kind: Kind = INNER,
     ) -> None:
         budget = means.budget
         self._algorithm = algorithm
+        self._kind = kind
         self._result_of = result_of
         self._device = means.device
         self._crowd = means.crowd
@@ -84,14 +94,14 @@ class TwoWayJoin(Generic[R]):
         self._crew = Crew(means.workers)
         self._reach = order.reach
         checks = () if order.only_matching is None else (only_by_rows(order.only_matching),)
-        self._filters = (self._going_on, *checks)
+        self._filters = (self._going_on, *checks, *((note_matches,) if kind.examined else ()))
         self._flush_bytes = int(budget.limit_bytes * means.flush_fraction)
-        self._state = JoinState(inputs, budget, means.listener)
+        existence = Existence(order.reach, order.only_matching, self._breathe)
+        self._state = JoinState(inputs, budget, existence, kind, means.listener)
         scratch_bytes = min(max(budget.limit_bytes // SCRATCH_SHARE, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
         self._bench = Workbench(scratch_bytes, self._breathe)
+        self._reception = Reception(self._state, self._reach, self._filters, self._bench, self._crew, self._reserve)
         self._tasks: list[Task] = []  # that have begun, in different partitions
-        self._ended_side: EndedSide | None = None
-        self._met_by_ended_side = 0  # rows, before it was in one piece
         self._counting = threading.Lock()
         self._busy = False
         self._interrupted = False
@@ -127,7 +137,7 @@ class TwoWayJoin(Generic[R]):
 
     def end(self, which: int) -> None:
         """This side has no more rows."""
-        self._let_go_of_ended_side()
+        self._reception.let_go_of_ended_side()
         self._state.inputs[which].ended = True
         if all(self._state.ended):
             self._state.enter("clean-up")
@@ -137,7 +147,7 @@ class TwoWayJoin(Generic[R]):
         if self.phase in ("clean-up", "done"):
             return self.phase == "clean-up"
         going_on = any(around.silent or not task.is_the_policys for task in self._tasks)
-        if going_on or self._first_crowded() is not None:
+        if going_on or self._first_crowded() is not None or self._first_to_part(around) is not None:
             return True
         if around.settling:
             return bool(self._tasks) or self._first_open() is not None
@@ -164,6 +174,9 @@ class TwoWayJoin(Generic[R]):
         for task in self._tasks:
             if task.partition in partitions:
                 task.let_go_of_memory()
+        if not self._kind.pairs:
+            for p in partitions:
+                self._state.let_matched_go(LEFT, p)
         return spill(self._state, evictions, self._bench, self._crew)
 
     def snapshot(self) -> dict[str, Any]:
@@ -230,90 +243,17 @@ class TwoWayJoin(Generic[R]):
         crew = self._crew if sum(rows) >= ROWS_WORTH_THREADS else ALONE
         for task in self._tasks:
             task.let_go_of_memory()  # what arrives may be merged with it
-        ended = self._in_one_piece(rows)
-        if ended is None:
-            works = self._admissions(batches, crew)
-            if crew is ALONE:
-                works = [chain.from_iterable(works)]
-        else:
-            works = [self._meet(ended, batch) for batch in batches[opposite(ended.side)]]
+        works = self._reception.works(batches, crew)
         state.tick += 1
         for side in SIDES:
             self.statistics.rows_received(side, rows[side], now)
         resident, arrived = self.statistics.resident_rows.copy(), self.statistics.arrived_rows.copy()
-        yield from crew.together([self._results(bundled(pairs)) for pairs in works])
-        list(crew.in_order(self._merge_tiers, range(state.n_partitions)))
+        yield from crew.together([self._results(bundled(findings)) for findings in works])
+        self._reception.tidy_up(crew)
         arrived = self.statistics.arrived_rows - arrived
         compared = (arrived[LEFT] * resident[RIGHT] + arrived[RIGHT] * (resident[LEFT] + arrived[LEFT])).sum()
         state.report(Arrived(state.tick, rows, int(compared)))
         state.report_reached()
-
-    def _admissions(self, batches: Sequence[Sequence[pa.RecordBatch]], crew: Crew) -> Sequence[Iterator[Pairs]]:
-        """Sort these rows and make room for those that are kept; what is to be done with them in each partition."""
-        state = self._state
-        arrivals = list(crew.in_order(lambda side: state.inputs[side].sorted(batches[side]), SIDES))
-        reserved = 0
-        while (kept := self._bytes_to_keep(arrivals)) > reserved:  # what leaves memory for it can make it more
-            self._reserve(kept - reserved)
-            reserved = kept
-        return [self._admit(p, runs) for p, runs in enumerate(zip(*arrivals, strict=True))]
-
-    def _bytes_to_keep(self, arrivals: Sequence[Sequence[Run | None]]) -> int:
-        runs = ((side, p, run) for side, some in enumerate(arrivals) for p, run in enumerate(some) if run is not None)
-        return sum(run.n_bytes for side, p, run in runs if not self._state.is_met_at_once(side, p))
-
-    def _admit(self, p: int, runs: Sequence[Run | None]) -> Iterator[Pairs]:
-        """New rows of one partition meet the other side's rows in memory, and are in memory themselves from then on."""
-        state = self._state
-        for side, arrived in enumerate(runs):
-            if arrived is None:
-                continue
-            run = replace(arrived, arrived=state.tick)
-            others = state.inputs[opposite(side)].partitions[p].resident
-            matches = 0
-            for other in others:
-                left, right = (run, other) if side == LEFT else (other, run)
-                for pairs in pairs_of(left, right, self._reach, *self._filters):
-                    matches += len(pairs)
-                    yield pairs
-            self.statistics.rows_compared(p, len(run) * others.n_rows, matches)
-            self.statistics.rows_arrived(side, p, len(run))
-            if state.is_met_at_once(side, p):
-                self.statistics.forgotten_rows[side, p] += len(run)
-            else:
-                state.inputs[side].partitions[p].resident.add(run)
-                state.count_resident(side, p)
-
-    def _merge_tiers(self, p: int) -> None:
-        """Not while pairs of the runs wait to become results, which would keep what was merged."""
-        state, merge_bytes = self._state, self._bench.divided(self._crew.workers).merge_bytes
-        for side in SIDES:
-            state.inputs[side].partitions[p].resident.merge_tiers(state.budget.try_reserve, merge_bytes)
-            state.count_resident(side, p)
-
-    def _in_one_piece(self, rows: Sequence[int]) -> EndedSide | None:
-        """The side that has ended, if all rows that come meet all of it at once, and are so many that it pays."""
-        state = self._state
-        side = next((side for side in SIDES if state.inputs[side].ended), None)
-        if side is None or not all(state.is_met_at_once(opposite(side), p) for p in range(state.n_partitions)):
-            self._let_go_of_ended_side()
-        elif self._ended_side is None:
-            self._met_by_ended_side += sum(rows)
-            if self._met_by_ended_side >= self.statistics.resident_rows[side].sum():
-                self._ended_side = in_one_piece(state, side, self._bench.merge_bytes)
-        return self._ended_side
-
-    def _let_go_of_ended_side(self) -> None:
-        if self._ended_side is not None:
-            self.budget.release(self._ended_side.n_bytes)
-            self._ended_side = None
-
-    def _meet(self, ended: EndedSide, batch: pa.RecordBatch) -> Iterator[Pairs]:
-        """New rows that are not kept meet the side that has ended."""
-        pairs, counts = ended.met_by(batch, self._reach, self._filters)
-        yield from pairs
-        with self._counting:
-            self.statistics.rows_forgotten(opposite(ended.side), counts)
 
     def _reserve(self, needed_bytes: int) -> None:
         """Ask for room until so many bytes are free, and take them, before a merge of runs can."""
@@ -377,12 +317,15 @@ class TwoWayJoin(Generic[R]):
         if (crowded := self._first_crowded()) is not None:
             assert self._crowd is not None
             return begin_tidying(state, crowded, self._crowd)
+        if (parting := self._first_to_part(around)) is not None:
+            self._divide_hot_codes(parting[0], quantum_bytes)
+            return begin_parting(state, *parting)
         if around.settling:
             p = self._first_open()
             return None if p is None else self._begin_rest(p, quantum_bytes)
         for _ in range(state.n_partitions):  # in each of them it may turn out that nothing is left to merge
             chosen = self._algorithm.react.choose(self.view(around))
-            if isinstance(chosen, MemoryDisk):
+            if isinstance(chosen, MemoryDisk) or (chosen is not None and not self._kind.pairs):
                 self._divide_hot_codes(chosen.partition, quantum_bytes)
             if chosen is not None and (task := begin(state, chosen)) is not None:
                 return task
@@ -396,15 +339,31 @@ class TwoWayJoin(Generic[R]):
         state, crowd = self._state, self._crowd
         return next((p for p in many if tidying_plan(state, p, crowd) is not None), None)
 
+    def _first_to_part(self, around: Surroundings) -> tuple[int, int] | None:
+        """A partition and a side of it of which rows can be decided, since the other side has ended.
+
+        While rows come that costs no more than twice what it decides: rows on disk are read once for as many that wait.
+        """
+        state, statistics = self._state, self.statistics
+        for side in self._kind.examined:
+            if state.inputs[side].ended or not state.inputs[opposite(side)].ended:
+                continue
+            waiting = statistics.undecided_rows[side]
+            enough = 1 if around.silent or around.settling else statistics.spilled_rows[opposite(side)]
+            due = np.flatnonzero((waiting > 0) & (waiting >= enough))
+            if len(due):
+                return int(due[0]), side
+        return None
+
     def _first_open(self) -> int | None:
-        return next((p for p in range(self._state.n_partitions) if is_open(self._state, p)), None)
+        return next((p for p in range(self._state.n_partitions) if self._state.is_open(p)), None)
 
     def _begin_rest(self, p: int, quantum_bytes: int) -> Task:
         self._divide_hot_codes(p, quantum_bytes)
         return begin_rest(self._state, p)
 
     def _divide_hot_codes(self, p: int, quantum_bytes: int) -> None:
-        if evictions := in_pieces_on_disk(self._state, p, slab_bytes(quantum_bytes, self._bench)):
+        if evictions := in_pieces_on_disk(self._state, p, self._bench.slab_within(quantum_bytes)):
             self.evict(evictions)
 
     def _begin_clean_up(self, quantum_bytes: int) -> None:

@@ -1,32 +1,91 @@
-"""From pairs to result rows: which columns a join gives, what they are called, and how they are gathered."""
+"""From pairs and single rows to results: which columns a join gives, what they are called, and how they are gathered.
+
+The columns are PySpark's: a key of one name on both sides comes once, and first; then those of the left, then those of
+the right. A join of which a side may be missing gives such a key from the side that is there.
+"""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
+from sooner.how import INNER, Kind
 from sooner.kernels.array_types import Positions
-from sooner.kernels.gathering import gather_from
-from sooner.kernels.keys import KeyPlan
+from sooner.kernels.gathering import Columns, gather_from
+from sooner.kernels.keys import KeyPlan, coalesced_type
 from sooner.kernels.sorting import Places
-from sooner.operators.two_way.pairs import Bundle
+from sooner.operators.two_way.pairs import Bundle, Pairs, Singles
+from sooner.sides import LEFT, RIGHT
+
+
+class OutputColumn(NamedTuple):
+    """A column of the results, and the column of either side that it is taken from: of the left, if that is there."""
+
+    field: pa.Field
+    left: int | None = None
+    right: int | None = None
 
 
 @dataclass(frozen=True)
 class OutputPlan:
-    """All columns of the left, then those of the right. A key of the same name on both sides comes once."""
+    columns: tuple[OutputColumn, ...]
 
-    schema: pa.Schema
-    right: tuple[int, ...]  # positions of the columns that come from the right
+    @cached_property
+    def schema(self) -> pa.Schema:
+        return pa.schema([column.field for column in self.columns])
+
+    @cached_property
+    def _of_pairs(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Which columns of the left and of the right make the results of pairs."""
+        from_right = (column.right for column in self.columns if column.left is None)
+        return self._of_left, tuple(number for number in from_right if number is not None)
+
+    @cached_property
+    def _of_left(self) -> tuple[int, ...]:
+        return tuple(column.left for column in self.columns if column.left is not None)
+
+    @cached_property
+    def _of_right(self) -> tuple[int, ...]:
+        return tuple(column.right for column in self.columns if column.right is not None)
 
     def batch(self, bundle: Bundle) -> pa.RecordBatch:
-        left = gather_from([pairs.left.columns for pairs in bundle], _places([pairs.at_left for pairs in bundle]))
-        from_right = [pairs.right.columns.only(self.right) for pairs in bundle]
-        right = gather_from(from_right, _places([pairs.at_right for pairs in bundle]))
-        return pa.RecordBatch.from_arrays(left + right, schema=self.schema)
+        if isinstance(bundle[0], Singles):
+            return self._singles(bundle)  # type: ignore[arg-type] # all of one kind
+        return self._pairs(bundle)  # type: ignore[arg-type]
+
+    def _pairs(self, bundle: Sequence[Pairs]) -> pa.RecordBatch:
+        of_left, of_right = self._of_pairs
+        left = _gathered([pairs.left.columns for pairs in bundle], of_left, [pairs.at_left for pairs in bundle])
+        right = _gathered([pairs.right.columns for pairs in bundle], of_right, [pairs.at_right for pairs in bundle])
+        return self._assembled([next(right if column.left is None else left) for column in self.columns])
+
+    def _singles(self, bundle: Sequence[Singles]) -> pa.RecordBatch:
+        side, n_rows = bundle[0].side, sum(map(len, bundle))
+        wanted = self._of_left if side == LEFT else self._of_right
+        there = _gathered([one.run.columns for one in bundle], wanted, [one.at for one in bundle])
+        sources = [column.left if side == LEFT else column.right for column in self.columns]
+        return self._assembled(
+            [
+                pa.nulls(n_rows, column.field.type) if source is None else next(there)
+                for source, column in zip(sources, self.columns, strict=True)
+            ]
+        )
+
+    def _assembled(self, arrays: Sequence[pa.Array]) -> pa.RecordBatch:
+        both = zip(arrays, self.schema.types, strict=True)
+        cast = [array if array.type == type_ else array.cast(type_) for array, type_ in both]
+        return pa.RecordBatch.from_arrays(cast, schema=self.schema)
+
+
+def _gathered(runs: Sequence[Columns], numbers: tuple[int, ...], at: Sequence[Positions]) -> Iterator[pa.Array]:
+    if not numbers:
+        return iter(())
+    return iter(gather_from([columns.only(numbers) for columns in runs], _places(at)))
 
 
 def _places(positions: Sequence[Positions]) -> Places:
@@ -36,25 +95,48 @@ def _places(positions: Sequence[Positions]) -> Places:
     return Places(np.concatenate(positions), parts)
 
 
-def plan_output(left: pa.Schema, right: pa.Schema, keys: KeyPlan, suffixes: tuple[str, str]) -> OutputPlan:
-    shared_keys = {a for a, b in zip(keys.left, keys.right, strict=True) if a == b}
-    from_right = [i for i, name in enumerate(right.names) if name not in shared_keys]
-    right_names = {right.names[i] for i in from_right}
-    clashing = set(left.names) & right_names
-    fields = [_renamed(field, clashing, suffixes[0]) for field in left]
-    fields += [_renamed(right.field(i), clashing, suffixes[1]) for i in from_right]
-    _require_distinct([field.name for field in fields], suffixes)
-    return OutputPlan(pa.schema(fields), tuple(from_right))
+def plan_output(
+    left: pa.Schema, right: pa.Schema, keys: KeyPlan, suffixes: tuple[str, str], kind: Kind = INNER
+) -> OutputPlan:
+    shared = [name for name, other in zip(keys.left, keys.right, strict=True) if name == other]
+    numbers = [[at for at, name in enumerate(schema.names) if name not in shared] for schema in (left, right)]
+    from_left = [OutputColumn(_nullable(left.field(at), kind, LEFT), left=at) for at in numbers[LEFT]]
+    from_right = [OutputColumn(_nullable(right.field(at), kind, RIGHT), right=at) for at in numbers[RIGHT]]
+    if not kind.pairs:
+        from_right = []
+    clashing = {column.field.name for column in from_left} & {column.field.name for column in from_right}
+    columns = [
+        *(_shared_key(left, right, name, kind) for name in shared),
+        *(_renamed(column, clashing, suffixes[LEFT]) for column in from_left),
+        *(_renamed(column, clashing, suffixes[RIGHT]) for column in from_right),
+    ]
+    _require_distinct([column.field.name for column in columns], suffixes, kind)
+    return OutputPlan(tuple(columns))
 
 
-def _renamed(field: pa.Field, clashing: set[str], suffix: str) -> pa.Field:
-    return field.with_name(field.name + suffix) if field.name in clashing else field
+def _shared_key(left: pa.Schema, right: pa.Schema, name: str, kind: Kind) -> OutputColumn:
+    at_left, at_right = left.get_field_index(name), right.get_field_index(name)
+    if not kind.may_be_null(LEFT):
+        return OutputColumn(left.field(at_left), left=at_left)
+    if not kind.may_be_null(RIGHT):
+        return OutputColumn(right.field(at_right), right=at_right)
+    type_ = coalesced_type(left.field(at_left).type, right.field(at_right).type)
+    return OutputColumn(pa.field(name, type_), left=at_left, right=at_right)
 
 
-def _require_distinct(names: Sequence[str], suffixes: tuple[str, str]) -> None:
+def _nullable(field: pa.Field, kind: Kind, side: int) -> pa.Field:
+    return field.with_nullable(True) if kind.may_be_null(side) else field
+
+
+def _renamed(column: OutputColumn, clashing: set[str], suffix: str) -> OutputColumn:
+    name = column.field.name
+    return column._replace(field=column.field.with_name(name + suffix)) if name in clashing else column
+
+
+def _require_distinct(names: Sequence[str], suffixes: tuple[str, str], kind: Kind) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise InvalidJoin(
-            f"The result would have several columns named {repeated[0]!r} with suffixes={suffixes!r}; "
-            "give other suffixes or rename a column."
+            f"With how={kind.name!r} the result would have several columns named {repeated[0]!r} with "
+            f"suffixes={suffixes!r}; give other suffixes or rename a column."
         )

@@ -1,7 +1,7 @@
-"""Pairs of matching rows, by position: what operators find, before anyone asks for whole rows."""
+"""Pairs of matching rows, by position, and rows by themselves: what is found, before anyone asks for whole rows."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from sooner.kernels.array_types import Flags, Positions
@@ -39,7 +39,29 @@ class Pairs:
         return sum(total_bytes(picked(run.row_bytes, positions), len(self)) for run, positions in sides)
 
 
-Bundle = Sequence[Pairs]  # of which one batch of results is made
+@dataclass(frozen=True, slots=True)
+class Singles:
+    """Rows of one side by themselves: nothing matches them, or it matters only that something does."""
+
+    side: int
+    run: Run
+    at: Positions
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def cut_out(self) -> "Singles":
+        """They keep nothing alive but their run and themselves."""
+        return Singles(self.side, self.run, self.at.copy())
+
+    @property
+    def n_bytes(self) -> int:
+        """What they weigh."""
+        return total_bytes(picked(self.run.row_bytes, self.at), len(self))
+
+
+Findings = Pairs | Singles
+Bundle = Sequence[Pairs] | Sequence[Singles]  # of which one batch of results is made; singles of one side
 Filter = Callable[[Pairs], Pairs]
 Found = Iterator[tuple[Positions, Positions]]  # at the left, at the right
 
@@ -85,22 +107,50 @@ def _bounded(left: Run, right: Run, find: Callable[[int], Found]) -> Found:
             yield at_left[begin:end], at_right[begin:end]
 
 
-def bundled(found: Iterator[Pairs]) -> Iterator[Bundle]:
+def singles_of(side: int, run: Run, positions: Positions) -> Iterator[Singles]:
+    """The rows at these positions, at most PAIRS_AT_ONCE and PAIRS_BYTES at a time."""
+    for first in range(0, len(positions), PAIRS_AT_ONCE):
+        at = positions[first : first + PAIRS_AT_ONCE]
+        for begin, end in cuts_by_bytes(picked(run.row_bytes, at), len(at), PAIRS_BYTES):
+            yield Singles(side, run, at[begin:end])
+
+
+@dataclass
+class _Gathered:
+    """What has been found of one kind, and is not a batch yet."""
+
+    found: list[Findings] = field(default_factory=list)
+    n_rows: int = 0
+    n_bytes: int = 0
+
+    def add(self, findings: Findings, n_bytes: int) -> None:
+        self.found.append(findings.cut_out())
+        self.n_rows += len(findings)
+        self.n_bytes += n_bytes
+
+    def has_room(self, n_rows: int, n_bytes: int) -> bool:
+        return self.n_rows + n_rows <= PAIRS_AT_ONCE and self.n_bytes + n_bytes <= PAIRS_BYTES
+
+
+def bundled(found: Iterator[Findings]) -> Iterator[Bundle]:
     """Few pairs of this run and few of that make one batch of results: a batch has its price, however small it is."""
-    bundle: list[Pairs] = []
-    n_pairs = n_bytes = 0
-    for pairs in found:
-        if len(pairs) >= MANY_PAIRS:
-            yield [pairs]
+    gathered: dict[int | None, _Gathered] = {}  # pairs, and singles of each side
+    for findings in found:
+        if len(findings) >= MANY_PAIRS:
+            yield _as_bundle([findings])
             continue
-        pairs_bytes = pairs.n_bytes
-        if bundle and (n_pairs + len(pairs) > PAIRS_AT_ONCE or n_bytes + pairs_bytes > PAIRS_BYTES):
-            yield bundle
-            bundle, n_pairs, n_bytes = [], 0, 0
-        bundle.append(pairs.cut_out())
-        n_pairs, n_bytes = n_pairs + len(pairs), n_bytes + pairs_bytes
-    if bundle:
-        yield bundle
+        kind, n_bytes = findings.side if isinstance(findings, Singles) else None, findings.n_bytes
+        bundle = gathered.setdefault(kind, _Gathered())
+        if bundle.found and not bundle.has_room(len(findings), n_bytes):
+            yield _as_bundle(bundle.found)
+            bundle = gathered[kind] = _Gathered()
+        bundle.add(findings, n_bytes)
+    for bundle in gathered.values():
+        yield _as_bundle(bundle.found)
+
+
+def _as_bundle(found: list[Findings]) -> Bundle:
+    return found  # type: ignore[return-value] # all of one kind
 
 
 def drop_met(pairs: Pairs) -> Pairs:
@@ -117,3 +167,11 @@ def only_by_rows(only_matching: OnlyMatching) -> Filter:
         return Pairs(pairs.left, pairs.right, *kept)
 
     return keep
+
+
+def note_matches(pairs: Pairs) -> Pairs:
+    """Rows of which it is followed whether they have a match have one now."""
+    for run, positions in ((pairs.left, pairs.at_left), (pairs.right, pairs.at_right)):
+        if run.matched is not None:
+            run.matched[positions] = True
+    return pairs

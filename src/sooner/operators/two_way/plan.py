@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from sooner.how import INNER, Kind
 from sooner.kernels.keys import KeyPlan, plan_keys
 from sooner.named_algorithms import Algorithm
 from sooner.operators.inputs import Input
@@ -22,6 +23,7 @@ class TwoWayPlan:
     right_on: tuple[str, ...]
     suffixes: tuple[str, str]
     algorithm: Algorithm
+    kind: Kind = INNER
 
     def keys(self, schemas: Sequence[pa.Schema]) -> KeyPlan:
         left, right = schemas
@@ -29,7 +31,7 @@ class TwoWayPlan:
 
     def columns(self, schemas: Sequence[pa.Schema]) -> OutputPlan:
         left, right = schemas
-        return plan_output(left, right, self.keys(schemas), self.suffixes)
+        return plan_output(left, right, self.keys(schemas), self.suffixes, self.kind)
 
     def order(self, schemas: Sequence[pa.Schema]) -> Order:
         return by_hashes(self.keys(schemas))
@@ -40,4 +42,5 @@ class TwoWayPlan:
     def make(self, inputs: Sequence[Input], means: Means) -> TwoWayJoin[pa.RecordBatch]:
         left, right = inputs
         schemas = [one.schema for one in inputs]
-        return TwoWayJoin((left, right), self.order(schemas), self.algorithm, self.columns(schemas).batch, means)
+        result_of = self.columns(schemas).batch
+        return TwoWayJoin((left, right), self.order(schemas), self.algorithm, result_of, means, kind=self.kind)

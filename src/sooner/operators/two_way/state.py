@@ -6,21 +6,36 @@ from typing import Any
 import numpy as np
 
 from sooner.budget import Budget
+from sooner.how import INNER, Kind
 from sooner.kernels.array_types import Codes
 from sooner.operators.events import Entered, Event, Listener, Reached
 from sooner.operators.inputs import Input
+from sooner.operators.two_way.existence import Existence
 from sooner.operators.two_way.statistics import JoinStatistics
 from sooner.phases import Phase, Phases
 from sooner.runs.ledger import CoveredCells
-from sooner.runs.run import NEVER, Run, Stamp, Ticks
+from sooner.runs.run import NEVER, STILL_HERE, Run, Stamp, Ticks, arrived_between
 from sooner.runs.store import SpilledRun, remove_run
 from sooner.sides import LEFT, SIDES, opposite
 
+Numbers = tuple[int, ...]  # of runs on disk
+
 
 class JoinState:
-    def __init__(self, inputs: tuple[Input, Input], budget: Budget, listener: Listener | None = None) -> None:
+    def __init__(
+        self,
+        inputs: tuple[Input, Input],
+        budget: Budget,
+        existence: Existence,
+        kind: Kind = INNER,
+        listener: Listener | None = None,
+    ) -> None:
         self.inputs = inputs
         self.budget = budget
+        self.existence = existence
+        self.kind = kind
+        for side in kind.examined:
+            inputs[side].follows_matches = True
         partitions = len(inputs[LEFT].partitions)
         self.cells = [CoveredCells() for _ in range(partitions)]
         self.statistics = JoinStatistics(partitions)
@@ -29,6 +44,8 @@ class JoinState:
         # [side][partition]: the last memory-disk task with this side in memory, and one that is only at some code
         self.met_disk = [[NEVER] * partitions for _ in SIDES]
         self.meeting_disk: list[dict[int, tuple[int, int]]] = [{} for _ in SIDES]
+        # [side][partition]: rows that came up to this tick came out if they match nothing (or something, as is wanted)
+        self.decided = [[NEVER] * partitions for _ in SIDES]
         self._phases = Phases()
         self._listener = listener
 
@@ -65,6 +82,17 @@ class JoinState:
     def spilled(self, side: int, p: int) -> list[SpilledRun]:
         return self.inputs[side].partitions[p].spilled
 
+    def run_numbers(self, p: int) -> tuple[Numbers, Numbers]:
+        """Of the runs on disk of either side."""
+        left, right = (tuple(run.number for run in self.spilled(side, p)) for side in SIDES)
+        return left, right
+
+    def is_open(self, p: int) -> bool:
+        """Whether rows of this partition may match that have not met: by stamps and cells, which are no estimates."""
+        if self.cells[p].open_rectangles(*self.run_numbers(p)):
+            return True
+        return any(self.spilled(opposite(side), p) and len(self.unseen_arrivals(side, p)) for side in SIDES)
+
     def is_met_at_once(self, side: int, p: int) -> bool:
         """Whether rows of this side that arrive meet in memory all that they can match; nobody needs them then."""
         other = opposite(side)
@@ -78,11 +106,16 @@ class JoinState:
         self.inputs[side].partitions[p].spilled = runs
         self.statistics.count_spilled(side, p, self.inputs[side])
 
-    def replace_spilled(self, side: int, p: int, members: Sequence[int], merged: SpilledRun) -> None:
-        """These runs on disk, by their numbers, are one now."""
+    def replace_spilled(self, side: int, p: int, members: Sequence[int], merged: SpilledRun | None) -> None:
+        """These runs on disk, by their numbers, are one now, or gone."""
         spilled = self.spilled(side, p)
-        self.set_spilled(side, p, [merged, *(run for run in spilled if run.number not in members)])
-        self.cells[p].merge(side, members, merged.number)
+        kept = [run for run in spilled if run.number not in members]
+        if merged is None:
+            self.cells[p].forget(side, members)
+        else:
+            kept.insert(0, merged)
+            self.cells[p].merge(side, members, merged.number)
+        self.set_spilled(side, p, kept)
         for run in spilled:
             if run.number in members:
                 remove_run(self.inputs[side].store, run)
@@ -108,6 +141,29 @@ class JoinState:
         runs = self.inputs[side].partitions[p].resident
         return arrivals_after((run, self.when_met_disk(side, p, run.codes)) for run in runs)
 
+    def forget_rows(self, side: int, p: int, numbers: Sequence[int], until: int) -> None:
+        """Nobody needs these runs on disk, nor rows in memory that came up to a tick."""
+        partition, resident_bytes = self.inputs[side].partitions[p], self.inputs[side].partitions[p].resident.n_bytes
+        rows = partition.resident.n_rows + sum(run.n_rows for run in partition.spilled)
+        partition.resident.reduce(lambda run: arrived_between(run, until, STILL_HERE))
+        self.budget.release(resident_bytes - partition.resident.n_bytes)
+        self.count_resident(side, p)
+        self.replace_spilled(side, p, numbers, None)
+        rows -= partition.resident.n_rows + sum(run.n_rows for run in partition.spilled)
+        self.statistics.forgotten_rows[side, p] += rows
+
+    def let_matched_go(self, side: int, p: int, at_least: float = 0) -> None:
+        """Rows in memory that are known to match leave it, if they are so large a share: nobody needs them any more."""
+        resident = self.inputs[side].partitions[p].resident
+        matched = sum(int(np.count_nonzero(run.matched)) for run in resident if run.matched is not None)
+        if not matched or matched < at_least * resident.n_rows:
+            return
+        before = resident.n_bytes
+        resident.reduce(lambda run: run.take(run.unmatched()) if run.has_matched else run)
+        self.budget.release(before - resident.n_bytes)
+        self.count_resident(side, p)
+        self.statistics.forgotten_rows[side, p] += matched
+
     def forget(self, p: int) -> None:
         """Nobody needs the rows of this partition any more."""
         for side in SIDES:
@@ -128,6 +184,7 @@ class JoinState:
             "next_to_clean": self.next_to_clean,
             "inputs": [side.to_plain() for side in self.inputs],
             "met_disk": self.met_disk,
+            "decided": self.decided,
             "cells": [cells.to_plain() for cells in self.cells],
             "statistics": self.statistics.to_plain(),
         }
@@ -138,6 +195,7 @@ class JoinState:
         self._phases = Phases((data["phase"],))
         self.next_to_clean = data["next_to_clean"]
         self.met_disk = [list(ticks) for ticks in data["met_disk"]]
+        self.decided = [list(ticks) for ticks in data["decided"]]
         self.cells = [CoveredCells((left, right) for left, right in cells) for cells in data["cells"]]
         self.statistics.load_plain(data["statistics"])
         for side in SIDES:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
+from sooner.operators.inputs import Input
 from sooner.operators.statistics import Counts, Numbers, Statistics, read_only
 from sooner.policies.view import DeviceCosts, JoinView, Surroundings
 from sooner.runs.run import Ticks
@@ -54,7 +55,7 @@ class JoinStatistics(Statistics):
         "compared_pairs",
         "matched_pairs",
         "last_merge",
-        "forgotten_rows",
+        "undecided_rows",
     )
 
     def __init__(self, partitions: int) -> None:
@@ -64,7 +65,7 @@ class JoinStatistics(Statistics):
         self.compared_pairs = np.zeros(partitions, np.float64)
         self.matched_pairs = np.zeros(partitions, np.float64)
         self.last_merge = np.zeros(partitions, np.int64)
-        self.forgotten_rows = np.zeros((len(SIDES), partitions), np.int64)  # that nothing can match any more
+        self.undecided_rows = np.zeros((len(SIDES), partitions), np.int64)  # that may come out by themselves one day
         self.history = [[FlushHistory() for _ in range(partitions)] for _ in SIDES]
 
     def rows_arrived(self, side: int, partition: int, rows: int) -> None:
@@ -90,6 +91,16 @@ class JoinStatistics(Statistics):
         self.history[side][partition].add(tick, rows)
         if not self.resident_rows[side, partition]:
             self.history[other][partition].forget_moments()
+        self._limit_to_rows(partition)
+
+    def count_spilled(self, which: int, partition: int, rows: Input) -> None:
+        """What is open on disk is no more than is there."""
+        super().count_spilled(which, partition, rows)
+        self._limit_to_rows(partition)
+
+    def _limit_to_rows(self, partition: int) -> None:
+        on_disk = float(np.prod(self.spilled_rows[:, partition].astype(float)))
+        self.unmet_on_disk[partition] = min(self.unmet_on_disk[partition], on_disk)
 
     def met_disk(self, side: int, partition: int, unseen: Ticks) -> None:
         """Rows in memory have met the disk; `unseen` are the arrivals of those that have not."""

@@ -8,14 +8,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any, ClassVar, Final
 
 from sooner.operators.events import Merged, Scanned, Tidied
 from sooner.operators.two_way.covering import (
     START,
     Cursor,
+    Examined,
     InMemory,
     JoinRuns,
     MergedOutput,
@@ -24,17 +23,15 @@ from sooner.operators.two_way.covering import (
     Sweep,
     Workbench,
 )
-from sooner.operators.two_way.merging import MergePlan, open_share, plan_merge, plan_tidying
+from sooner.operators.two_way.examining import Rows
+from sooner.operators.two_way.merging import MergePlan
 from sooner.operators.two_way.pairs import Bundle
-from sooner.operators.two_way.state import JoinState
-from sooner.policies.view import DiskDisk, Evict, MemoryDisk
+from sooner.operators.two_way.state import JoinState, Numbers
 from sooner.runs.ledger import Rectangle
 from sooner.runs.run import merge
-from sooner.runs.slabs import ALL_CODES, hot_codes
-from sooner.runs.store import Segment, SpilledRun, adopted
+from sooner.runs.slabs import ALL_CODES
+from sooner.runs.store import Segment, SpilledRun
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
-
-Numbers = tuple[int, ...]  # of runs on disk
 
 
 @dataclass
@@ -50,7 +47,7 @@ class Begun:
     @staticmethod
     def now(state: JoinState, partition: int) -> "Begun":
         state.tick += 1
-        return Begun(partition, state.tick, _numbers(state, partition))
+        return Begun(partition, state.tick, state.run_numbers(partition))
 
     @staticmethod
     def from_plain(data: dict[str, Any]) -> "Begun":
@@ -84,8 +81,9 @@ class Task(ABC):
         begun = self._begun
         if self._sweep is None:
             if not begun.cursor.steps:
-                begun.slab_bytes = slab_bytes(quantum_bytes // self.passes, bench)
-            self._sweep = Sweep(self._rectangles(bench), self._outputs(), begun.slab_bytes, bench, begun.cursor)
+                begun.slab_bytes = bench.slab_within(quantum_bytes // self.passes)
+            what = self._rectangles(bench), self._outputs(), self._examined()
+            self._sweep = Sweep(*what, begun.slab_bytes, bench, begun.cursor)
         before = self._sweep.worked_bytes
         yield from self._sweep.advance(quantum_bytes, join)
         self.worked_bytes += self._sweep.worked_bytes - before
@@ -116,6 +114,9 @@ class Task(ABC):
     def _outputs(self) -> Sequence[MergedOutput]:
         return ()
 
+    def _examined(self) -> Sequence[Examined]:
+        return ()
+
     def to_plain(self) -> dict[str, Any]:
         return {"kind": self.kind, **asdict(self._begun)}
 
@@ -132,10 +133,17 @@ class Task(ABC):
         """These runs, in this order. Who asks for one again gets the same parts: nothing is read twice."""
         missing = {*numbers} - {number for of_side, number in self._parts if of_side == side}
         store = self._state.inputs[side].store
-        for run in self._read_runs(side) if missing else ():
+        for run in self._state.spilled(side, self.partition) if missing else ():
             if run.number in missing:
                 self._parts[side, run.number] = [OnDisk(store, segment) for segment in run.segments]
         return [part for number in numbers for part in self._parts[side, number]]
+
+    def _rows(self, side: int) -> Rows:
+        """All there are in the partition, wherever they are by now."""
+        state, p, numbers = self._state, self.partition, self._begun.runs[side]
+        since = [run.number for run in state.spilled(side, p) if run.number not in numbers]
+        in_memory = [InMemory(run) for run in state.inputs[side].partitions[p].resident]
+        return Rows(self._on_disk(side, numbers), in_memory, self._on_disk(side, since))
 
     def _disk_rectangles(self, rectangles: Sequence[Rectangle]) -> list[PartRectangle]:
         return [(self._on_disk(LEFT, left), self._on_disk(RIGHT, right)) for left, right in rectangles]
@@ -192,6 +200,8 @@ class Rest(Task):
         self._open_pairs = open_pairs  # on disk, at the begin
 
     def _rectangles(self, bench: Workbench) -> list[PartRectangle]:
+        if not self._state.kind.pairs:
+            return []
         open_cells = self._state.cells[self.partition].open_rectangles(*self._begun.runs)
         in_memory = [rectangle for side in SIDES for rectangle in self._memory_rectangle(side, bench)]
         return self._disk_rectangles(open_cells) + in_memory
@@ -207,59 +217,32 @@ class Rest(Task):
         n_bytes = sum(run.n_bytes for run in read)
         state.report(Merged(tick, p, len(read), n_bytes, written_bytes=0, cells=(self._begun.runs,)))
 
+    def _begin_anew(self) -> None:
+        self.pause()
+        self._begun = Begun.now(self._state, self.partition)
+        self._open_pairs = float(self._state.statistics.unmet_on_disk[self.partition])
+
     def to_plain(self) -> dict[str, Any]:
         return super().to_plain() | {"open_pairs": self._open_pairs}
 
 
-class CleanUp(Rest):
-    """All that has not met in one partition, when nothing arrives any more: then its rows are forgotten."""
-
-    kind = "clean-up"
-
-    def finish(self) -> None:
-        """Its memory and its files are free. If rows have left memory since it began it begins anew: they are open."""
-        super().finish()
-        if is_open(self._state, self.partition):
-            self.pause()
-            self._begun = Begun.now(self._state, self.partition)
-            self._open_pairs = float(self._state.statistics.unmet_on_disk[self.partition])
-        else:
-            self._state.forget(self.partition)
-
-
-class Merge(Task):
-    """Runs become one run a side, joined on the way (PSMJ, RPJ sec. 5.2)."""
-
-    kind = "merge"
-    is_the_policys = True
-    passes = 2
+class Writing(Task):
+    """A task that writes runs on its way."""
 
     def __init__(
-        self,
-        state: JoinState,
-        begun: Begun,
-        plan: MergePlan,
-        open_pairs: float,
-        written: Sequence[Sequence[Segment]] = ((), ()),
+        self, state: JoinState, begun: Begun, memory_of: Sequence[int], written: Sequence[Sequence[Segment]]
     ) -> None:
-        super().__init__(state, begun, memory_of=())
-        self._plan = plan
-        self._open_pairs = open_pairs  # that it covers
+        super().__init__(state, begun, memory_of)
         self._written = [list(segments) for segments in written]
         self._open_outputs: dict[int, MergedOutput] = {}
         self._files = ExitStack()
 
-    def _rectangles(self, bench: Workbench) -> list[PartRectangle]:  # noqa: ARG002 - memory has no part in it
-        return self._disk_rectangles(self._plan.rectangles)
-
-    def _outputs(self) -> Sequence[MergedOutput]:
-        """A new run for each side that has several to merge."""
-        for side, group in enumerate(self._plan.groups):
-            if len(group.members) > 1:
-                store = self._state.inputs[side].store
-                writer = self._files.enter_context(store.writer())
-                self._open_outputs[side] = MergedOutput(self._on_disk(side, group.members), store, writer)
-        return list(self._open_outputs.values())
+    def _open_output(self, side: int, numbers: Sequence[int]) -> MergedOutput:
+        """For a new run of a side with the rows of these, or some of them."""
+        store = self._state.inputs[side].store
+        writer = self._files.enter_context(store.writer())
+        self._open_outputs[side] = MergedOutput(self._on_disk(side, numbers), store, writer)
+        return self._open_outputs[side]
 
     def pause(self) -> None:
         """What is written so far is a segment of the run to be."""
@@ -280,6 +263,51 @@ class Merge(Task):
             raise _Abandoned
         super().close()
 
+    def _become_one(self, side: int, members: Numbers, level: int) -> None:
+        """These runs are what was written; there may be nothing left of them."""
+        number = self._state.inputs[side].partitions[self.partition].new_number()
+        merged = SpilledRun(number, level, tuple(self._written[side])) if self._written[side] else None
+        self._state.replace_spilled(side, self.partition, members, merged)
+
+    @property
+    def _written_bytes(self) -> int:
+        return sum(part.n_bytes for segments in self._written for part in segments)
+
+    def to_plain(self) -> dict[str, Any]:
+        written = [[segment.to_plain() for segment in segments] for segments in self._written]
+        return super().to_plain() | {"written": written}
+
+
+NOTHING_WRITTEN: Final[Sequence[Sequence[Segment]]] = ((), ())
+
+
+class Merge(Writing):
+    """Runs become one run a side, joined on the way (PSMJ, RPJ sec. 5.2)."""
+
+    kind = "merge"
+    is_the_policys = True
+    passes = 2
+
+    def __init__(
+        self,
+        state: JoinState,
+        begun: Begun,
+        plan: MergePlan,
+        open_pairs: float,
+        written: Sequence[Sequence[Segment]] = NOTHING_WRITTEN,
+    ) -> None:
+        super().__init__(state, begun, (), written)
+        self._plan = plan
+        self._open_pairs = open_pairs  # that it covers
+
+    def _rectangles(self, bench: Workbench) -> list[PartRectangle]:  # noqa: ARG002 - memory has no part in it
+        return self._disk_rectangles(self._plan.rectangles)
+
+    def _outputs(self) -> Sequence[MergedOutput]:
+        """A new run for each side that has several to merge."""
+        groups = enumerate(self._plan.groups)
+        return [self._open_output(side, group.members) for side, group in groups if len(group.members) > 1]
+
     def finish(self) -> None:
         """The members go up a level: as one run, if they were several."""
         self.pause()
@@ -292,28 +320,21 @@ class Merge(Task):
         self._tell(len(read), read_bytes)
 
     def _tell(self, read_runs: int, read_bytes: int) -> None:
-        tick, written_bytes = self._begun.tick, sum(part.n_bytes for side in self._written for part in side)
+        tick, written_bytes = self._begun.tick, self._written_bytes
         self._state.statistics.met_on_disk(self.partition, tick, self._open_pairs)
         self._state.report(Merged(tick, self.partition, read_runs, read_bytes, written_bytes, self._plan.rectangles))
 
     def _lift(self, side: int) -> None:
         members, level = self._plan.groups[side].members, self._plan.levels[side]
         if len(members) > 1:
-            number = self._state.inputs[side].partitions[self.partition].new_number()
-            merged = SpilledRun(number, level, tuple(self._written[side]))
-            self._state.replace_spilled(side, self.partition, members, merged)
+            self._become_one(side, members, level)
             return
         spilled = self._state.spilled(side, self.partition)
         lifted = [replace(run, level=level) if run.number in members else run for run in spilled]
         self._state.set_spilled(side, self.partition, lifted)
 
     def to_plain(self) -> dict[str, Any]:
-        written = [[segment.to_plain() for segment in segments] for segments in self._written]
-        return super().to_plain() | {
-            "plan": self._plan.to_plain(),
-            "open_pairs": self._open_pairs,
-            "written": written,
-        }
+        return super().to_plain() | {"plan": self._plan.to_plain(), "open_pairs": self._open_pairs}
 
 
 class Tidying(Merge):
@@ -328,78 +349,3 @@ class Tidying(Merge):
 
 class _Abandoned(Exception):  # noqa: N818 - not an error: files that are being written learn of it
     """A task does not go on."""
-
-
-def slab_bytes(quantum_bytes: int, bench: Workbench) -> int:
-    return max(1, min(bench.slab_bytes, quantum_bytes))
-
-
-def in_pieces_on_disk(state: JoinState, p: int, at_most_bytes: int) -> list[Evict]:
-    """Let the rows in memory leave it whose code has more on disk than this.
-
-    A quantum can end among the rows of one code on disk, but rows in memory meet all of a code in one step.
-    """
-    blocks = [part.blocks for side in SIDES for run in state.spilled(side, p) for part in run.segments]
-    hot = np.array(sorted(hot_codes(blocks, at_most_bytes)), np.uint64)
-    return [Evict(side, p, codes=hot) for side in SIDES] if len(hot) else []
-
-
-def begin(state: JoinState, task: MemoryDisk | DiskDisk) -> Task | None:
-    """What the react policy chose; None if there is nothing of it left to do."""
-    p = task.partition
-    begun = Begun.now(state, p)
-    if isinstance(task, MemoryDisk):
-        return Scan(state, begun, task.side)
-    left, right, cells = state.spilled(LEFT, p), state.spilled(RIGHT, p), state.cells[p]
-    plan = plan_merge(left, right, cells, task.fan_in)
-    open_pairs = float(state.statistics.unmet_on_disk[p])
-    if plan is None:
-        state.statistics.met_on_disk(p, begun.tick, open_pairs)
-        return None
-    begun.runs = plan.reads(LEFT), plan.reads(RIGHT)
-    return Merge(state, begun, plan, open_pairs * open_share(left, right, cells, plan.rectangles))
-
-
-def begin_rest(state: JoinState, p: int) -> Task:
-    """Cover all that is open in a partition, and forget it if nothing more arrives."""
-    kind = CleanUp if state.phase == "clean-up" else Rest
-    return kind(state, Begun.now(state, p), float(state.statistics.unmet_on_disk[p]))
-
-
-def tidying_plan(state: JoinState, p: int, crowd: int) -> MergePlan | None:
-    return plan_tidying(state.spilled(LEFT, p), state.spilled(RIGHT, p), state.cells[p], crowd)
-
-
-def begin_tidying(state: JoinState, p: int, crowd: int) -> Task | None:
-    plan = tidying_plan(state, p, crowd)
-    if plan is None:
-        return None
-    begun = Begun.now(state, p)
-    begun.runs = plan.reads(LEFT), plan.reads(RIGHT)
-    return Tidying(state, begun, plan, open_pairs=0)
-
-
-def resume(state: JoinState, data: dict[str, Any]) -> Task:
-    """A task that was saved."""
-    begun = Begun.from_plain(data)
-    match data["kind"]:
-        case Scan.kind:
-            return Scan(state, begun, data["side"])
-        case Rest.kind | CleanUp.kind as kind:
-            return (Rest if kind == Rest.kind else CleanUp)(state, begun, data["open_pairs"])
-        case kind:
-            written = [[adopted(state.inputs[side].store, one) for one in data["written"][side]] for side in SIDES]
-            merge_kind = Merge if kind == Merge.kind else Tidying
-            return merge_kind(state, begun, MergePlan.from_plain(data["plan"]), data["open_pairs"], written)
-
-
-def is_open(state: JoinState, p: int) -> bool:
-    """Whether rows of this partition may match that have not met: by stamps and cells, which are no estimates."""
-    if state.cells[p].open_rectangles(*_numbers(state, p)):
-        return True
-    return any(state.spilled(opposite(side), p) and len(state.unseen_arrivals(side, p)) for side in SIDES)
-
-
-def _numbers(state: JoinState, p: int) -> tuple[Numbers, Numbers]:
-    left, right = (tuple(run.number for run in state.spilled(side, p)) for side in SIDES)
-    return left, right

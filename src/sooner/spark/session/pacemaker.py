@@ -34,6 +34,7 @@ FIGURES: Final = {
     "results": "long",
     "resident_bytes": "long",
     "spilled_bytes": "long",
+    "forgotten_rows": "long",
     "covered_fraction": "double",
 }
 
@@ -198,5 +199,6 @@ def _figures(progress: JoinProgress | None, inputs: int) -> Row:
         total.results,
         total.resident_bytes,
         total.spilled_bytes,
+        total.forgotten_rows,
         total.covered_fraction,
     )

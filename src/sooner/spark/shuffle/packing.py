@@ -43,6 +43,7 @@ class Packing:
     key_types: tuple[pa.DataType, ...]  # in which they are placed
     partitions: int
     condition: Condition | None = None  # on columns of the source
+    keeps_keyless: bool = False  # whether rows with a null in their key come along
 
     def to_text(self) -> str:
         plain = {
@@ -53,6 +54,7 @@ class Packing:
             "key_types": _schema_text(pa.schema([(str(at), type_) for at, type_ in enumerate(self.key_types)])),
             "partitions": self.partitions,
             "condition": self.condition,
+            "keeps_keyless": self.keeps_keyless,
         }
         return json.dumps(plain)
 
@@ -71,10 +73,11 @@ class Packing:
             tuple(_schema_of(plain["key_types"]).types),
             plain["partitions"],
             plain["condition"],
+            plain["keeps_keyless"],
         )
 
     def packed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Places and packs of all rows that can match something."""
+        """Places and packs of all rows that are wanted."""
         return (self._cut(as_one(chunk)) for chunk in grouped(map(self._wanted, batches), _CHUNK_ROWS, _CHUNK_BYTES))
 
     def _wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -84,7 +87,7 @@ class Packing:
         rows = pa.RecordBatch.from_arrays(
             [column.cast(type_) for column, type_ in zip(columns, self.schema.types, strict=True)], schema=self.schema
         )
-        for key in self.keys:  # a row without a key matches nothing
+        for key in () if self.keeps_keyless else self.keys:  # a row without a key matches nothing
             column = rows.column(self.schema.get_field_index(key))
             rows = rows.filter(column.is_valid()) if column.null_count else rows
         return rows

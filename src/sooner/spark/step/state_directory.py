@@ -22,6 +22,7 @@ QUERY: Final = "query"
 _WHAT_DIFFERS: Final = {
     "partitions": "has another number of partitions",
     "algorithm": "was made with another algorithm",
+    "how": "is of another kind of join",
     "left": "has other columns on the left",
     "right": "has other columns on the right",
     "keys": "has other keys",

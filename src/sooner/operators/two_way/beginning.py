@@ -1,0 +1,96 @@
+"""Begin a task, or go on with one that was saved."""
+
+from typing import Any
+
+import numpy as np
+
+from sooner.operators.two_way.deciding import CleanUp, Parting, Winnow
+from sooner.operators.two_way.merging import MergePlan, open_share, plan_merge, plan_tidying
+from sooner.operators.two_way.state import JoinState
+from sooner.operators.two_way.tasks import Begun, Merge, Rest, Scan, Task, Tidying
+from sooner.policies.view import DiskDisk, Evict, MemoryDisk
+from sooner.runs.slabs import hot_codes
+from sooner.runs.store import adopted
+from sooner.sides import LEFT, RIGHT, SIDES
+
+
+def in_pieces_on_disk(state: JoinState, p: int, at_most_bytes: int) -> list[Evict]:
+    """Let the rows in memory leave it whose code has more on disk than this.
+
+    A quantum can end among the rows of one code on disk, but rows in memory meet all of a code in one step.
+    """
+    blocks = [part.blocks for side in SIDES for run in state.spilled(side, p) for part in run.segments]
+    hot = np.array(sorted(hot_codes(blocks, at_most_bytes)), np.uint64)
+    return [Evict(side, p, codes=hot) for side in SIDES] if len(hot) else []
+
+
+def begin(state: JoinState, task: MemoryDisk | DiskDisk) -> Task | None:
+    """What the react policy chose; None if there is nothing of it left to do."""
+    p = task.partition
+    if not state.kind.pairs:
+        return begin_winnow(state, p)
+    begun = Begun.now(state, p)
+    if isinstance(task, MemoryDisk):
+        return Scan(state, begun, task.side)
+    left, right, cells = state.spilled(LEFT, p), state.spilled(RIGHT, p), state.cells[p]
+    plan = plan_merge(left, right, cells, task.fan_in)
+    open_pairs = float(state.statistics.unmet_on_disk[p])
+    if plan is None:
+        state.statistics.met_on_disk(p, begun.tick, open_pairs)
+        return None
+    begun.runs = plan.reads(LEFT), plan.reads(RIGHT)
+    return Merge(state, begun, plan, open_pairs * open_share(left, right, cells, plan.rectangles))
+
+
+def begin_winnow(state: JoinState, p: int) -> Task | None:
+    """None if nothing is open in the partition."""
+    open_pairs = float(state.statistics.unmet_on_disk[p])
+    if state.is_open(p):
+        return Winnow(state, Begun.now(state, p), open_pairs)
+    state.statistics.forget(p)
+    return None
+
+
+def begin_rest(state: JoinState, p: int) -> Task:
+    """Cover all that is open in a partition, and forget it if nothing more arrives."""
+    begun, open_pairs = Begun.now(state, p), float(state.statistics.unmet_on_disk[p])
+    if state.phase == "clean-up":
+        return CleanUp(state, begun, open_pairs)
+    return Rest(state, begun, open_pairs) if state.kind.pairs else Winnow(state, begun, open_pairs)
+
+
+def begin_parting(state: JoinState, p: int, side: int) -> Task:
+    """Decide the rows of this side in a partition: the other side has ended."""
+    statistics = state.statistics
+    undecided_rows = int(statistics.undecided_rows[side, p])
+    return Parting(state, Begun.now(state, p), float(statistics.unmet_on_disk[p]), side, undecided_rows)
+
+
+def tidying_plan(state: JoinState, p: int, crowd: int) -> MergePlan | None:
+    return plan_tidying(state.spilled(LEFT, p), state.spilled(RIGHT, p), state.cells[p], crowd)
+
+
+def begin_tidying(state: JoinState, p: int, crowd: int) -> Task | None:
+    plan = tidying_plan(state, p, crowd)
+    if plan is None:
+        return None
+    begun = Begun.now(state, p)
+    begun.runs = plan.reads(LEFT), plan.reads(RIGHT)
+    return Tidying(state, begun, plan, open_pairs=0)
+
+
+def resume(state: JoinState, data: dict[str, Any]) -> Task:
+    """A task that was saved."""
+    begun = Begun.from_plain(data)
+    match data["kind"]:
+        case Scan.kind:
+            return Scan(state, begun, data["side"])
+        case Rest.kind | CleanUp.kind as kind:
+            return (Rest if kind == Rest.kind else CleanUp)(state, begun, data["open_pairs"])
+        case Parting.kind:
+            return Parting(state, begun, data["open_pairs"], data["side"], data["undecided_rows"])
+    written = [[adopted(state.inputs[side].store, one) for one in data["written"][side]] for side in SIDES]
+    if data["kind"] == Winnow.kind:
+        return Winnow(state, begun, data["open_pairs"], written)
+    merge_kind = Merge if data["kind"] == Merge.kind else Tidying
+    return merge_kind(state, begun, MergePlan.from_plain(data["plan"]), data["open_pairs"], written)

@@ -1,0 +1,156 @@
+"""Tasks that decide rows: whether they match at all, and so whether they come out by themselves.
+
+It is certain of a row once the other side has ended and all of it in the row's range of codes was looked at: when
+nothing arrives any more, or before, when one side has ended. In a join that gives no pairs it is also certain as soon
+as a left row has a match, which is all that it takes.
+"""
+
+from abc import ABC
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from sooner.operators.events import Merged
+from sooner.operators.two_way.covering import Examined, PartRectangle, Workbench
+from sooner.operators.two_way.examining import Examination
+from sooner.operators.two_way.state import JoinState
+from sooner.operators.two_way.tasks import NOTHING_WRITTEN, Begun, Rest, Writing
+from sooner.runs.store import Segment
+from sooner.sides import LEFT, RIGHT, SIDES, opposite
+
+
+class Deciding(Rest, ABC):
+    """Covers all that is open on its way."""
+
+    def _examination(self, side: int) -> Examination:
+        """Of the rows of a side that were there at the begin, and are not decided yet: the other side has ended."""
+        state, p, kind = self._state, self.partition, self._state.kind
+        return Examination(
+            side,
+            self._rows(side),
+            self._rows(opposite(side)),
+            state.existence,
+            gives="matched" if kind.matched else "unmatched",
+            after=state.decided[side][p],
+            until=self._begun.tick,
+            is_known_in_memory=not state.spilled(opposite(side), p),
+        )
+
+
+class CleanUp(Deciding):
+    """All that has not met in one partition, when nothing arrives any more: then its rows are forgotten."""
+
+    kind = "clean-up"
+
+    def _examined(self) -> Sequence[Examined]:
+        return [self._examination(side) for side in self._state.kind.examined]
+
+    def finish(self) -> None:
+        """Its memory and its files are free. If rows have left memory since it began it begins anew: they are open."""
+        super().finish()
+        for side in self._state.kind.examined:
+            self._state.decided[side][self.partition] = self._begun.tick
+        if self._state.kind.pairs and self._state.is_open(self.partition):
+            self._begin_anew()
+        else:
+            self._state.forget(self.partition)
+
+
+class Parting(Deciding):
+    """All that has not met in one partition, when one side has ended: what was there of the other is decided then, and
+    nobody needs it any more.
+    """
+
+    kind = "parting"
+
+    def __init__(self, state: JoinState, begun: Begun, open_pairs: float, side: int, undecided_rows: int) -> None:
+        super().__init__(state, begun, open_pairs)
+        self._side = side
+        self._undecided_rows = undecided_rows  # at the begin
+
+    def _examined(self) -> Sequence[Examined]:
+        return [self._examination(self._side)]
+
+    def finish(self) -> None:
+        """If rows of the ended side have left memory since it began, it begins anew: they may be open."""
+        super().finish()
+        state, p, side, tick = self._state, self.partition, self._side, self._begun.tick
+        state.decided[side][p] = tick
+        state.statistics.undecided_rows[side, p] -= self._undecided_rows
+        if not self._may_forget():
+            return
+        others = [run.number for run in state.spilled(opposite(side), p)]
+        rectangle = (self._begun.runs[side], others) if side == LEFT else (others, self._begun.runs[side])
+        if state.kind.pairs and state.cells[p].open_rectangles(*rectangle):
+            self._begin_anew()
+            self._undecided_rows = int(state.statistics.undecided_rows[side, p])
+        else:
+            state.forget_rows(side, p, self._begun.runs[side], tick)
+
+    def _may_forget(self) -> bool:
+        """Rows of the other side that come out without a match must not lose what they match: that is noted of rows in
+        memory alone, when both are there.
+        """
+        other = opposite(self._side)
+        if other not in self._state.kind.unmatched:
+            return True
+        return not self._state.spilled(other, self.partition) and not self._begun.runs[self._side]
+
+    def to_plain(self) -> dict[str, Any]:
+        return super().to_plain() | {"side": self._side, "undecided_rows": self._undecided_rows}
+
+
+class Winnow(Writing):
+    """Left rows of a partition that match anything come out or not, and leave the disk: those that do not are written
+    anew, as one run. For joins that give no pairs, in which a left row has done its part with its first match.
+    """
+
+    kind = "winnow"
+    is_the_policys = True
+    passes = 2
+
+    def __init__(
+        self,
+        state: JoinState,
+        begun: Begun,
+        open_pairs: float,
+        written: Sequence[Sequence[Segment]] = NOTHING_WRITTEN,
+    ) -> None:
+        super().__init__(state, begun, SIDES, written)
+        self._open_pairs = open_pairs  # on disk, at the begin
+
+    def _rectangles(self, bench: Workbench) -> list[PartRectangle]:  # noqa: ARG002 - there are no pairs to find
+        return []
+
+    def _examined(self) -> Sequence[Examined]:
+        """What has left memory since the begin is not touched: it would have to be written anew as well."""
+        lefts = self._begun.runs[LEFT]
+        return [
+            Examination(
+                LEFT,
+                replace(self._rows(LEFT), since=()),
+                self._rows(RIGHT),
+                self._state.existence,
+                gives="matched" if self._state.kind.matched else "nothing",
+                is_known_in_memory=not self._state.spilled(RIGHT, self.partition),
+                survivors=self._open_output(LEFT, lefts) if lefts else None,
+            )
+        ]
+
+    def finish(self) -> None:
+        """What was there at the begin has met."""
+        self.pause()
+        state, p, tick, lefts = self._state, self.partition, self._begun.tick, self._begun.runs[LEFT]
+        read = [run for side in SIDES for run in self._read_runs(side)]
+        read_bytes, rows_before = sum(run.n_bytes for run in read), state.statistics.spilled_rows[LEFT, p]
+        state.cells[p].cover(*self._begun.runs)
+        if lefts:
+            self._become_one(LEFT, lefts, 1 + max(run.level for run in self._read_runs(LEFT)))
+        state.statistics.forgotten_rows[LEFT, p] += rows_before - state.statistics.spilled_rows[LEFT, p]
+        for side in SIDES:
+            state.memory_met_disk(side, p, tick)
+        state.statistics.met_on_disk(p, tick, self._open_pairs)
+        state.report(Merged(tick, p, len(read), read_bytes, self._written_bytes, (self._begun.runs,)))
+
+    def to_plain(self) -> dict[str, Any]:
+        return super().to_plain() | {"open_pairs": self._open_pairs}

@@ -1,0 +1,136 @@
+"""Examine the rows of one side, range by range: which of them match anything of the other, wherever that is.
+
+A sweep sees all rows of a range of codes, so no row has to carry what it has matched; where one is known to have a
+match it is not asked again. Nothing here assumes that rows that match have equal codes, beyond the slabs of the sweep.
+"""
+
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from sooner.kernels.array_types import Flags
+from sooner.operators.two_way.covering import (
+    InMemory,
+    LoadedSlab,
+    MergedOutput,
+    OnDisk,
+    Part,
+    Piece,
+    Step,
+    pieces,
+)
+from sooner.operators.two_way.existence import Existence
+from sooner.operators.two_way.pairs import Singles, singles_of
+from sooner.runs.run import NEVER, STILL_HERE, Run
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Of one side and partition, wherever they are."""
+
+    on_disk: Sequence[OnDisk]
+    in_memory: Sequence[InMemory]
+    since: Sequence[OnDisk] = ()  # on disk since the task began: not in the order by which steps are counted
+
+
+@dataclass(frozen=True)
+class Examination:
+    """Of the rows of a side that came after one tick and not after another, and have no match that is known of."""
+
+    side: int
+    mine: Rows
+    others: Rows
+    existence: Existence
+    gives: Literal["matched", "unmatched", "nothing"]
+    after: int = NEVER
+    until: int = STILL_HERE
+    is_known_in_memory: bool = False  # rows in memory have met all of the other side: what has no match by now has none
+    survivors: MergedOutput | None = None  # where rows on disk go that match nothing; those that do are gone then
+
+    @property
+    def groups(self) -> Sequence[Sequence[Part]]:
+        return [group for rows in (self.mine, self.others) for group in (rows.on_disk, rows.since) if group]
+
+    @property
+    def writes(self) -> bool:
+        return self.survivors is not None
+
+    def in_slab(self, slab: LoadedSlab) -> Iterator[Singles]:
+        """All rows of the slab are there at once."""
+        others = [run for group in (self.others.on_disk, self.others.since) for run in slab.all_of(group)]
+        others += [run for run in slab.in_memory(self.others.in_memory) if len(run)]
+        for run in slab.all_of(self.mine.on_disk):
+            yield from self._of_disk(run, others)
+        for run in slab.all_of(self.mine.since):
+            yield from self._examined(run, others)
+        for run in slab.in_memory(self.mine.in_memory):
+            yield from self._of_memory(run, others)
+
+    def in_code(self, code: int, piece_bytes: int) -> Iterator[Step]:
+        """Rows that are in memory, or have left it since the task began, all at once: these may leave before the next
+        step. Then piece by piece those that were on disk.
+        """
+        others = list(pieces([*self.others.on_disk, *self.others.since], code, piece_bytes))
+        others_bytes = others[0].n_bytes if others else 0  # mostly the first of them tells
+        since = list(pieces(self.mine.since, code, piece_bytes))
+        first_bytes = sum(piece.n_bytes for piece in since) + (others_bytes if self.mine.in_memory or since else 0)
+        yield Step(first_bytes, partial(self._others_of_code, code, since, others))
+        for piece in pieces(self.mine.on_disk, code, piece_bytes):
+            n_bytes = piece.n_bytes * (2 if self.writes else 1) + others_bytes
+            yield Step(n_bytes, partial(self._piece_of_code, code, piece, others))
+
+    def _others_of_code(self, code: int, since: Sequence[Piece], others: Sequence[Piece]) -> Iterator[Singles]:
+        for piece in since:
+            yield from self._examined(piece.rows, self._in_code(code, others))
+        for part in self.mine.in_memory:
+            for run in part.load(code, code + 1):
+                yield from self._of_memory(run, self._in_code(code, others))
+
+    def _piece_of_code(self, code: int, piece: Piece, others: Sequence[Piece]) -> Iterator[Singles]:
+        yield from self._of_disk(piece.rows, self._in_code(code, others))
+
+    def _in_code(self, code: int, others: Sequence[Piece]) -> Iterable[Run]:
+        in_memory = (run for part in self.others.in_memory for run in part.load(code, code + 1))
+        return itertools.chain(in_memory, (piece.read() for piece in others))
+
+    def _of_memory(self, run: Run, others: Iterable[Run]) -> Iterator[Singles]:
+        return self._examined(run, () if self.is_known_in_memory else others)
+
+    def _of_disk(self, run: Run, others: Iterable[Run]) -> Iterator[Singles]:
+        known = self._known(run, others)
+        yield from self._given(run, known)
+        if self.survivors is not None and not known.all():
+            self.survivors.append(run if not known.any() else run.take(np.flatnonzero(~known)))
+
+    def _examined(self, run: Run, others: Iterable[Run]) -> Iterator[Singles]:
+        return self._given(run, self._known(run, others))
+
+    def _known(self, run: Run, others: Iterable[Run]) -> Flags:
+        """Which rows match, or are not meant."""
+        known = ~self._meant(run)
+        for other in others:
+            if known.all():
+                break
+            deque(self.existence.look(self.side, run, other, known), maxlen=0)
+        return known
+
+    def _given(self, run: Run, known: Flags) -> Iterator[Singles]:
+        if self.gives == "unmatched":
+            yield from singles_of(self.side, run, np.flatnonzero(~known))
+            return
+        matched = known & self._meant(run)
+        if self.gives == "matched":
+            yield from singles_of(self.side, run, np.flatnonzero(matched))
+        if run.matched is not None:
+            run.matched[matched] = True  # of rows in memory: these are out
+
+    def _meant(self, run: Run) -> Flags:
+        meant = np.ones(len(run), np.bool_) if run.matched is None else ~run.matched
+        if self.after > NEVER or self.until < STILL_HERE:
+            meant &= (np.asarray(run.arrived) > self.after) & (np.asarray(run.arrived) <= self.until)
+        return meant

@@ -1,0 +1,37 @@
+"""Some columns of a source: files are read for no others, and of other sources the rest is let go."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from sooner.sources.checked import checked
+from sooner.sources.files import CsvSource, DatasetSource, ParquetSource
+from sooner.sources.source import Source, close_source
+
+
+class ChosenColumns:
+    def __init__(self, source: Source, names: Sequence[str]) -> None:
+        self._source = source
+        self._names = list(names)
+        self.name = source.name
+        self.schema = pa.schema([source.schema.field(name) for name in names], source.schema.metadata)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows of the source, without the other columns."""
+        return (batch.select(self._names) for batch in self._source.batches())
+
+    def close(self) -> None:
+        """Close the source."""
+        close_source(self._source)
+
+
+def only_columns(source: Source, names: Sequence[str]) -> Source:
+    """The same rows with these columns, each of which is there once."""
+    chosen = ChosenColumns(checked(source), names)
+    match source:
+        case ParquetSource() | CsvSource():
+            return replace(source, schema=chosen.schema, columns=list(names))
+        case DatasetSource():
+            return replace(source, schema=chosen.schema)
+    return chosen
