@@ -1,5 +1,6 @@
 """Steps of a Spark join without Spark: rows in, results out, a state directory between them."""
 
+import base64
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ import pyarrow.fs as pafs
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 from pyspark.sql.types import StructType
 
+from sooner.how import KINDS
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.runs.versions import Versions
@@ -29,7 +31,7 @@ from sooner.spark.step.step import Attempt, Step, run_step
 QUERY = "the query"
 PLENTY = 2**30
 PACKS = StructType([PACKED_ROWS[PACK]])
-Pairs = npt.NDArray[np.int64]  # sorted; each is a << 32 | b, with the numbers of the two rows
+Pairs = npt.NDArray[np.int64]  # sorted; each has the numbers of its two rows, see `as_pairs`
 
 
 def plan_of(
@@ -42,10 +44,12 @@ def plan_of(
     memory_bytes: int = 2**14,
     identity: dict[str, Any] | None = None,
     trace: str | None = None,
+    how: str = "inner",
 ) -> StepPlan:
     """A join of one partition."""
+    keys = tuple(left_on), tuple(right_on)
     return StepPlan(
-        operator=TwoWayPlan(tuple(left_on), tuple(right_on), ("_left", "_right"), ALGORITHMS[algorithm]),
+        operator=TwoWayPlan(*keys, ("_left", "_right"), ALGORITHMS[algorithm], KINDS[how]),
         state=str(folder / "state"),
         inputs=INPUTS,
         columns=(tuple(left.names), tuple(right.names)),
@@ -106,13 +110,23 @@ class Arriving:
 def _as_sent(table: pa.Table, plan: StepPlan, side: int, seed: int | None) -> pa.Table:
     """The rows of a side, packed if they are; a seed cuts and packs them in another order."""
     schema = plan.packed[side]
-    if schema is None:
-        return table
     assert isinstance(plan.operator, TwoWayPlan)
+    if schema is None:
+        keeps_keyless = side in plan.operator.kind.unmatched
+        names = (plan.operator.left_on, plan.operator.right_on)[side]
+        return table if keeps_keyless else _with_whole_keys(table, names)
     keys = plan.operator.keys([_schema(plan, side) for side in SIDES])
     types = placed_types(keys)
     assert types is not None
-    packing = Packing(schema, tuple(schema.names), schema, (keys.left, keys.right)[side], types, 1)
+    packing = Packing(
+        schema,
+        tuple(schema.names),
+        schema,
+        (keys.left, keys.right)[side],
+        types,
+        partitions=1,
+        keeps_keyless=side in plan.operator.kind.unmatched,
+    )
     rows = pa.RecordBatch.from_arrays(
         [pa.concat_arrays([pa.nulls(0, c.type), *c.chunks]) for c in table.columns], schema=schema
     )
@@ -120,6 +134,12 @@ def _as_sent(table: pa.Table, plan: StepPlan, side: int, seed: int | None) -> pa
     pieces = [rows] if seed is None else cut(rows.take(pa.array(dice.permutation(len(rows)))), dice)
     packs = [pack for piece in pieces for pack in packing.packed(iter([piece]))]
     return pa.Table.from_batches(packs, pa.schema([(PLACE, pa.int32()), (PACK, pa.binary())])).select([PACK])
+
+
+def _with_whole_keys(table: pa.Table, names: Sequence[str]) -> pa.Table:
+    for name in names:
+        table = table.filter(table.column(name).is_valid())
+    return table
 
 
 def _parts(sent: Sequence[pa.Table], plan: StepPlan, position: int, type_: pa.DataType) -> Iterator[pa.Array]:
@@ -167,9 +187,22 @@ def run(
 
 
 def pairs_in(results: Iterable[pa.RecordBatch]) -> Pairs:
-    """Which rows have met, by the columns `a` of the left and `b` of the right."""
-    found = [(batch.column("a").to_numpy() << 32) | batch.column("b").to_numpy() for batch in results]
+    """Which rows have met, or come out alone, by the columns `a` of the left and `b` of the right."""
+    found = [as_pairs(*(_numbers(batch, name) for name in "ab")) for batch in results]
     return np.sort(np.concatenate([np.empty(0, np.int64), *found]))
+
+
+def as_pairs(left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> Pairs:
+    """The numbers of both rows in one; -1 where there is none."""
+    pairs: Pairs = (left + 1) << 32 | (right + 1)
+    return pairs
+
+
+def _numbers(batch: pa.RecordBatch, name: str) -> npt.NDArray[np.int64]:
+    if name not in batch.schema.names:
+        return np.full(batch.num_rows, -1)
+    numbers: npt.NDArray[np.int64] = batch.column(name).fill_null(-1).to_numpy()
+    return numbers
 
 
 def same(some: Pairs, others: Pairs) -> bool:
@@ -200,7 +233,8 @@ def _meaning_of_run(data: dict[str, Any]) -> tuple[Any, ...]:
 
 def _meaning_of_segment(data: dict[str, Any]) -> tuple[Any, ...]:
     blocks = [(block[2], block[3], block[4]) for block in data.get("blocks", ())]
-    return data["n_rows"], data["n_bytes"], data.get("shared"), blocks
+    matched = base64.b64decode(data.get("matched", ""))
+    return data["n_rows"], data["n_bytes"], data.get("shared"), sum(byte.bit_count() for byte in matched), blocks
 
 
 def summary_of(plan: StepPlan, version: int, place: int = 0) -> dict[str, Any]:

@@ -10,6 +10,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import coalesce, col
 
 import sooner.spark as ss
+from sooner.how import Kind, kind_of
 from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import SIDES
 from sooner.spark.session.endings import note_end
@@ -109,9 +112,14 @@ class JoinCase:
             if progress.total.arrived_rows[side] == self.whole_rows(side):
                 note_end(str(self.state), INPUTS[side], identity["query"])
 
+    @property
+    def kind(self) -> Kind:
+        return kind_of(self.arguments.get("how", "inner"))
+
     def whole_rows(self, side: int) -> int:
-        """Rows without a null in their key: only these arrive."""
-        return _whole((self.left, self.right)[side], self.on[side])
+        """Rows that arrive: those without a null in their key, and others only where they are wanted."""
+        table = (self.left, self.right)[side]
+        return table.num_rows if side in self.kind.unmatched else _whole(table, self.on[side])
 
     def run(self, **changes: Any) -> ss.Query:
         """To its end."""
@@ -127,15 +135,16 @@ class JoinCase:
         return rows_of(self.spark_join())
 
     def spark_join(self) -> DataFrame:
-        """Spark's batch join of the same files, with its columns in our order; their names are others."""
+        """Spark's batch join of the same files, with its own columns in its own order; some names are others."""
         left, right = (self.spark.read.parquet(str(self.folder / name)) for name in NAMES)
         left_on, right_on = self.on
         # Names that both have are given away first: neither side may be ambiguous.
-        right = right.toDF(*(f"right {name}" for name in right.columns))
+        shared = left_on if left_on == right_on else []
+        right = right.toDF(*(name if name in shared else f"right {name}" for name in right.columns))
+        if shared:
+            return left.join(right, on=shared, how=self.kind.name)
         keys = [left[quoted(a)] == right[quoted(f"right {b}")] for a, b in zip(left_on, right_on, strict=True)]
-        shared = {f"right {b}" for a, b in zip(left_on, right_on, strict=True) if a == b}
-        wanted = [*left.columns, *(name for name in right.columns if name not in shared)]
-        return left.join(right, on=keys).select(*(col(quoted(name)) for name in wanted))
+        return left.join(right, on=reduce(and_, keys), how=self.kind.name)
 
     def run_until_batch(self, batch: int, **changes: Any) -> ss.Query:
         """Stop it there, or a little later."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from join_steps import Arriving, Pairs
+from join_steps import Arriving, Pairs, as_pairs
 from queries import nested_loop
-from sooner.sides import LEFT, RIGHT
+from sooner.sides import LEFT, RIGHT, opposite
 from sooner.spark.shuffle.row_kinds import SETTLING
 
 SPECIAL_FLOATS = (float("nan"), 0.0, -0.0, float("inf"), 1.5)
@@ -46,10 +46,27 @@ class StepSchedule:
     def right(self) -> pa.Table:
         return pa.concat_tables([step.right for step in self.steps])
 
-    def expected(self) -> Pairs:
-        """Nested loops, by Spark's rules for keys."""
+    def expected(self, how: str = "inner", ended: tuple[bool, bool] = (True, True)) -> Pairs:
+        """Nested loops, by Spark's rules for keys; what matches nothing is certain when the other side has ended."""
         met = np.array(list(nested_loop(self.left, self.right, self.keys, self.keys)), np.int64).reshape(-1, 2)
-        return np.sort((met[:, 0] << 32) | met[:, 1])
+        if how in ("semi", "anti"):
+            matched = np.unique(met[:, LEFT])
+            found = matched if how == "semi" else np.setdiff1d(self._certain(LEFT, ended), matched)
+            return np.sort(as_pairs(found, np.full(len(found), -1)))
+        found = [as_pairs(met[:, LEFT], met[:, RIGHT])]
+        if how in ("left", "full"):
+            alone = np.setdiff1d(self._certain(LEFT, ended), met[:, LEFT])
+            found.append(as_pairs(alone, np.full(len(alone), -1)))
+        if how in ("right", "full"):
+            alone = np.setdiff1d(self._certain(RIGHT, ended), met[:, RIGHT])
+            found.append(as_pairs(np.full(len(alone), -1), alone))
+        return np.sort(np.concatenate(found))
+
+    def _certain(self, side: int, ended: tuple[bool, bool]) -> Pairs:
+        """The numbers of rows of which it is certain whether they match: all, or those without a key."""
+        rows = (self.left, self.right)[side].to_pylist()
+        keyless = [None in [row[key] for key in self.keys] for row in rows]
+        return np.flatnonzero(np.array(keyless, np.bool_) | ended[opposite(side)])
 
     def require_values(self, results: list[pa.RecordBatch]) -> None:
         """Each result has the values of the two rows that it names."""
@@ -57,6 +74,8 @@ class StepSchedule:
             return
         joined = pa.Table.from_batches(results)
         for table, number in ((self.left, "a"), (self.right, "b")):
+            if number not in joined.column_names:
+                continue
             rows = table.take(joined.column(number))
             for name in table.column_names:
                 if name not in self.keys:
@@ -74,7 +93,7 @@ def step_schedule(seed: int) -> StepSchedule:
     def rows(side: int, n_rows: int, hot: bool) -> pa.Table:
         make, *types = KEYS[kind]
         made = [make(7 if hot and dice.random() < 0.8 else int(domain * dice.random() ** 2)) for _ in range(n_rows)]
-        columns = {f"k{i}": pa.array([key[i] for key in made], type_) for i, type_ in enumerate(types[side])}
+        columns = {f"k{i}": keys_of([key[i] for key in made], type_) for i, type_ in enumerate(types[side])}
         name = "ab"[side]
         columns[name] = pa.array(range(numbers[name], numbers[name] + n_rows), pa.int64())
         numbers[name] += n_rows
@@ -87,6 +106,10 @@ def step_schedule(seed: int) -> StepSchedule:
                 pa.struct([("x", pa.int32()), ("y", pa.string())]),
             )
         return pa.table(columns)
+
+    def keys_of(values: list[Any], type_: pa.DataType) -> pa.Array:
+        """One in thirty is null; what lies under a null is left to chance."""
+        return pa.array(values, type_, mask=np.array([dice.random() < 1 / 30 for _ in values], np.bool_))
 
     def step() -> Arriving:
         if dice.random() < 0.2:

@@ -11,6 +11,7 @@ import pytest
 
 from schedules import PATIENT
 from sooner.budget import Budget
+from sooner.how import KINDS as KINDS_OF_JOINS
 from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
@@ -25,6 +26,7 @@ from union import UnionPlan
 
 EVERY_ALGORITHM = {algorithm.name: algorithm for algorithm in (*ALGORITHMS.values(), *PATIENT)}
 NEVER_SPILLS = "symmetric_hash"
+OTHER_JOINS = [how for how in KINDS_OF_JOINS if how != "inner"]
 every_check = pytest.mark.parametrize("check", CHECKS)
 
 
@@ -57,6 +59,29 @@ def test_every_algorithm_keeps_the_contract_for_long(name: str, check: str) -> N
     subject = two_way_subject(EVERY_ALGORITHM[name], spills=name != NEVER_SPILLS)
     for seed in range(100, 110):
         CHECKS[check](subject, seed)
+
+
+def subject_of(name: str, how: str, number: int) -> Subject:
+    """Every third has codes that collide."""
+    return two_way_subject(EVERY_ALGORITHM[name], how=how, spills=name != NEVER_SPILLS, colliding=number % 3 == 0)
+
+
+@pytest.mark.parametrize("how", OTHER_JOINS)
+@pytest.mark.parametrize("name", EVERY_ALGORITHM)
+def test_every_join_with_every_algorithm_keeps_the_contract(name: str, how: str) -> None:
+    """Some checks of each; over all algorithms a join goes through all checks with all kinds of schedules."""
+    number = list(EVERY_ALGORITHM).index(name) + 5 * OTHER_JOINS.index(how)
+    for check in [*CHECKS][number % 4 :: 4]:
+        CHECKS[check](subject_of(name, how, number), seed_for(number, check))
+
+
+@pytest.mark.long
+@every_check
+@pytest.mark.parametrize("how", OTHER_JOINS)
+@pytest.mark.parametrize("name", EVERY_ALGORITHM)
+def test_every_join_with_every_algorithm_keeps_the_contract_for_long(name: str, how: str, check: str) -> None:
+    for seed in range(200, 206):
+        CHECKS[check](subject_of(name, how, seed), seed)
 
 
 @every_check

@@ -4,31 +4,37 @@ from collections import defaultdict
 from functools import reduce
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import sooner.spark as ss
+from sooner.how import KINDS
 from sooner.named_algorithms import ALGORITHMS
 from sooner.spark.shuffle.shared_columns import quoted
 from spark_joins import JoinCase, Rows, Way, ended, rows_of
 from spark_keys import KEYS
 
-# Each algorithm once, each kind of key once, and one, two and seven partitions at least twice.
+# Each algorithm once, each kind of key once, each join twice, and one, two and seven partitions at least twice.
 SOME = [
-    (algorithm, (1, 2, 1, 2, 1, 2, 7)[number % 7], list(KEYS)[number])
+    (algorithm, (1, 2, 1, 2, 1, 2, 7)[number % 7], list(KEYS)[number], list(KINDS)[number % len(KINDS)])
     for number, algorithm in enumerate([*ALGORITHMS, "rpj", "hmj", "xjoin"])
 ]
 GROUPS = [SOME[:5], SOME[5:10], SOME[10:]]
+OTHER_JOINS = [how for how in KINDS if how != "inner"]
 WAYS: list[tuple[Way, Way]] = [("packed", "packed"), ("Spark's source", "packed"), ("Spark's source", "Spark's source")]
 
 
 def case_of(
-    spark: SparkSession, folder: Path, algorithm: str, partitions: int, kind: str, ways: tuple[Way, Way]
+    spark: SparkSession, folder: Path, algorithm: str, partitions: int, kind: str, how: str, ways: tuple[Way, Way]
 ) -> JoinCase:
     left, right, arguments = KEYS[kind]()
+    if how in ("semi", "anti"):  # little is kept of rows that are not wide
+        arguments.pop("suffixes", None)
+        left = left.append_column("ballast", pa.array(["x" * 150] * len(left)))
     memory = "64MB" if algorithm == "symmetric_hash" else partitions * 2**16
-    arguments |= {"algorithm": algorithm, "partitions": partitions, "memory": memory}
+    arguments |= {"algorithm": algorithm, "partitions": partitions, "memory": memory, "how": how}
     folder.mkdir(exist_ok=True)
     return JoinCase(spark, folder, left, right, batches=2, arguments=arguments, ways=ways)
 
@@ -69,7 +75,7 @@ def by_case(rows: Rows) -> dict[str, Rows]:
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_some_of_every_algorithm_kind_of_key_and_number_of_partitions(
-    spark: SparkSession, tmp_path: Path, group: list[tuple[str, int, str]]
+    spark: SparkSession, tmp_path: Path, group: list[tuple[str, int, str, str]]
 ) -> None:
     cases = {
         "-".join(map(str, one)): case_of(spark, tmp_path / one[2], *one, WAYS[number % 3])
@@ -96,6 +102,19 @@ def test_some_of_every_algorithm_kind_of_key_and_number_of_partitions(
 def test_every_algorithm_with_every_kind_of_key(
     spark: SparkSession, tmp_path: Path, algorithm: str, partitions: int, kind: str, ways: tuple[Way, Way]
 ) -> None:
-    case = case_of(spark, tmp_path, algorithm, partitions, kind, ways)
+    case = case_of(spark, tmp_path, algorithm, partitions, kind, "inner", ways)
+    case.run()
+    assert case.written() == case.expected()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KEYS)
+@pytest.mark.parametrize("how", OTHER_JOINS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_algorithm_with_every_join(
+    spark: SparkSession, tmp_path: Path, algorithm: str, how: str, kind: str
+) -> None:
+    ways = WAYS[(list(KEYS).index(kind) + OTHER_JOINS.index(how)) % len(WAYS)]
+    case = case_of(spark, tmp_path, algorithm, 2, kind, how, ways)
     case.run()
     assert case.written() == case.expected()

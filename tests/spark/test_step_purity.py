@@ -11,6 +11,7 @@ import pytest
 import sooner.spark.step.delivery
 from join_steps import Arriving, Lane, Pairs, meaning, new_step, pairs_in, plan_of, run, same, versions_of, with_packs
 from sooner.errors import StateCorrupted
+from sooner.how import KINDS
 from sooner.named_algorithms import ALGORITHMS
 from sooner.sides import SIDES
 from sooner.spark.step.plan import StepPlan
@@ -19,9 +20,10 @@ from step_schedules import StepSchedule, step_schedule
 
 SEEDS = range(2)
 MANY_SEEDS = range(100, 160)
+OTHER_JOINS = [how for how in KINDS if how != "inner"]
 
 
-def plan_for(schedule: StepSchedule, folder: Path, algorithm: str) -> StepPlan:
+def plan_for(schedule: StepSchedule, folder: Path, algorithm: str, how: str) -> StepPlan:
     return plan_of(
         schedule.left.schema,
         schedule.right.schema,
@@ -30,6 +32,7 @@ def plan_for(schedule: StepSchedule, folder: Path, algorithm: str) -> StepPlan:
         schedule.keys,
         algorithm=algorithm,
         memory_bytes=schedule.memory_bytes,
+        how=how,
     )
 
 
@@ -42,10 +45,10 @@ def seed_for(algorithm: str, seed: int) -> int:
     return seed + 1000 * list(ALGORITHMS).index(algorithm)
 
 
-def several_attempts(algorithm: str, seed: int, folder: Path) -> None:
+def several_attempts(algorithm: str, seed: int, folder: Path, how: str = "inner") -> None:
     """Results are taken from one attempt, the state from another one, which got its rows in another order and way."""
     schedule, dice = step_schedule(seed), random.Random(seed)
-    plan = plan_for(schedule, folder, algorithm)
+    plan = plan_for(schedule, folder, algorithm, how)
     lane = Lane(plan)
     for arriving in schedule.steps:
         lane.plan = some_way(plan, dice)
@@ -57,7 +60,7 @@ def several_attempts(algorithm: str, seed: int, folder: Path) -> None:
             again = run(some_way(plan, dice), version, arriving, seed=dice.randrange(10**6))
             assert same(pairs_in(again), found), f"seed {seed}"
             assert meaning(plan, version) == first, f"seed {seed}"
-    assert same(lane.end(), schedule.expected()), f"seed {seed}"
+    assert same(lane.end(), schedule.expected(how)), f"seed {seed}"
     schedule.require_values(lane.results)
 
 
@@ -67,12 +70,29 @@ def test_results_and_states_depend_on_the_set_of_rows_only(algorithm: str, seed:
     several_attempts(algorithm, seed_for(algorithm, seed), tmp_path)
 
 
+@pytest.mark.parametrize("how", OTHER_JOINS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_so_it_is_with_every_join(algorithm: str, how: str, tmp_path: Path) -> None:
+    seed = seed_for(algorithm, 10 + OTHER_JOINS.index(how))
+    several_attempts(algorithm, seed, tmp_path / "attempts", how)
+    zombies_and_restarts(algorithm, seed, tmp_path / "zombies", how)
+
+
 @pytest.mark.parametrize("seed", range(20, 30))
 def test_batches_that_are_staged_on_disk_are_no_exception(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sooner.spark.step.delivery, "LEAST_HELD_BYTES", 2**10)
-    several_attempts(list(ALGORITHMS)[1 + seed % (len(ALGORITHMS) - 1)], seed, tmp_path)
+    several_attempts(list(ALGORITHMS)[1 + seed % (len(ALGORITHMS) - 1)], seed, tmp_path, list(KINDS)[seed % len(KINDS)])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(200, 220))
+@pytest.mark.parametrize("how", OTHER_JOINS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_so_it_is_with_every_join_for_long(algorithm: str, how: str, seed: int, tmp_path: Path) -> None:
+    several_attempts(algorithm, seed_for(algorithm, seed), tmp_path / "attempts", how)
+    zombies_and_restarts(algorithm, seed_for(algorithm, seed), tmp_path / "zombies", how)
 
 
 @pytest.mark.long
@@ -111,10 +131,10 @@ class Zombies:
         self._waiting.append((step, expected, True))
 
 
-def zombies_and_restarts(algorithm: str, seed: int, folder: Path) -> None:
+def zombies_and_restarts(algorithm: str, seed: int, folder: Path, how: str = "inner") -> None:
     """A batch may run again as long as the next one has not begun; attempts at older ones may write at any time."""
     schedule, dice = step_schedule(seed), random.Random(seed)
-    plan = plan_for(schedule, folder, algorithm)
+    plan = plan_for(schedule, folder, algorithm, how)
     lane, zombies = Lane(plan), Zombies(dice)
     for arriving in schedule.steps:
         version = lane.version
@@ -126,7 +146,7 @@ def zombies_and_restarts(algorithm: str, seed: int, folder: Path) -> None:
         if dice.random() < 0.3:
             assert same(pairs_in(run(plan, version, arriving, seed=dice.randrange(10**6))), found), f"seed {seed}"
             zombies.let_some_go_on()
-    assert same(lane.end(), schedule.expected()), f"seed {seed}"
+    assert same(lane.end(), schedule.expected(how)), f"seed {seed}"
 
 
 @pytest.mark.parametrize("seed", SEEDS)

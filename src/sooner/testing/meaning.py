@@ -1,5 +1,6 @@
 """What a snapshot means: all of it, without what may differ between two that are equivalent."""
 
+import base64
 from typing import Any
 
 
@@ -11,7 +12,8 @@ def meaning(plain: Any) -> Any:
         return plain
     if "file" in plain and "n_rows" in plain:  # a segment
         blocks = [tuple(block[2:5]) for block in plain.get("blocks", ())]  # rows, first code, last code
-        return {"n_rows": plain["n_rows"], "n_bytes": plain["n_bytes"], "blocks": blocks}
+        matched = sum(byte.bit_count() for byte in base64.b64decode(plain.get("matched", "")))
+        return {"n_rows": plain["n_rows"], "n_bytes": plain["n_bytes"], "matched": matched, "blocks": blocks}
     return {name: meaning(part) for name, part in plain.items()}
 
 

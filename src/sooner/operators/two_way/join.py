@@ -174,10 +174,11 @@ class TwoWayJoin(Generic[R]):
         for task in self._tasks:
             if task.partition in partitions:
                 task.let_go_of_memory()
+        before = self.budget.used_bytes
         if not self._kind.pairs:
             for p in partitions:
                 self._state.let_matched_go(LEFT, p)
-        return spill(self._state, evictions, self._bench, self._crew)
+        return spill(self._state, evictions, self._bench, self._crew) or self.budget.used_bytes < before
 
     def snapshot(self) -> dict[str, Any]:
         """The whole state as plain data; rows in memory are written to run files, which it names."""
