@@ -1,4 +1,4 @@
-"""A driver in a process of its own, that can be killed: python spark_driver.py FOLDER MASTER BATCHES WAY
+"""A driver in a process of its own, that can be killed: python spark_driver.py FOLDER MASTER BATCHES WAY HOW
 
 It goes on from the checkpoint in the folder, if there is one. Its last words are what it has seen.
 """
@@ -24,8 +24,10 @@ MEMORY_BYTES = 128 * 1024
 LEFT, RIGHT = skewed(4000, 2000, 1, "a"), skewed(3500, 2000, 2, "b")
 
 
-def case_in(spark: SparkSession, folder: Path, batches: int, way: Way = "Spark's source") -> JoinCase:
-    arguments = {"partitions": 2, "memory": MEMORY_BYTES, "shared_memory": folder / "shared-memory"}
+def case_in(
+    spark: SparkSession, folder: Path, batches: int, way: Way = "Spark's source", how: str = "inner"
+) -> JoinCase:
+    arguments = {"partitions": 2, "memory": MEMORY_BYTES, "shared_memory": folder / "shared-memory", "how": how}
     return JoinCase(spark, folder, LEFT, RIGHT, batches, arguments=arguments, ways=(way, way))
 
 
@@ -52,10 +54,10 @@ def bytes_in(folder: Path) -> int:
     return n_bytes
 
 
-def main(folder: Path, master: str, batches: int, way: Way) -> None:
+def main(folder: Path, master: str, batches: int, way: Way, how: str) -> None:
     spark = ss.local_session(master, spark__driver__memory="1g", spark__driver__extraJavaOptions=QUICK_START)
     print(json.dumps({"java": SparkContext._gateway.proc.pid}), flush=True)  # type: ignore[union-attr] # noqa: T201
-    case = case_in(spark, folder, batches, way)
+    case = case_in(spark, folder, batches, way, how)
     owners: set[str] = set()
     copies_bytes: list[int] = []
     listen = case.listen
@@ -71,4 +73,4 @@ def main(folder: Path, master: str, batches: int, way: Way) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4])  # type: ignore[arg-type]
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5])  # type: ignore[arg-type]

@@ -131,20 +131,21 @@ class JoinCase:
     def written(self) -> Rows:
         return rows_of(self.spark.read.parquet(str(self.output)))
 
-    def expected(self) -> Rows:
-        return rows_of(self.spark_join())
+    def expected(self, how: str | None = None) -> Rows:
+        return rows_of(self.spark_join(how))
 
-    def spark_join(self) -> DataFrame:
+    def spark_join(self, how: str | None = None) -> DataFrame:
         """Spark's batch join of the same files, with its own columns in its own order; some names are others."""
         left, right = (self.spark.read.parquet(str(self.folder / name)) for name in NAMES)
         left_on, right_on = self.on
+        how = how or self.kind.name
         # Names that both have are given away first: neither side may be ambiguous.
         shared = left_on if left_on == right_on else []
         right = right.toDF(*(name if name in shared else f"right {name}" for name in right.columns))
         if shared:
-            return left.join(right, on=shared, how=self.kind.name)
+            return left.join(right, on=shared, how=how)
         keys = [left[quoted(a)] == right[quoted(f"right {b}")] for a, b in zip(left_on, right_on, strict=True)]
-        return left.join(right, on=reduce(and_, keys), how=self.kind.name)
+        return left.join(right, on=reduce(and_, keys), how=how)
 
     def run_until_batch(self, batch: int, **changes: Any) -> ss.Query:
         """Stop it there, or a little later."""

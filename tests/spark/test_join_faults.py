@@ -47,7 +47,7 @@ def failing_once_in(batches: set[int]) -> Callable[[DataFrame], DataFrame]:
 def test_tasks_that_fail_after_their_state_is_written_and_copies_that_vanish(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    case = case_in(spark, tmp_path, shared_memory=tmp_path / "shared-memory")
+    case = case_in(spark, tmp_path, shared_memory=tmp_path / "shared-memory", how="full")
     listen = case.listen
 
     def forget(progress: ss.JoinProgress) -> None:
@@ -65,7 +65,7 @@ def test_tasks_that_fail_after_their_state_is_written_and_copies_that_vanish(
 
 def test_a_batch_that_runs_again_and_more_memory_from_then_on(spark: SparkSession, tmp_path: Path) -> None:
     """Killed between the sink and Spark's log of commits, the query does its last batch again."""
-    case, crashed = case_in(spark, tmp_path, algorithm="xjoin"), []
+    case, crashed = case_in(spark, tmp_path, algorithm="xjoin", how="semi"), []
 
     def write(rows: DataFrame, batch: int) -> None:
         rows.write.mode("overwrite").parquet(str(case.output / f"batch={batch}"))

@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 import spark_driver
 import union_driver
+from sooner.how import KINDS
 from spark_joins import SOON_SECONDS, Way, ended
 
 BATCHES = 6
@@ -63,25 +64,29 @@ def batches_in(log: Path) -> int:
     return len(list(log.glob("[0-9]*")))
 
 
-def require_right_answer_after_kills(spark: SparkSession, folder: Path, ways: Sequence[Way], seed: int) -> None:
+def require_right_answer_after_kills(
+    spark: SparkSession, folder: Path, ways: Sequence[Way], how: str, seed: int
+) -> None:
     """Each driver but the last is killed, and each takes rows in its own way."""
     dice = random.Random(seed)
     for way in ways[:-1]:
-        kill_in_a_batch(folder, dice, spark_driver, "local[2,4]", BATCHES, way)
-    case = spark_driver.case_in(spark, folder, BATCHES, ways[-1])
+        kill_in_a_batch(folder, dice, spark_driver, "local[2,4]", BATCHES, way, how)
+    case = spark_driver.case_in(spark, folder, BATCHES, ways[-1], how)
     case.run(then=spark_driver.noting_workers(str(folder)))
     assert case.written() == case.expected(), f"seed {seed}"
 
 
 def test_a_driver_that_is_killed_again_and_again(spark: SparkSession, tmp_path: Path) -> None:
-    require_right_answer_after_kills(spark, tmp_path, ["packed", "packed", "not packed", "packed"], seed=1)
+    """A full join: pairs, and rows of both sides that match nothing."""
+    require_right_answer_after_kills(spark, tmp_path, ["packed", "packed", "not packed", "packed"], "full", seed=1)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 107))  # three kills each
+@pytest.mark.parametrize("seed", range(100, 112))  # three kills each, and each join twice
 def test_a_driver_that_is_killed_again_and_again_for_long(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     ways = OURS if seed % 2 else ["Spark's source"]
-    require_right_answer_after_kills(spark, tmp_path, random.Random(seed).choices(ways, k=4), seed)
+    how = list(KINDS)[seed % len(KINDS)]
+    require_right_answer_after_kills(spark, tmp_path, random.Random(seed).choices(ways, k=4), how, seed)
 
 
 def test_a_second_operator_goes_on_after_a_kill_by_the_contract_alone(spark: SparkSession, tmp_path: Path) -> None:
@@ -96,7 +101,7 @@ def test_a_second_operator_goes_on_after_a_kill_by_the_contract_alone(spark: Spa
 def test_two_executors_share_the_work_the_state_and_one_limit_of_shared_memory(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    driver, _ = start_driver(tmp_path, spark_driver, "local-cluster[2,1,1024]", 2, "Spark's source")
+    driver, _ = start_driver(tmp_path, spark_driver, "local-cluster[2,1,1024]", 2, "Spark's source", "inner")
     said, _ = driver.communicate(timeout=SOON_SECONDS)
     assert driver.returncode == 0, (tmp_path / "errors").read_text()[-2000:]
     daemons = {path.name for path in (tmp_path / "daemons").iterdir()}

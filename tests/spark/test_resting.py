@@ -109,5 +109,6 @@ def require_figures(query: ss.Query, case: JoinCase) -> None:
         "results": total.results,
         "resident_bytes": total.resident_bytes,
         "spilled_bytes": total.spilled_bytes,
+        "forgotten_rows": total.forgotten_rows,
         "covered_fraction": total.covered_fraction,
     }
