@@ -10,6 +10,7 @@ import pyarrow as pa
 from run_building import files_in
 from schedules import ROW_BYTES, SCHEMA, RowPairs, row_numbers
 from sooner.budget import Budget
+from sooner.how import KINDS
 from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.inputs import Input
@@ -34,6 +35,7 @@ def new_join(
     result_of: Any = None,
     room: MakeRoom | None = None,
     budget: Budget | None = None,
+    how: str = "inner",
     **others: Any,
 ) -> TwoWayJoin[Any]:
     """A join of rows with the columns `key` and `row` on both sides; a budget that is given is shared with others."""
@@ -44,7 +46,8 @@ def new_join(
     )
     chosen = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
     budget = budget or Budget(budget_rows * ROW_BYTES if budget_bytes is None else budget_bytes)
-    return TwoWayJoin((left, right), order, chosen, result_of or row_numbers, Means(budget, **others), room)
+    means = Means(budget, **others)
+    return TwoWayJoin((left, right), order, chosen, result_of or row_numbers, means, room, KINDS[how])
 
 
 def rows(keys: Sequence[int | None], numbers: Iterable[int] | None = None) -> pa.RecordBatch:

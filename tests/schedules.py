@@ -10,14 +10,14 @@ import duckdb
 import pyarrow as pa
 
 from sooner.named_algorithms import Algorithm
-from sooner.operators.two_way.pairs import Bundle
+from sooner.operators.two_way.pairs import Bundle, Singles
 from sooner.policies.flush.balanced import Balanced
 from sooner.policies.flush.random import Random
 from sooner.policies.flush.rate_optimal import RateOptimal
 from sooner.policies.react.best_rate import BestRate
 from sooner.policies.react.merge import Merge
 from sooner.runs.run import HELPER_BYTES
-from sooner.sides import SIDES
+from sooner.sides import LEFT, SIDES
 
 SCHEMA = pa.schema([("key", pa.int64()), ("row", pa.int64())])
 ROW_BYTES = 8 + 8 + HELPER_BYTES  # the two columns, and what a run adds
@@ -117,8 +117,13 @@ RowPairs = list[tuple[int, int]]
 
 
 def row_numbers(bundle: Bundle) -> RowPairs:
+    """Of a row by itself the other number is -1."""
     numbers: RowPairs = []
     for pairs in bundle:
+        if isinstance(pairs, Singles):
+            alone = pairs.run.rows.column("row").to_numpy()[pairs.at].tolist()
+            numbers += [(number, -1) if pairs.side == LEFT else (-1, number) for number in alone]
+            continue
         left = pairs.left.rows.column("row").to_numpy()[pairs.at_left].tolist()
         right = pairs.right.rows.column("row").to_numpy()[pairs.at_right].tolist()
         numbers += zip(left, right, strict=True)

@@ -44,6 +44,27 @@ def test_all_pairs_within_reach_of_wanted_rows_come_once(
     assert all(0 < len(at_probes) == len(at_codes) <= at_most for at_probes, at_codes in pieces)
 
 
+@given(
+    probes=some_codes,
+    others=some_codes,
+    at_most=st.integers(1, 40),
+    reach=st.one_of(st.just(EQUAL), st.builds(Reach, codes, codes)),
+    seed=st.none() | st.integers(0, 5),
+)
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_each_wanted_row_that_has_any_comes_once_with_its_first(
+    probes: np.ndarray, others: np.ndarray, at_most: int, reach: Reach, seed: int | None
+) -> None:
+    wanted = None if seed is None else np.random.default_rng(seed).random(len(probes)) < 0.6
+    index = CodeIndex(np.sort(others))
+    pieces = list(found(probes, wanted, index, at_most, reach, only_first=True))
+    firsts: dict[int, int] = {}
+    for i, j in sorted(by_nested_loop(probes, wanted, index.codes, reach)):
+        firsts.setdefault(i, j)
+    assert [(int(i), int(j)) for piece in pieces for i, j in zip(*piece, strict=True)] == sorted(firsts.items())
+    assert all(0 < len(at_probes) <= at_most for at_probes, _ in pieces)
+
+
 @pytest.mark.parametrize("n_codes", [1, 9, 5_000])
 def test_codes_that_share_their_highest_bits_are_found_too(n_codes: int) -> None:
     index = CodeIndex(np.arange(n_codes, dtype=np.uint64) * np.uint64(2))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sooner.kernels.matching import EQUAL, Reach, matches
+from sooner.kernels.matching import EQUAL, Reach, first_matches, matches
 
 HIGHEST = 2**64 - 1
 codes = st.one_of(st.integers(0, 9), st.integers(HIGHEST - 3, HIGHEST), st.integers(0, HIGHEST))
@@ -42,6 +42,25 @@ def test_all_pairs_within_reach_come_once(
     left: np.ndarray, right: np.ndarray, at_most: int, below: int, above: int
 ) -> None:
     require_all_pairs_once(left, right, at_most, Reach(below, above))
+
+
+@given(
+    probes=some_codes,
+    others=some_codes,
+    at_most=st.integers(1, 40),
+    reach=st.one_of(st.just(EQUAL), st.builds(Reach, codes, codes)),
+)
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_each_probe_that_has_any_comes_once_with_its_first(
+    probes: np.ndarray, others: np.ndarray, at_most: int, reach: Reach
+) -> None:
+    pieces = list(first_matches(probes, others, at_most, reach))
+    found = [(int(i), int(j)) for piece in pieces for i, j in zip(*piece, strict=True)]
+    firsts: dict[int, int] = {}
+    for i, j in sorted(pairs_by_nested_loop(probes, others, reach)):
+        firsts.setdefault(i, j)
+    assert found == sorted(firsts.items())
+    assert all(0 < len(at_probes) <= at_most for at_probes, _ in pieces)
 
 
 def many_codes(kind: str, n_rows: int = 3000) -> np.ndarray:

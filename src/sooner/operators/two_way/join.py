@@ -258,6 +258,9 @@ class TwoWayJoin(Generic[R]):
 
     def _reserve(self, needed_bytes: int) -> None:
         """Ask for room until so many bytes are free, and take them, before a merge of runs can."""
+        if self.budget.free_bytes < needed_bytes and not self._kind.pairs:
+            for p in range(self._state.n_partitions):
+                self._state.let_matched_go(LEFT, p)
         while self.budget.free_bytes < needed_bytes:
             if not self._room(needed_bytes - self.budget.free_bytes):
                 raise BudgetTooSmall(self._why_no_room(needed_bytes))
