@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from local import peak_bytes, write_inputs
+from sooner.how import How
 
 ALLOWANCE_MB = 220
 FLIGHT_KEYS = ["year", "month", "day", "hour", "origin"]
@@ -41,6 +42,7 @@ class Case:
     memory_mb: int
     bar_mb: float
     write: Callable[[Path], None]
+    how: How = "inner"
 
 
 def write_wide(folder: Path, rows: int = 100_000, text_bytes: int = 10_000) -> None:
@@ -61,6 +63,8 @@ def write_hot(folder: Path, matches: int = 200_000, text_bytes: int = 60_000) ->
 CASES = {
     "narrow": Case("5 M x 5 M rows", 24, 24 + ALLOWANCE_MB, partial(write_inputs, rows=5_000_000, shape="integers")),
     "wide": Case("100,000 x 100,000 rows of 10 KB", 24, 24 + ALLOWANCE_MB, write_wide),
+    "wide_full": Case("the same as a full join", 24, 24 + ALLOWANCE_MB, write_wide, "full"),
+    "wide_semi": Case("the same as a semi join", 24, 24 + ALLOWANCE_MB, write_wide, "semi"),
     "hot": Case("a text of 60 KB with 200,000 matches", 16, 16 + ALLOWANCE_MB, write_hot),
     "large": Case(
         "13 M x 13 M rows", 256, 1.3 * 256 + ALLOWANCE_MB, partial(write_inputs, rows=13_000_000, shape="integers")
@@ -68,10 +72,11 @@ CASES = {
 }
 
 
-def run_case(folder: Path, memory_mb: int) -> dict[str, Any]:
+def run_case(folder: Path, case: Case) -> dict[str, Any]:
     import sooner
 
-    query = sooner.join(folder / "left.parquet", folder / "right.parquet", on="key", memory=f"{memory_mb}MB")
+    inputs, memory = [folder / f"{side}.parquet" for side in ("left", "right")], f"{case.memory_mb}MB"
+    query = sooner.join(*inputs, on="key", how=case.how, memory=memory)
     results = largest_bytes = 0
     for batch in query:
         results += batch.num_rows
@@ -148,7 +153,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.case:
-        print(json.dumps(run_case(arguments.folder, CASES[arguments.case].memory_mb)))
+        print(json.dumps(run_case(arguments.folder, CASES[arguments.case])))
         return
     if arguments.flights:
         print(json.dumps(run_flights(arguments.flights)))

@@ -164,6 +164,25 @@ def test_rows_that_leave_memory_while_they_are_decided_come_out_once(how: str, t
         assert found + Counter(end(join)) == answer(how, lefts, [right]), f"seed {seed}"
 
 
+@pytest.mark.parametrize("how", ["left", "right", "full", "semi", "anti"])
+def test_rows_that_leave_memory_in_the_clean_up_come_out_once(how: str, tmp_path: Path) -> None:
+    for seed in range(8):
+        dice = np.random.default_rng(seed)
+        (tmp_path / str(seed)).mkdir()
+        join = new_join(tmp_path / str(seed), "pmj", how=how, block_bytes=100)
+        left, right = [some_rows(100 + seed, 60), some_rows(200 + seed, 60, 60)], some_rows(seed, 60, low=20)
+        found = Counter(arrive(join, left[0], right))
+        join.evict([Evict(side, 0, at_most_bytes=int(dice.integers(1, 1500))) for side in SIDES])
+        found += Counter(arrive(join, left[1], None))
+        for side in SIDES:
+            join.end(side)
+        while join.phase != "done":
+            found += Counter(flat(join.work(300, SILENT)))
+            if join.phase != "done":
+                join.evict([Evict(int(dice.integers(2)), 0, int(dice.integers(1, 400)), "highest")])
+        assert found == answer(how, left, [right]), f"seed {seed}"
+
+
 # Joins that give no pairs
 
 
