@@ -152,8 +152,10 @@ def test_rows_that_leave_memory_while_they_are_decided_come_out_once(how: str, t
         join = new_join(tmp_path / str(seed), "xjoin", how=how, block_bytes=100)
         (tmp_path / str(seed)).mkdir()
         right, lefts = some_rows(seed, 60, low=20), [some_rows(100 + seed, 60)]
-        found = Counter(arrive(join, lefts[0], right))
-        join.evict([Evict(side, 0, at_most_bytes=int(dice.integers(1, 1500))) for side in SIDES])
+        found = Counter(arrive(join, lefts[0], None))
+        join.evict([Evict(LEFT, 0, at_most_bytes=int(dice.integers(1, 1500)))])
+        found += Counter(arrive(join, None, right))  # it has not met all of the left
+        join.evict([Evict(RIGHT, 0, at_most_bytes=int(dice.integers(1, 1500)))])
         join.end(RIGHT)
         for number in range(12):
             found += Counter(flat(join.work(300, SILENT)))
@@ -212,6 +214,16 @@ def test_a_few_rows_that_have_matched_stay_until_they_are_worth_it(tmp_path: Pat
     assert len(arrive(join, None, rows(list(range(40))))) == 37
     assert join.statistics.resident_rows[LEFT].sum() == 60
     assert join.budget.used_bytes == join.inputs[LEFT].resident_bytes + join.inputs[RIGHT].resident_bytes
+
+
+def test_rows_that_have_matched_do_not_go_to_disk(tmp_path: Path) -> None:
+    join = new_join(tmp_path, how="anti")
+    arrive(join, rows(list(range(100))), None)
+    arrive(join, None, rows([1, 2, 3]))
+    join.evict([Evict(LEFT, 0)])
+    assert join.statistics.spilled_rows[LEFT].sum() == 97
+    assert join.progress().forgotten_rows_by_side[LEFT] == 3
+    assert Counter(end(join)) == Counter((number, -1) for number in range(100) if number not in (1, 2, 3))
 
 
 def test_memory_that_is_full_of_rows_that_have_matched_has_room(tmp_path: Path) -> None:
