@@ -16,6 +16,15 @@ codes = st.one_of(st.integers(0, 9), st.integers(HIGHEST - 3, HIGHEST), st.integ
 some_codes = st.lists(codes, max_size=30).map(lambda some: np.array(some, np.uint64))
 
 
+any_probes = given(
+    probes=some_codes,
+    others=some_codes,
+    at_most=st.integers(1, 40),
+    reach=st.one_of(st.just(EQUAL), st.builds(Reach, codes, codes)),
+    seed=st.none() | st.integers(0, 5),
+)
+
+
 def by_nested_loop(probes: np.ndarray, wanted: Flags | None, sorted_codes: np.ndarray, reach: Reach) -> Counter:
     return Counter(
         (i, j)
@@ -25,13 +34,7 @@ def by_nested_loop(probes: np.ndarray, wanted: Flags | None, sorted_codes: np.nd
     )
 
 
-@given(
-    probes=some_codes,
-    others=some_codes,
-    at_most=st.integers(1, 40),
-    reach=st.one_of(st.just(EQUAL), st.builds(Reach, codes, codes)),
-    seed=st.none() | st.integers(0, 5),
-)
+@any_probes
 @settings(max_examples=400, deadline=None, derandomize=True)
 def test_all_pairs_within_reach_of_wanted_rows_come_once(
     probes: np.ndarray, others: np.ndarray, at_most: int, reach: Reach, seed: int | None
@@ -44,13 +47,7 @@ def test_all_pairs_within_reach_of_wanted_rows_come_once(
     assert all(0 < len(at_probes) == len(at_codes) <= at_most for at_probes, at_codes in pieces)
 
 
-@given(
-    probes=some_codes,
-    others=some_codes,
-    at_most=st.integers(1, 40),
-    reach=st.one_of(st.just(EQUAL), st.builds(Reach, codes, codes)),
-    seed=st.none() | st.integers(0, 5),
-)
+@any_probes
 @settings(max_examples=300, deadline=None, derandomize=True)
 def test_each_wanted_row_that_has_any_comes_once_with_its_first(
     probes: np.ndarray, others: np.ndarray, at_most: int, reach: Reach, seed: int | None

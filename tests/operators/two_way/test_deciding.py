@@ -78,7 +78,7 @@ def test_while_rows_come_the_disk_is_read_once_for_as_many_rows_as_are_there_and
 ) -> None:
     """An endless side and one that has ended with rows on disk: never silent, and yet rows come out and go."""
     join = new_join(tmp_path, "xjoin", budget_rows=200, how=how, crowd=4)
-    right = some_rows(1, 150, low=40)
+    right = rows(list(range(40, 190)))
     found = Counter(arrive(join, None, right))
     join.evict([Evict(RIGHT, 0, at_most_bytes=3000)])
     join.end(RIGHT)
@@ -97,6 +97,27 @@ def test_while_rows_come_the_disk_is_read_once_for_as_many_rows_as_are_there_and
     certain = answer(how, lefts[:30], [right])
     assert certain <= found if how != "semi" else True
     assert found + Counter(end(join)) == answer(how, lefts, [right])
+
+
+def test_rows_of_a_full_join_that_are_decided_are_not_read_again(tmp_path: Path) -> None:
+    """They must be kept, since what they match of the other side is on disk and cannot be noted there."""
+    join = new_join(tmp_path, "pmj", how="full")
+    right = some_rows(1, 50, low=30)
+    found = Counter(arrive(join, None, right))
+    join.evict([Evict(RIGHT, 0)])
+    join.end(RIGHT)
+    lefts, worked = [], []
+    for number in range(12):
+        lefts.append(some_rows(10 + number, 60, 60 * number))
+        found += Counter(arrive(join, lefts[-1], None))
+        join.evict([Evict(LEFT, 0)])
+        before = join.worked_bytes
+        found += Counter(work_on(join, SILENT))
+        worked.append(join.worked_bytes - before)
+    assert max(worked) < 1.5 * min(worked)
+    unmatched = answer("left", lefts, [right])
+    assert unmatched <= found
+    assert found + Counter(end(join)) == answer("full", lefts, [right])
 
 
 def test_in_a_silence_rows_are_decided_at_once(tmp_path: Path) -> None:
@@ -235,6 +256,18 @@ def test_memory_that_is_full_of_rows_that_have_matched_has_room(tmp_path: Path) 
     assert join.statistics.resident_rows[LEFT].sum() == 100
     arrive(join, rows(list(range(1000, 1025))), None)
     assert join.statistics.resident_rows[LEFT].sum() == 105
+
+
+@pytest.mark.parametrize("how", ["semi", "anti"])
+def test_of_the_right_each_key_is_kept_once(how: str, tmp_path: Path) -> None:
+    join = new_join(tmp_path, partitions=4, how=how)
+    right, left = [some_rows(number, 200, 200 * number) for number in range(5)], some_rows(9, 100)
+    found = Counter(pair for batch in right for pair in arrive(join, None, batch))
+    assert join.statistics.resident_rows[RIGHT].sum() == KEYS
+    assert join.progress().forgotten_rows_by_side[RIGHT] == 1000 - KEYS
+    join.check_invariants()
+    found += Counter(arrive(join, left, None))
+    assert found + Counter(end(join)) == answer(how, [left], right)
 
 
 def test_a_hot_key_of_the_right_gives_each_left_row_once(tmp_path: Path) -> None:

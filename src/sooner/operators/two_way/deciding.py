@@ -14,8 +14,7 @@ from sooner.operators.events import Merged
 from sooner.operators.two_way.covering import Examined, PartRectangle, Workbench
 from sooner.operators.two_way.examining import Examination
 from sooner.operators.two_way.state import JoinState
-from sooner.operators.two_way.tasks import NOTHING_WRITTEN, Begun, Rest, Writing
-from sooner.runs.store import Segment
+from sooner.operators.two_way.tasks import Begun, Rest, Writing
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 
@@ -25,9 +24,10 @@ class Deciding(Rest, ABC):
     def _examination(self, side: int) -> Examination:
         """Of the rows of a side that were there at the begin, and are not decided yet: the other side has ended."""
         state, p, kind = self._state, self.partition, self._state.kind
+        undecided = [number for number in self._begun.runs[side] if number not in state.decided_runs[side][p]]
         return Examination(
             side,
-            self._rows(side),
+            replace(self._rows(side), on_disk=self._on_disk(side, undecided)),
             self._rows(opposite(side)),
             state.existence,
             gives="matched" if kind.matched else "unmatched",
@@ -78,6 +78,7 @@ class Parting(Deciding):
         state.decided[side][p] = tick
         state.statistics.undecided_rows[side, p] -= self._undecided_rows
         if not self._may_forget():
+            state.decided_runs[side][p].update(self._begun.runs[side])
             return
         others = [run.number for run in state.spilled(opposite(side), p)]
         rectangle = (self._begun.runs[side], others) if side == LEFT else (others, self._begun.runs[side])
@@ -106,18 +107,7 @@ class Winnow(Writing):
     """
 
     kind = "winnow"
-    is_the_policys = True
-    passes = 2
-
-    def __init__(
-        self,
-        state: JoinState,
-        begun: Begun,
-        open_pairs: float,
-        written: Sequence[Sequence[Segment]] = NOTHING_WRITTEN,
-    ) -> None:
-        super().__init__(state, begun, SIDES, written)
-        self._open_pairs = open_pairs  # on disk, at the begin
+    looks_at = SIDES
 
     def _rectangles(self, bench: Workbench) -> list[PartRectangle]:  # noqa: ARG002 - there are no pairs to find
         return []
@@ -151,6 +141,3 @@ class Winnow(Writing):
             state.memory_met_disk(side, p, tick)
         state.statistics.met_on_disk(p, tick, self._open_pairs)
         state.report(Merged(tick, p, len(read), read_bytes, self._written_bytes, (self._begun.runs,)))
-
-    def to_plain(self) -> dict[str, Any]:
-        return super().to_plain() | {"open_pairs": self._open_pairs}

@@ -7,7 +7,7 @@ import numpy as np
 from sooner.operators.two_way.state import JoinState
 from sooner.operators.two_way.statistics import MOMENTS_KEPT
 from sooner.operators.two_way.tasks import Task
-from sooner.sides import LEFT, SIDES, opposite
+from sooner.sides import SIDES, opposite
 
 
 def check(state: JoinState, tasks: Sequence[Task]) -> None:
@@ -41,8 +41,8 @@ def _check_counts(state: JoinState, side: int, p: int) -> None:
     if state.phase in ("arriving", "reactive"):
         forgotten = statistics.forgotten_rows[side, p]
         assert statistics.arrived_rows[side, p] == rows + spilled + forgotten, "a row is lost, or there twice"
-        leaves = not state.kind.pairs and side == LEFT  # as soon as it has matched
-        assert not forgotten or state.ended[opposite(side)] or leaves, "a row is forgotten that could still match"
+        is_needed = state.kind.pairs and not state.ended[opposite(side)]
+        assert not forgotten or not is_needed, "a row is forgotten that could still match"
 
 
 def _check_stamps(state: JoinState, side: int, p: int) -> None:
@@ -59,6 +59,7 @@ def _check_cells(state: JoinState, p: int) -> None:
         living = [run.number for run in partition.spilled]
         assert len({*living}) == len(living), f"two runs have one number: {living}"
         assert all(number < partition.next_number for number in living)
+        assert state.decided_runs[side][p] <= {*living}, "a run is decided that is gone"
         if state.phase in ("arriving", "reactive"):
             assert {*state.cells[p].met(side)} <= {*living}, "a cell is of a run that is gone"
 

@@ -9,14 +9,15 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from sooner.kernels.matching import Reach
+from sooner.kernels.array_types import Positions
+from sooner.kernels.matching import EQUAL, Reach, first_matches
 from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.two_way.covering import Workbench
 from sooner.operators.two_way.ended_side import EndedSide, in_one_piece
-from sooner.operators.two_way.pairs import Filter, Findings, pairs_of, singles_of
+from sooner.operators.two_way.pairs import PAIRS_AT_ONCE, Filter, Findings, pairs_of, singles_of
 from sooner.operators.two_way.state import JoinState
 from sooner.runs.run import Run
-from sooner.sides import LEFT, SIDES, opposite
+from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 LEAVING_SHARE: Final = 0.25  # of rows in memory that nobody needs any more: then they leave it
 
@@ -129,8 +130,8 @@ class Reception:
                 yield from singles_of(side, run, run.unmatched())
             return
         kept = run
-        if side == LEFT and not self._kind.pairs and run.has_matched:
-            kept = run.take(run.unmatched())
+        if not self._kind.pairs and len(wanted := self._worth_keeping(side, p, run)) < len(run):
+            kept = run.take(wanted)
             state.budget.release(run.n_bytes - kept.n_bytes)
             statistics.forgotten_rows[side, p] += len(run) - len(kept)
         if not len(kept):
@@ -139,6 +140,22 @@ class Reception:
         state.count_resident(side, p)
         if side in self._kind.examined:
             statistics.undecided_rows[side, p] += len(kept)
+
+    def _worth_keeping(self, side: int, p: int, run: Run) -> Positions:
+        """Where there are no pairs: left rows without a match, and of the right each key once, as far as codes tell.
+
+        What another right row of a key could match, the one that is in memory has met, or will.
+        """
+        if side == LEFT:
+            return run.unmatched()
+        existence = self._state.existence
+        if existence.only_matching is not None or existence.reach != EQUAL:
+            return np.arange(len(run))
+        new = np.append(True, run.codes[1:] != run.codes[:-1])
+        for other in self._state.inputs[RIGHT].partitions[p].resident:
+            for at, _ in first_matches(run.codes, other.codes, PAIRS_AT_ONCE):
+                new[at] = False
+        return np.flatnonzero(new)
 
     def _in_one_piece(self, rows: int) -> EndedSide | None:
         """The side that has ended, if all rows that come meet all of it at once, and are so many that it pays."""

@@ -44,8 +44,10 @@ class JoinState:
         # [side][partition]: the last memory-disk task with this side in memory, and one that is only at some code
         self.met_disk = [[NEVER] * partitions for _ in SIDES]
         self.meeting_disk: list[dict[int, tuple[int, int]]] = [{} for _ in SIDES]
-        # [side][partition]: rows that came up to this tick came out if they match nothing (or something, as is wanted)
+        # [side][partition]: rows that came up to this tick came out if they match nothing (or something, as is wanted);
+        # and runs on disk that have none but such
         self.decided = [[NEVER] * partitions for _ in SIDES]
+        self.decided_runs: list[list[set[int]]] = [[set() for _ in range(partitions)] for _ in SIDES]
         self._phases = Phases()
         self._listener = listener
 
@@ -108,13 +110,15 @@ class JoinState:
 
     def replace_spilled(self, side: int, p: int, members: Sequence[int], merged: SpilledRun | None) -> None:
         """These runs on disk, by their numbers, are one now, or gone."""
-        spilled = self.spilled(side, p)
+        spilled, decided = self.spilled(side, p), self.decided_runs[side][p]
         kept = [run for run in spilled if run.number not in members]
         if merged is None:
             self.cells[p].forget(side, members)
         else:
             kept.insert(0, merged)
             self.cells[p].merge(side, members, merged.number)
+            decided |= {merged.number} if decided.issuperset(members) else set()
+        decided.difference_update(members)
         self.set_spilled(side, p, kept)
         for run in spilled:
             if run.number in members:
@@ -172,6 +176,7 @@ class JoinState:
             partition.resident.clear()
             self.count_resident(side, p)
             self.set_spilled(side, p, [])
+            self.decided_runs[side][p].clear()
             for run in spilled:
                 remove_run(self.inputs[side].store, run)
         self.statistics.forget(p)
@@ -185,6 +190,7 @@ class JoinState:
             "inputs": [side.to_plain() for side in self.inputs],
             "met_disk": self.met_disk,
             "decided": self.decided,
+            "decided_runs": [[sorted(numbers) for numbers in side] for side in self.decided_runs],
             "cells": [cells.to_plain() for cells in self.cells],
             "statistics": self.statistics.to_plain(),
         }
@@ -196,6 +202,7 @@ class JoinState:
         self.next_to_clean = data["next_to_clean"]
         self.met_disk = [list(ticks) for ticks in data["met_disk"]]
         self.decided = [list(ticks) for ticks in data["decided"]]
+        self.decided_runs = [[set(numbers) for numbers in side] for side in data["decided_runs"]]
         self.cells = [CoveredCells((left, right) for left, right in cells) for cells in data["cells"]]
         self.statistics.load_plain(data["statistics"])
         for side in SIDES:

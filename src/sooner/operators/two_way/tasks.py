@@ -226,13 +226,25 @@ class Rest(Task):
         return super().to_plain() | {"open_pairs": self._open_pairs}
 
 
+NOTHING_WRITTEN: Final[Sequence[Sequence[Segment]]] = ((), ())
+
+
 class Writing(Task):
-    """A task that writes runs on its way."""
+    """A task that writes runs on its way, and covers so many pairs that are open on disk."""
+
+    looks_at: ClassVar[Sequence[int]] = ()  # the sides of which it needs what is in memory
+    is_the_policys = True
+    passes = 2
 
     def __init__(
-        self, state: JoinState, begun: Begun, memory_of: Sequence[int], written: Sequence[Sequence[Segment]]
+        self,
+        state: JoinState,
+        begun: Begun,
+        open_pairs: float,
+        written: Sequence[Sequence[Segment]] = NOTHING_WRITTEN,
     ) -> None:
-        super().__init__(state, begun, memory_of)
+        super().__init__(state, begun, self.looks_at)
+        self._open_pairs = open_pairs
         self._written = [list(segments) for segments in written]
         self._open_outputs: dict[int, MergedOutput] = {}
         self._files = ExitStack()
@@ -275,18 +287,13 @@ class Writing(Task):
 
     def to_plain(self) -> dict[str, Any]:
         written = [[segment.to_plain() for segment in segments] for segments in self._written]
-        return super().to_plain() | {"written": written}
-
-
-NOTHING_WRITTEN: Final[Sequence[Sequence[Segment]]] = ((), ())
+        return super().to_plain() | {"open_pairs": self._open_pairs, "written": written}
 
 
 class Merge(Writing):
     """Runs become one run a side, joined on the way (PSMJ, RPJ sec. 5.2)."""
 
     kind = "merge"
-    is_the_policys = True
-    passes = 2
 
     def __init__(
         self,
@@ -296,9 +303,8 @@ class Merge(Writing):
         open_pairs: float,
         written: Sequence[Sequence[Segment]] = NOTHING_WRITTEN,
     ) -> None:
-        super().__init__(state, begun, (), written)
+        super().__init__(state, begun, open_pairs, written)
         self._plan = plan
-        self._open_pairs = open_pairs  # that it covers
 
     def _rectangles(self, bench: Workbench) -> list[PartRectangle]:  # noqa: ARG002 - memory has no part in it
         return self._disk_rectangles(self._plan.rectangles)
@@ -334,7 +340,7 @@ class Merge(Writing):
         self._state.set_spilled(side, self.partition, lifted)
 
     def to_plain(self) -> dict[str, Any]:
-        return super().to_plain() | {"plan": self._plan.to_plain(), "open_pairs": self._open_pairs}
+        return super().to_plain() | {"plan": self._plan.to_plain()}
 
 
 class Tidying(Merge):
