@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from sooner.errors import InvalidJoin
-from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 # For editors, which complete what is spelled out; a test holds it to the table.
 How = Literal[
@@ -48,7 +48,7 @@ class Kind:
 
     def may_be_null(self, side: int) -> bool:
         """Whether there are results without a row of this side."""
-        return self.pairs and 1 - side in self.unmatched
+        return self.pairs and opposite(side) in self.unmatched
 
 
 INNER: Final = Kind("inner")
@@ -80,7 +80,7 @@ _OTHERS: Final = {
 
 
 def kind_of(how: object) -> Kind:
-    """As PySpark reads it: neither case nor `_` matters."""
+    """As PySpark reads it: neither case nor what stands between words matters."""
     word = how.lower().replace("_", "").replace(" ", "").replace("-", "") if isinstance(how, str) else ""
     word = _SAME.get(word, word)
     if word in KINDS:
