@@ -176,6 +176,21 @@ def test_a_left_row_of_a_semi_join_comes_at_its_first_match_and_leaves_the_state
     assert (looked[0].results, looked[0].resident_rows_by_side[0]) == (100, 50)
 
 
+@pytest.mark.parametrize("how", ["semi", "anti"])
+def test_of_the_right_each_key_is_kept_once(how: How) -> None:
+    """The left begins when all of the right is there."""
+    looked: list[Progress] = []
+
+    def look() -> None:
+        looked.append(wait_until(query, lambda progress: progress.arrived_rows[1] == 1000))
+
+    right = right_of(keys(1000, 0, 60, 1, nulls=0))
+    left = Gated([look, *LEFT.to_batches()], LEFT.schema)
+    query = sooner.join(left, ending(right, lambda: None), on="k", how=how)
+    assert join_rows(query) == expected(LEFT, right, how)
+    assert looked[0].resident_rows_by_side[1] == 60
+
+
 @pytest.mark.parametrize("how", ["left", "full", "anti", "semi"])
 @pytest.mark.parametrize("memory", [SMALL, None])
 def test_an_endless_side_can_be_finished(how: How, memory: str | None) -> None:

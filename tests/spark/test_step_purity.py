@@ -18,7 +18,7 @@ from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.step import Step
 from step_schedules import StepSchedule, step_schedule
 
-SEEDS = range(2)
+SEEDS = range(1)
 MANY_SEEDS = range(100, 160)
 OTHER_JOINS = [how for how in KINDS if how != "inner"]
 
@@ -70,13 +70,14 @@ def test_results_and_states_depend_on_the_set_of_rows_only(algorithm: str, seed:
     several_attempts(algorithm, seed_for(algorithm, seed), tmp_path)
 
 
-@pytest.mark.parametrize("how", OTHER_JOINS)
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    ("algorithm", "how"),
+    [(a, h) for i, a in enumerate(ALGORITHMS) for j, h in enumerate(OTHER_JOINS) if (i + j) % 2 == 0],
+)
 def test_so_it_is_with_every_join(algorithm: str, how: str, tmp_path: Path) -> None:
-    """One or the other; all of both in the long set."""
+    """Half of them, in one way or the other; all of them in both ways are in the long set."""
     seed = seed_for(algorithm, 10 + OTHER_JOINS.index(how))
-    number = list(ALGORITHMS).index(algorithm) + OTHER_JOINS.index(how)
-    try_it = several_attempts if number % 2 else zombies_and_restarts
+    try_it = several_attempts if list(ALGORITHMS).index(algorithm) % 4 < 2 else zombies_and_restarts
     try_it(algorithm, seed, tmp_path, how)
 
 

@@ -168,7 +168,7 @@ def test_what_forgotten_rows_have_matched_is_known_in_the_end(
 @pytest.mark.parametrize("how", ["left", "full", "semi", "anti"])
 def test_rows_that_leave_memory_while_they_are_decided_come_out_once(how: str, tmp_path: Path) -> None:
     """After each quantum of a pass some rows of either side leave memory, and more arrive."""
-    for seed in range(8):
+    for seed in range(4):
         dice = np.random.default_rng(seed)
         join = new_join(tmp_path / str(seed), "xjoin", how=how, block_bytes=100)
         (tmp_path / str(seed)).mkdir()
@@ -189,7 +189,7 @@ def test_rows_that_leave_memory_while_they_are_decided_come_out_once(how: str, t
 
 @pytest.mark.parametrize("how", ["left", "right", "full", "semi", "anti"])
 def test_rows_that_leave_memory_in_the_clean_up_come_out_once(how: str, tmp_path: Path) -> None:
-    for seed in range(8):
+    for seed in range(4):
         dice = np.random.default_rng(seed)
         (tmp_path / str(seed)).mkdir()
         join = new_join(tmp_path / str(seed), "pmj", how=how, block_bytes=100)
@@ -256,18 +256,6 @@ def test_memory_that_is_full_of_rows_that_have_matched_has_room(tmp_path: Path) 
     assert join.statistics.resident_rows[LEFT].sum() == 100
     arrive(join, rows(list(range(1000, 1025))), None)
     assert join.statistics.resident_rows[LEFT].sum() == 105
-
-
-@pytest.mark.parametrize("how", ["semi", "anti"])
-def test_of_the_right_each_key_is_kept_once(how: str, tmp_path: Path) -> None:
-    join = new_join(tmp_path, partitions=4, how=how)
-    right, left = [some_rows(number, 200, 200 * number) for number in range(5)], some_rows(9, 100)
-    found = Counter(pair for batch in right for pair in arrive(join, None, batch))
-    assert join.statistics.resident_rows[RIGHT].sum() == KEYS
-    assert join.progress().forgotten_rows_by_side[RIGHT] == 1000 - KEYS
-    join.check_invariants()
-    found += Counter(arrive(join, left, None))
-    assert found + Counter(end(join)) == answer(how, [left], right)
 
 
 def test_a_hot_key_of_the_right_gives_each_left_row_once(tmp_path: Path) -> None:

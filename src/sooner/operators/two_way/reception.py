@@ -144,12 +144,13 @@ class Reception:
     def _worth_keeping(self, side: int, p: int, run: Run) -> Positions:
         """Where there are no pairs: left rows without a match, and of the right each key once, as far as codes tell.
 
-        What another right row of a key could match, the one that is in memory has met, or will.
+        What another right row of a key could match, the one that is in memory has met, or will. They must be the same
+        in all that they have, or it would be left to chance what is kept.
         """
         if side == LEFT:
             return run.unmatched()
-        existence = self._state.existence
-        if existence.only_matching is not None or existence.reach != EQUAL:
+        existence, columns = self._state.existence, self._state.inputs[RIGHT].schema
+        if existence.only_matching is not None or existence.reach != EQUAL or len(columns) > 1:
             return np.arange(len(run))
         new = np.append(True, run.codes[1:] != run.codes[:-1])
         for other in self._state.inputs[RIGHT].partitions[p].resident:
