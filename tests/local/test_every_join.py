@@ -96,7 +96,7 @@ TABLES: dict[str, tuple[list[int | None], list[int | None]]] = {
 @pytest.mark.parametrize("how", KINDS)
 @pytest.mark.parametrize("kind", TABLES)
 def test_tables_of_every_kind(kind: str, how: How) -> None:
-    for type_, algorithm, memory in ((pa.int64(), "rpj", SMALL), (pa.string(), "xjoin", SMALL), (None, "hmj", None)):
+    for type_, algorithm, memory in ((pa.string(), "xjoin", SMALL), (pa.int64(), "hmj", None)):
         left, right = left_of(TABLES[kind][0], type_), right_of(TABLES[kind][1], type_)
         found = join_rows(sooner.join(left, right, on="k", how=how, algorithm=algorithm, memory=memory))
         assert found == expected(left, right, how), f"{type_}, {algorithm}"
@@ -182,7 +182,7 @@ def test_of_the_right_each_key_is_kept_once(how: How) -> None:
     looked: list[Progress] = []
 
     def look() -> None:
-        looked.append(wait_until(query, lambda progress: progress.arrived_rows[1] == 1000))
+        looked.append(wait_until(query, lambda progress: progress.forgotten_rows_by_side[1] == 1000 - 60))
 
     right = right_of(keys(1000, 0, 60, 1, nulls=0))
     left = Gated([look, *LEFT.to_batches()], LEFT.schema)
