@@ -266,7 +266,8 @@ def main() -> None:
             "growth_seconds": grown,
             "peak_bytes": {"budget": budget, "shared": watched.shared_bytes, "worker": watched.worker_bytes},
         }
-        document = {"name": "spark_join", "machine": machine, "claims": claims, "series": series}
+        name = "spark_join, without Spark's own joins" if arguments.no_peers else "spark_join"
+        document = {"name": name, "machine": machine, "claims": claims, "series": series}
         arguments.json.write_text(json.dumps(document, indent=1))
 
 
