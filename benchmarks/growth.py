@@ -7,8 +7,6 @@ compared, the two sizes in turn, and the median ratio of several repetitions is 
 """
 
 import argparse
-import json
-import os
 import platform
 import statistics
 import tempfile
@@ -18,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
+from report import write_report
 
 from sooner.budget import UNLIMITED_BYTES, Budget
 from sooner.kernels.keys import plan_keys
@@ -82,9 +81,7 @@ def main() -> None:
     if arguments.json:
         what = "mean step at 10 times the rows in memory, times that of the small state"
         claims = [{"what": what, "expected": "<= 1.5", "ours": round(ratio, 2), "holds": ratio <= 1.5}]
-        machine = {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.system()}
-        document = {"name": "growth", "machine": machine, "claims": claims, "series": {"seconds": pairs}}
-        arguments.json.write_text(json.dumps(document, indent=1))
+        write_report(arguments.json, "growth", "growth", claims, {"seconds": pairs}, system=platform.system())
 
 
 if __name__ == "__main__":

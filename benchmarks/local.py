@@ -4,9 +4,9 @@
 
 Two Parquet files of 5 M rows (an int64 key out of 2 M values, a double, an int64); all 12.5 M results are consumed as
 Arrow batches. Then other shapes of rows and keys, and other joins of 5 M x 500 k rows in which half of the left rows
-match nothing, with memory for all, beside DuckDB. Each engine runs in a process of
-its own, several times, in turn; ratios are of medians, of wall and of CPU seconds, with modules loaded before the clock
-starts. One figure is from `import sooner` on, in a fresh process.
+match nothing, with memory for all, beside DuckDB. Each engine runs in a process of its own, several times, in turn;
+ratios are of medians, of wall and of CPU seconds, with modules loaded before the clock starts. One figure is from
+`import sooner` on, in a fresh process.
 """
 
 import argparse
@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from report import write_report
 
 BYTES_PER_ROW = 3 * 8
 TENTHS = [tenth / 10 for tenth in range(1, 11)]
@@ -277,9 +278,7 @@ def main() -> None:
         results += found
         series |= {engine if shape == "integers" else f"{shape}: {engine}": some for engine, some in runs.items()}
     if arguments.json:
-        machine = {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.system()}
-        document = {"name": "local", "machine": machine, "claims": results, "series": series}
-        arguments.json.write_text(json.dumps(document, indent=1))
+        write_report(arguments.json, "local", "local", results, series, system=platform.system())
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from typing import Any
 import psutil
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from report import write_report
 
 import sooner.spark as ss
 
@@ -223,9 +224,7 @@ def main() -> None:
             series[f"P={partitions}"] = json.loads(samples_file.read_text())
         claims += claims_of(partitions, series[f"P={partitions}"])
     if arguments.json:
-        machine = {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.system()}
-        document = {"name": "long_run", "machine": machine, "claims": claims, "series": series}
-        arguments.json.write_text(json.dumps(document, indent=1))
+        write_report(arguments.json, "long_run", "long_run", claims, series, system=platform.system())
 
 
 if __name__ == "__main__":

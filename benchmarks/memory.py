@@ -9,7 +9,6 @@ rows as memory may cost six times the CPU seconds of memory for all.
 
 import argparse
 import json
-import os
 import platform
 import statistics
 import subprocess
@@ -25,6 +24,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from report import write_report
 
 from local import peak_bytes, write_inputs
 from sooner.how import How
@@ -167,9 +167,8 @@ def main() -> None:
     for one in results:
         print(f"{'holds' if one['holds'] else 'FAILS'}: {one['what']}: {one['ours']} (bar: {one['expected']})")
     if arguments.json:
-        machine = {"cores": os.cpu_count(), "python": platform.python_version(), "system": platform.system()}
-        document = {"name": "memory", "machine": machine, "claims": results, "series": {"peaks": peaks, "cpu": flights}}
-        arguments.json.write_text(json.dumps(document, indent=1))
+        measured = {"peaks": peaks, "cpu": flights}
+        write_report(arguments.json, "memory", "memory", results, measured, system=platform.system())
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ best (changelog, newest format), with all that is there in a few batches, and is
 
 import argparse
 import json
-import os
-import platform
 import shutil
 import statistics
 import subprocess
@@ -25,6 +23,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from report import write_report
 from spark_join import AT_ITS_BEST
 
 import sooner.spark as ss
@@ -214,9 +213,7 @@ def main() -> None:
             series["integers: Spark, stream-stream join"] = [measured(spark, stream_stream, folders["integers"])]
             report("integers", "Spark, stream-stream join", series["integers: Spark, stream-stream join"][0])
     if arguments.json:
-        machine = {"cores": os.cpu_count(), "python": platform.python_version(), "spark": spark.version}
-        document = {"name": "spark_files", "machine": machine, "claims": results, "series": series}
-        arguments.json.write_text(json.dumps(document, indent=1))
+        write_report(arguments.json, "spark_files", "spark_files", results, series, spark=spark.version)
 
 
 if __name__ == "__main__":

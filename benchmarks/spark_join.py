@@ -13,9 +13,7 @@ Then the growth: the same new rows and the same number of results, with 0.5 and 
 """
 
 import argparse
-import json
 import os
-import platform
 import shutil
 import statistics
 import tempfile
@@ -30,6 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from report import write_report
 
 import sooner.spark as ss
 from sooner.how import How
@@ -260,15 +259,13 @@ def main() -> None:
         f"{watched.worker_bytes / MEGABYTE:.0f} MB in a worker"
     )
     if arguments.json:
-        machine = {"cores": os.cpu_count(), "python": platform.python_version(), "spark": spark.version}
         series = {
             "batch_seconds": seconds,
             "growth_seconds": grown,
             "peak_bytes": {"budget": budget, "shared": watched.shared_bytes, "worker": watched.worker_bytes},
         }
         name = "spark_join, without Spark's own joins" if arguments.no_peers else "spark_join"
-        document = {"name": name, "machine": machine, "claims": claims, "series": series}
-        arguments.json.write_text(json.dumps(document, indent=1))
+        write_report(arguments.json, "spark_join", name, claims, series, spark=spark.version)
 
 
 if __name__ == "__main__":

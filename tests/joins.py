@@ -20,6 +20,7 @@ from sooner.operators.two_way.join import MakeRoom, TwoWayJoin
 from sooner.policies.view import SILENT, JoinView, Surroundings, Task
 from sooner.sides import LEFT, RIGHT, SIDES
 
+OTHER_JOINS = [how for how in KINDS if how != "inner"]
 PLENTY = 10**6
 WHOLE_TASK = 2**62
 

@@ -4,23 +4,22 @@ from functools import cache
 from typing import Final
 
 from sooner.lab.clairvoyant import Clairvoyant
-from sooner.lab.device import Device
 from sooner.lab.experiments.rpj import (
     COMPARISON_SECONDS,
     COMPETITORS,
+    DISKS,
     PARTITIONS,
-    RANDOM_SECONDS,
     ROWS_OF_PAGE,
-    SEQUENTIAL_SECONDS,
     Network,
     Panel,
 )
 from sooner.lab.history import History
-from sooner.lab.simulator import ROW_BYTES, Laboratory, simulate
+from sooner.lab.resources import Disk, Machine
+from sooner.lab.simulator import Laboratory, simulate
+from sooner.lab.subject import ROW_BYTES
 from sooner.lab.traces import Trace
 from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.policies.react.never import Never
-from sooner.policies.view import DeviceCosts
 
 # Without silences rows are cheap to simulate, and many of them keep noise out of the chances that RPJ estimates.
 SCALES: Final[dict[Network, int]] = {"reliable": 8, "unreliable": 20}
@@ -38,9 +37,9 @@ def small_trace(panel: Panel, network: Network, seed: int = 0) -> Trace:
 
 def small_laboratory(network: Network) -> Laboratory:
     scale, memory = SCALES[network], memory_rows(network)
-    disk = DeviceCosts(round(ROWS_OF_PAGE / scale * ROW_BYTES), RANDOM_SECONDS, SEQUENTIAL_SECONDS)
-    device = Device(disk, memory * ROW_BYTES, COMPARISON_SECONDS * scale**2)
-    return Laboratory(device, chunk_rows=memory // 20, unit_seconds=float(scale))
+    disk = Disk.with_accesses(round(ROWS_OF_PAGE / scale * ROW_BYTES), *DISKS["seeks"])
+    machine = Machine(disk, memory * ROW_BYTES, COMPARISON_SECONDS * scale**2)
+    return Laboratory(machine, chunk_rows=memory // 20, unit_seconds=float(scale))
 
 
 def run_small(name: str, trace: Trace, network: Network) -> History:

@@ -11,7 +11,8 @@ import pytest
 
 from small_worlds import small_laboratory, small_trace
 from sooner.lab.experiments.rpj import PANELS
-from sooner.lab.simulator import ROW_BYTES, simulate_operator
+from sooner.lab.simulator import simulate_operator
+from sooner.lab.subject import ROW_BYTES
 from sooner.local.starting import start
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
@@ -48,7 +49,7 @@ def test_in_the_lab() -> None:
         return DistinctUnion(inputs, "key", means, lambda keys: keys.num_rows)
 
     laboratory = small_laboratory("unreliable")
-    small = replace(laboratory, device=replace(laboratory.device, memory_bytes=50 * ROW_BYTES))
+    small = replace(laboratory, machine=replace(laboratory.machine, memory_bytes=50 * ROW_BYTES))
     history = simulate_operator(trace, union, small)
     assert history.total_results == len(np.unique(trace.keys))
     assert history.events["Flushed"] > 0

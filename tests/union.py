@@ -334,8 +334,9 @@ class DistinctUnion(Generic[R]):
         return itertools.product(range(len(self._inputs)), range(self._n_partitions))
 
     def _count(self, which: int, p: int) -> None:
-        self._statistics.count_resident(which, p, self._inputs[which])
-        self._statistics.count_spilled(which, p, self._inputs[which])
+        partition = self._inputs[which].partitions[p]
+        self._statistics.count_resident(which, p, partition.resident.n_rows, partition.resident.n_bytes)
+        self._statistics.count_spilled(which, p, partition.spilled)
 
     def _result(self, keys: pa.RecordBatch) -> R:
         self._statistics.results += keys.num_rows

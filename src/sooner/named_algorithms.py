@@ -42,6 +42,7 @@ class Algorithm:
     flush: FlushPolicy
     react: ReactPolicy
     summary: str = ""
+    flushes: Literal["a share of the memory", "what is needed"] = "a share of the memory"  # when it is full, at least
 
 
 ALGORITHMS: Final = {
@@ -53,11 +54,16 @@ ALGORITHMS: Final = {
             Largest(),
             LargestMemoryDisk(),
             "flush the largest partition; memory meets disk in silence",
+            flushes="what is needed",
         ),
-        Algorithm("hmj", Balanced(), Merge(), "flush balanced pairs of partitions; merge runs in silence"),
+        Algorithm(
+            "hmj", Balanced(), Merge(), "flush balanced pairs of partitions; merge runs in silence", "what is needed"
+        ),
         Algorithm("hmj_all", All(), Merge(), "HMJ that flushes everything"),
-        Algorithm("hmj_smallest", Smallest("both sides"), Merge(), "HMJ that flushes the smallest pair"),
-        Algorithm("hmj_largest", Largest("both sides"), Merge(), "HMJ that flushes the largest pair"),
+        Algorithm(
+            "hmj_smallest", Smallest("both sides"), Merge(), "HMJ that flushes the smallest pair", "what is needed"
+        ),
+        Algorithm("hmj_largest", Largest("both sides"), Merge(), "HMJ that flushes the largest pair", "what is needed"),
         Algorithm("pmj", All(), ReactNever(), "flush everything as sorted runs; merge at the end"),
         Algorithm("rpj", RateOptimal(), BestRate(), "flush what is least likely to match; disk work by best rate"),
         Algorithm("rpj_md", RateOptimal(), BestRate(tasks="memory-disk"), "RPJ with memory-disk tasks only"),

@@ -3,17 +3,27 @@
 import dataclasses
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from small_worlds import memory_rows, run_small, small_history, small_laboratory, small_trace
-from sooner.lab.device import Device
+from sooner.budget import Budget
 from sooner.lab.experiments.rpj import COMPETITORS, PANELS, PARTITIONS
-from sooner.lab.simulator import ROW_BYTES, Laboratory, simulate
-from sooner.lab.traces import Silences, Trace
+from sooner.lab.history import History
+from sooner.lab.kept_runs import KeptRuns
+from sooner.lab.plans import LeftDeepPlan
+from sooner.lab.resources import Disk, Machine
+from sooner.lab.simulator import Laboratory, Timer, simulate, simulate_subject
+from sooner.lab.subject import ROW_BYTES, SCHEMA
+from sooner.lab.traces import Pushed, Silences, Trace
 from sooner.named_algorithms import ALGORITHMS, Algorithm
+from sooner.operators.inputs import Input
+from sooner.operators.operator import Means
+from sooner.operators.order import equal_ranges
+from sooner.operators.two_way.join import TwoWayJoin
+from sooner.operators.two_way.pairs import Bundle
 from sooner.policies.flush.never import Never as FlushNever
 from sooner.policies.react.never import Never
-from sooner.policies.view import DeviceCosts
 
 SPILLING = [name for name in ALGORITHMS if name != "symmetric_hash"]
 
@@ -36,16 +46,33 @@ def test_the_same_seed_gives_the_same_history_and_another_seed_another() -> None
     first, again, other = (
         run_small("hmj", small_trace(PANELS[0], "unreliable", seed), "unreliable") for seed in (1, 1, 2)
     )
-    assert first.moments == again.moments
     assert first.sampled(first.end_seconds) == again.sampled(again.end_seconds)
-    assert first.moments != other.moments
+    assert first.thinned().sampled(first.end_seconds) == again.thinned().sampled(again.end_seconds)
+    assert first.sampled(first.end_seconds) != other.sampled(other.end_seconds)
 
 
 def test_results_cost_and_time_never_go_back() -> None:
-    moments = small_history("rpj", PANELS[0], "unreliable").moments
-    for column in ("seconds", "results", "cost_seconds"):
-        values = np.array([getattr(moment, column) for moment in moments])
-        assert (np.diff(values) >= 0).all()
+    columns = small_history("rpj", PANELS[0], "unreliable").columns
+    for column in ("seconds", "results", "cost_seconds", "disk_seconds", "processor_seconds"):
+        assert (np.diff(columns[column]) >= 0).all()
+
+
+def test_memory_is_never_more_than_there_is_and_cost_is_that_of_all_resources() -> None:
+    columns = small_history("rpj", PANELS[0], "unreliable").columns
+    assert columns["memory_bytes"].max() <= memory_rows("unreliable") * ROW_BYTES
+    assert columns["cost_seconds"] == pytest.approx(columns["disk_seconds"] + columns["processor_seconds"])
+
+
+def test_a_thinned_history_says_the_same_at_every_tenth_and_in_the_end() -> None:
+    whole = small_history("hmj", PANELS[0], "unreliable")
+    thin = whole.thinned()
+    assert len(thin.columns["seconds"]) < len(whole.columns["seconds"])
+    for tenth in range(1, 11):
+        at = tenth / 10 * whole.last_arrival_seconds
+        assert thin.results_at(at) == pytest.approx(whole.results_at(at), rel=1e-9)
+        assert thin.cost_per_result_at(at) == pytest.approx(whole.cost_per_result_at(at), rel=1e-9)
+    for total in ("total_results", "early_results", "end_seconds", "most_buffered_rows", "clean_up_seconds"):
+        assert getattr(thin, total) == getattr(whole, total)
 
 
 def test_no_disk_work_is_done_while_rows_keep_coming() -> None:
@@ -80,7 +107,8 @@ def three_rows(seconds: list[float], silences: list[tuple[float, float]] | None 
     )
 
 
-SLOW = Laboratory(Device(DeviceCosts(), memory_bytes=100 * ROW_BYTES, comparison_seconds=50.0), chunk_rows=1)
+DISK = Disk.with_accesses(64 * 1024, 100e-6, 30e-6)
+SLOW = Laboratory(Machine(DISK, memory_bytes=100 * ROW_BYTES, comparison_seconds=50.0), chunk_rows=1)
 IN_MEMORY = Algorithm("in memory", FlushNever(), Never())
 
 
@@ -134,8 +162,108 @@ def test_a_chunk_changes_early_results_by_little() -> None:
 def test_rows_stay_in_memory_until_it_is_full() -> None:
     trace, laboratory = small_trace(PANELS[0], "reliable"), small_laboratory("reliable")
     full_at = float(trace.seconds[memory_rows("reliable") - 1])
-    roomy = dataclasses.replace(laboratory, device=dataclasses.replace(laboratory.device, memory_bytes=2**30))
+    roomy = dataclasses.replace(laboratory, machine=dataclasses.replace(laboratory.machine, memory_bytes=2**30))
     without_flush = simulate(trace, IN_MEMORY, roomy)
     with_flush = small_history("rpj", PANELS[0], "reliable")
     assert with_flush.results_at(full_at) == without_flush.results_at(full_at)
     assert with_flush.early_results < without_flush.early_results
+
+
+# What becomes of a task when a row comes
+
+
+def histories_by_task(name: str) -> dict[str, History]:
+    trace, laboratory = small_trace(PANELS[0], "unreliable"), small_laboratory("unreliable")
+    kinds = ("finishes", "gives way", "is abandoned")
+    return {kind: simulate(trace, COMPETITORS[name], dataclasses.replace(laboratory, a_task=kind)) for kind in kinds}
+
+
+def test_a_task_that_gives_way_keeps_rows_waiting_for_a_block_and_no_longer() -> None:
+    histories = histories_by_task("rpj_dd")
+    assert histories["gives way"].most_buffered_rows < histories["finishes"].most_buffered_rows
+    block_rows = 1  # scaled rows come 20 ms apart, and a block takes 10 ms
+    idle = simulate(
+        small_trace(PANELS[0], "unreliable"),
+        Algorithm("idle", COMPETITORS["rpj_dd"].flush, Never()),
+        small_laboratory("unreliable"),
+    )
+    assert histories["gives way"].most_buffered_rows <= idle.most_buffered_rows + block_rows
+
+
+@pytest.mark.parametrize("name", ["rpj", "hmj"])
+def test_however_tasks_end_the_answer_is_the_same_and_less_time_gives_fewer_early_results(name: str) -> None:
+    histories = histories_by_task(name)
+    assert len({history.total_results for history in histories.values()}) == 1
+    early = {kind: history.early_results for kind, history in histories.items()}
+    assert early["is abandoned"] <= early["gives way"] <= early["finishes"]
+    for history in histories.values():
+        assert (np.diff(history.columns["results"]) >= 0).all()
+
+
+def test_an_abandoned_task_costs_its_silence_and_does_nothing() -> None:
+    histories = histories_by_task("hmj")
+    assert histories["is abandoned"].events["Merged"] < histories["finishes"].events["Merged"]
+    abandoned = histories["is abandoned"]
+    silences = small_trace(PANELS[0], "unreliable").silences
+    in_silences = float((silences.over_seconds - silences.noticed_seconds).sum())
+    before_clean_up = abandoned.at(abandoned.last_arrival_seconds, "disk_seconds")
+    flushes = simulate(
+        small_trace(PANELS[0], "unreliable"),
+        Algorithm("idle", COMPETITORS["hmj"].flush, Never(), flushes="what is needed"),
+        small_laboratory("unreliable"),
+    )
+    idle = flushes.at(flushes.last_arrival_seconds, "disk_seconds")
+    assert idle < before_clean_up <= idle + in_silences + 0.01
+
+
+# Buffers, timers, plans
+
+
+def test_a_bounded_buffer_takes_its_part_of_the_memory_and_its_overflow_is_told() -> None:
+    trace, laboratory = small_trace(PANELS[0], "unreliable"), small_laboratory("unreliable")
+    free = simulate(trace, COMPETITORS["rpj_dd"], laboratory)
+    assert free.overflowed_at_seconds is None
+    for rows, overflows in ((2, True), (50, False)):
+        machine = dataclasses.replace(laboratory.machine, buffer_bytes=rows * ROW_BYTES)
+        history = simulate(trace, COMPETITORS["rpj_dd"], dataclasses.replace(laboratory, machine=machine))
+        assert (history.overflowed_at_seconds is not None) == overflows == (history.most_buffered_rows > rows)
+        assert history.columns["memory_bytes"].max() <= machine.memory_bytes - machine.buffer_bytes
+        assert history.total_results == free.total_results
+
+
+def test_timers_ring_in_simulated_time() -> None:
+    rings: list[float] = []
+    timers = (Timer(2.0, lambda _, seconds: rings.append(seconds)),)
+    simulate(three_rows([0.0, 1.0, 5.0]), IN_MEMORY, dataclasses.replace(SLOW, timers=timers))
+    assert rings == [2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 22.0, 24.0]  # the last work ends at 25
+
+
+def test_a_plan_of_two_joins_gives_the_join_of_three_inputs() -> None:
+    rng = np.random.default_rng(5)
+    inputs = [
+        Pushed(np.sort(rng.random(400) * 40), rng.integers(0, 60, 400).astype(np.int32), silence_seconds=0.2)
+        for _ in range(3)
+    ]
+    trace = Trace.of_inputs(inputs, domain=60, partitions=4)
+    first, second, third = (np.bincount(one.keys, minlength=60) for one in inputs)
+
+    def plan(trace: Trace, means: Means) -> LeftDeepPlan:
+        def join(level: int) -> TwoWayJoin[pa.RecordBatch]:
+            coders, bounds = trace.order().coders, equal_ranges(trace.partitions)
+            sides = [Input(f"{level}{side}", SCHEMA, coders[side], KeptRuns(), bounds) for side in (0, 1)]
+            budget = Budget(means.budget.limit_bytes // 2)
+            own = dataclasses.replace(means, budget=budget)
+            return TwoWayJoin((sides[0], sides[1]), trace.order(), ALGORITHMS["rpj"], left_keys, own)
+
+        return LeftDeepPlan([join(0), join(1)])
+
+    laboratory = dataclasses.replace(SLOW, machine=Machine(DISK, 2000 * ROW_BYTES, 1e-6), chunk_rows=50)
+    history = simulate_subject(trace, plan, laboratory)
+    assert history.total_results == int((first * second * third).sum())
+    assert 0 < history.early_results <= history.total_results
+    assert history.events["Flushed"] > 0
+
+
+def left_keys(bundle: Bundle) -> pa.RecordBatch:
+    keys = [pairs.left.rows.column(0).take(pa.array(pairs.at_left)) for pairs in bundle]
+    return pa.record_batch([pa.concat_arrays(keys)], schema=SCHEMA)

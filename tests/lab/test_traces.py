@@ -26,7 +26,7 @@ def test_the_shares_of_the_partitions_are_the_papers() -> None:
 @pytest.mark.parametrize("panel", PANELS, ids=lambda panel: panel.title)
 def test_rows_fall_where_the_panel_says(panel) -> None:
     trace = draw_trace(panel, "reliable", scale=10, seed=3)
-    left, right = (trace.keys[trace.sides == side] % 20 for side in (0, 1))
+    left, right = (trace.keys[trace.of_input == side] % 20 for side in (0, 1))
     assert len(left) / len(right) == pytest.approx(panel.speed_ratio, rel=0.05)
     expected_right = SHARES if panel.distribution == "harmony" else SHARES[::-1]
     assert np.bincount(left) / len(left) == pytest.approx(SHARES, abs=0.005)
@@ -49,5 +49,5 @@ def test_a_scaled_row_arrives_with_the_last_row_it_stands_for_and_no_silence_is_
 
 def test_the_size_of_the_join_is_that_of_a_nested_loop() -> None:
     trace = draw_trace(PANELS[1], "reliable", scale=250, seed=1)
-    left, right = (trace.keys[trace.sides == side] for side in (0, 1))
+    left, right = (trace.keys[trace.of_input == side] for side in (0, 1))
     assert trace.join_size() == int((left[:, None] == right[None, :]).sum())

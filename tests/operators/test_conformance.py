@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from joins import OTHER_JOINS
 from schedules import PATIENT
 from sooner.budget import Budget
-from sooner.how import KINDS as KINDS_OF_JOINS
 from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
@@ -26,7 +26,6 @@ from union import UnionPlan
 
 EVERY_ALGORITHM = {algorithm.name: algorithm for algorithm in (*ALGORITHMS.values(), *PATIENT)}
 NEVER_SPILLS = "symmetric_hash"
-OTHER_JOINS = [how for how in KINDS_OF_JOINS if how != "inner"]
 every_check = pytest.mark.parametrize("check", CHECKS)
 
 

@@ -11,8 +11,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 import sooner.spark.session.pacemaker
 import sooner.spark.step.step
 from join_steps import QUERY, Arriving, Lane, nothing, pairs_in, plan_of, same, summary_of
+from joins import OTHER_JOINS
 from queries import numbered
-from sooner.how import KINDS
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import LEFT, RIGHT
@@ -244,18 +244,15 @@ def test_with_once_all_that_is_there_is_joined_in_the_one_batch_there_is(
     assert len(pairs_in(query.lane.results)) == expected()
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_what_has_been_settled_is_what_has_arrived(algorithm: str, seed: int, tmp_path: Path) -> None:
+def require_settled(algorithm: str, seed: int, folder: Path, how: str) -> None:
     """Keys of all kinds, hot ones, sides that end early; settled now and then, and then more arrives. Rows that match
     nothing are out by then if the other side has ended.
     """
-    number = seed + 50 * list(ALGORITHMS).index(algorithm)
-    schedule, how = step_schedule(number), list(KINDS)[number % len(KINDS)]
+    schedule = step_schedule(seed + 50 * list(ALGORITHMS).index(algorithm))
     plan = plan_of(
         schedule.left.schema,
         schedule.right.schema,
-        tmp_path,
+        folder,
         schedule.keys,
         schedule.keys,
         algorithm=algorithm,
@@ -272,6 +269,17 @@ def test_what_has_been_settled_is_what_has_arrived(algorithm: str, seed: int, tm
             so_far = StepSchedule(schedule.kind, schedule.steps[: number + 1], schedule.memory_bytes)
             assert same(pairs_in(lane.results), so_far.expected(how, step.ended))
     assert same(lane.end(), schedule.expected(how))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_what_has_been_settled_is_what_has_arrived(algorithm: str, seed: int, tmp_path: Path) -> None:
+    require_settled(algorithm, seed, tmp_path, "inner")
+
+
+@pytest.mark.parametrize(("number", "algorithm"), list(enumerate(ALGORITHMS)))
+def test_what_has_been_settled_is_what_is_certain(number: int, algorithm: str, tmp_path: Path) -> None:
+    require_settled(algorithm, 3, tmp_path, OTHER_JOINS[number % len(OTHER_JOINS)])
 
 
 def test_spark_lifts_the_limit_of_the_pacemaker_when_there_is_one_batch_only(tmp_path: Path) -> None:

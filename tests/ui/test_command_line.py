@@ -23,7 +23,8 @@ def short_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab", "list"]) == 0
     listed = capsys.readouterr().out
-    assert all(name in listed for name in EXPERIMENTS)
+    assert all(name in listed and one.title in listed for name, one in EXPERIMENTS.items())
+    assert "60 s" in listed  # how long the three races of rpj-11a take
 
 
 def test_the_algorithms_are_listed_with_what_they_do(capsys: pytest.CaptureFixture[str]) -> None:
@@ -40,14 +41,22 @@ def test_an_experiment_prints_claims_and_writes_json_and_a_picture(
     assert main(["lab", "run", "rpj-8a", *arguments]) == 0
     printed = capsys.readouterr().out
     report = json.loads(report_file.read_text())
-    assert list(report) == ["name", "machine", "claims", "series"]
+    assert list(report) == ["name", "paper", "title", "machine", "code", "claims", "measurements", "series"]
     assert report["name"] == "rpj-8a"
     assert "seed 7" in report["machine"]
     for claim in report["claims"]:
-        assert list(claim) == ["what", "expected", "ours", "holds"]
+        assert list(claim)[:5] == ["what", "expected", "ours", "holds", "verdict"]
         assert claim["ours"] in printed
+    for measured in report["measurements"]:
+        assert measured["ours"] in printed
     assert len(report["series"]["rpj"]["results"]) == 200
     assert picture.read_bytes().startswith(PNG)
+
+
+def test_a_picture_in_a_folder_has_the_name_of_its_experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["lab", "run", "rpj-9b", "--scale", "250", "--plot", "."]) == 0
+    assert (tmp_path / "rpj-9b.png").read_bytes().startswith(PNG)
 
 
 def test_a_picture_of_costs_can_be_drawn(tmp_path: Path) -> None:
@@ -61,6 +70,31 @@ def test_the_same_seed_writes_the_same_json(tmp_path: Path) -> None:
     for file in files:
         assert main(["lab", "run", "rpj-9a", "--scale", "250", "--json", str(file)]) == 0
     assert files[0].read_text() == files[1].read_text()
+
+
+def test_several_experiments_run_at_once_and_write_a_file_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--scale", "250", "--seeds", "2", "--json", str(tmp_path), "--plot", str(tmp_path)]
+    assert main(["lab", "run", "rpj-8[bc]", "flush-a", *arguments]) == 0
+    names = {"rpj-8b", "rpj-8c", "flush-a"}
+    assert {file.name for file in tmp_path.iterdir()} == {
+        f"{name}.{kind}" for name in names for kind in ("json", "png")
+    }
+    printed = capsys.readouterr().out
+    assert all(f"{name}: {EXPERIMENTS[name].title}" in printed for name in names)
+    assert "seeds 0, 1" in printed
+
+
+def test_several_experiments_cannot_write_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "run", "all", "--json", str(tmp_path / "one.json")]) == 2
+    assert "give --json and --plot a folder that is there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--seeds", "--workers"])
+def test_nothing_cannot_be_run(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "run", "rpj-8a", option, "0"]) == 2
+    assert "must be 1 or more" in capsys.readouterr().err
 
 
 def test_an_unknown_experiment_is_answered_with_the_nearest_names(capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +124,7 @@ def test_a_file_that_could_not_be_written_is_refused_before_the_work(capsys: pyt
     assert "there is no directory '/no/such/directory'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("picture", ["x.foo", "x", "x.png.", "/no/such/directory/x.png", "."])
+@pytest.mark.parametrize("picture", ["x.foo", "x", "x.png.", "/no/such/directory/x.png"])
 def test_a_picture_that_could_not_be_drawn_is_refused_before_the_work(
     picture: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,7 +146,25 @@ def test_a_page_of_results_is_written_from_reports(tmp_path: Path, capsys: pytes
     report.write_text(json.dumps(REPORT))
     assert main(["results", str(report), "--to", str(page)]) == 0
     assert "| w | e | 1 | holds |" in page.read_text()
+    assert "| benchmark | [mine](#mine) | 1 |  |  |" in page.read_text()
     assert capsys.readouterr().out == f"wrote {page}\n"
+
+
+def test_a_page_of_a_folder_has_a_summary_with_reasons_and_the_experiments_of_papers_first(tmp_path: Path) -> None:
+    failing = {"what": "f", "expected": "e", "ours": 2, "holds": False, "verdict": "does not hold", "why": "because"}
+    tie = failing | {"what": "t", "verdict": "tie", "why": "both rest"}
+    paper = REPORT | {"name": "rpj-8a", "paper": "RPJ", "title": "progress", "code": "abc", "claims": [failing, tie]}
+    paper |= {"measurements": [{"what": "m", "ours": "5%"}]}
+    (tmp_path / "a.json").write_text(json.dumps(REPORT))
+    (tmp_path / "z.json").write_text(json.dumps(paper))
+    page = tmp_path / "page.md"
+    assert main(["results", str(tmp_path), "--to", str(page)]) == 0
+    text = page.read_text()
+    assert "| RPJ | [rpj-8a](#rpj-8a) | 0 | 2 | f: because<br>t: a tie (both rest) |" in text
+    assert "| f | e | 2 | **does not hold** |\n| t | e | 2 | tie |" in text
+    assert "| m | 5% |" in text
+    assert "code abc" in text
+    assert text.index("## rpj-8a") < text.index("## mine")
 
 
 @pytest.mark.parametrize(

@@ -16,23 +16,24 @@ def test_a_small_demo_shows_results_and_the_right_answer_and_leaves_nothing(tmp_
     temporary, picture = tmp_path / "temporary files", tmp_path / "demo.png"
     temporary.mkdir()
     arguments = ["demo", "--scale", "0.005", "--speed", "20", "--seed", "3", "--picture", str(picture)]
-    demo = subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-c", COMMAND, *arguments],
         env={**os.environ, "TMPDIR": str(temporary)},
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=120,
-    )
-    assert demo.stderr == ""
+    ) as demo:
+        output, errors = demo.communicate(timeout=120)
+    assert errors == ""
     assert demo.returncode == 0
-    assert re.search(r"joins \d\d,\d{3} order lines with 7,500 orders", demo.stdout)
-    assert re.search(r" s  arriving: .* spilled$", demo.stdout, re.MULTILINE)
-    assert re.search(r" s  done: .* 100.0% of their pairs covered", demo.stdout)
+    assert re.search(r"joins \d\d,\d{3} order lines with 7,500 orders", output)
+    assert re.search(r" s  arriving: .* spilled$", output, re.MULTILINE)
+    assert re.search(r" s  done: .* 100.0% of their pairs covered", output)
     for mark in ("first", "1%", "10%", "50%", "100%"):
-        assert re.search(rf"^ +{mark} +\d+\.\d s", demo.stdout, re.MULTILINE)
-    assert re.search(r"^The last row arrived after \d\.\d s.* then takes \d+\.\d s", demo.stdout, re.MULTILINE)
-    assert re.search(r"in memory, and [1-9].* on disk only", demo.stdout), "the memory was not small enough"
-    assert "The answer is the same as that of Spark's batch join" in demo.stdout
+        assert re.search(rf"^ +{mark} +\d+\.\d s", output, re.MULTILINE)
+    assert re.search(r"^The last row arrived after \d\.\d s.* then takes \d+\.\d s", output, re.MULTILINE)
+    assert re.search(r"in memory, and [1-9].* on disk only", output), "the memory was not small enough"
+    assert "The answer is the same as that of Spark's batch join" in output
     assert picture.read_bytes().startswith(PNG)
     assert list(temporary.iterdir()) == []
-    assert list(SHARED_MEMORY.glob("sooner-demo-*")) == []
+    assert list(SHARED_MEMORY.glob(f"sooner-demo-{demo.pid}-*")) == []

@@ -1,95 +1,123 @@
-"""What papers claim of algorithms over time, as measures to make claims of."""
+"""What papers claim of algorithms over time, as ways to read histories.
 
-from collections.abc import Callable
+Whoever is within TIE of another at every point is not ahead of it: that is a tie. Who falls behind by more than that at
+any point is not ahead either.
+"""
+
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from sooner.lab.experiment import Histories, Measured
+from sooner.lab.experiment import Histories, Measurement, Reading, Verdict
 
 TENTHS: Final = tuple(tenth / 10 for tenth in range(1, 11))
+TIE: Final = 0.005
 
-Measure = Callable[[Histories], Measured]
+Read = Callable[[Histories], Reading]
 
 
-def ahead(leader: str, other: str) -> Measure:
-    """At every tenth of the time in which rows arrive, the leader has reported at least as many results."""
+def ahead(leader: str, other: str) -> Read:
+    """At every tenth of the time in which rows arrive, the leader has reported more results, or as many."""
 
-    def measure(histories: Histories) -> Measured:
+    def read(histories: Histories) -> Reading:
         mine, theirs = (_results_by_tenth(histories, name) for name in (leader, other))
-        ratios = [a / b if b else float("inf") for a, b in zip(mine, theirs, strict=True)]
-        ours = f"{min(ratios):.3f} to {max(ratios):.3f} times as many, {ratios[-1]:.3f} times in the end"
-        return Measured(ours, min(ratios) >= 1)
+        return _compared([a / b if b else float("inf") for a, b in zip(mine, theirs, strict=True)])
 
-    return measure
+    return read
 
 
-def ahead_in_the_end(leader: str, other: str) -> Measure:
-    """When the clean-up begins, the leader has reported at least as many results."""
+def ahead_in_the_end(leader: str, other: str) -> Read:
+    """When the clean-up begins, the leader has reported more results."""
 
-    def measure(histories: Histories) -> Measured:
-        ratio = histories[leader].early_results / histories[other].early_results
-        return Measured(f"{ratio:.3f} times as many", ratio >= 1)
+    def read(histories: Histories) -> Reading:
+        return _compared([histories[leader].early_results / histories[other].early_results])
 
-    return measure
+    return read
 
 
-def early_share(name: str, least: float = 0.0, most: float = 1.0) -> Measure:
+def early_share(name: str, least: float, most: float = 1.0) -> Read:
     """The share of all results that is out when the clean-up begins."""
 
-    def measure(histories: Histories) -> Measured:
+    def read(histories: Histories) -> Reading:
         share = histories[name].early_share
-        return Measured(f"{share:.1%}", least <= share <= most)
+        return Reading(share, share, "{:.1%}", "holds" if least <= share <= most else "does not hold")
 
-    return measure
-
-
-def share_of_bound(name: str, bound: str) -> Measure:
-    """Early results as a share of those of the policy that knows the future."""
-
-    def measure(histories: Histories) -> Measured:
-        share = histories[name].early_results / histories[bound].early_results
-        return Measured(f"{share:.1%}", share <= 1)
-
-    return measure
+    return read
 
 
-def close(name: str, other: str, tolerance: float) -> Measure:
+def close(name: str, other: str, tolerance: float) -> Read:
     """Early results differ by less than this share."""
 
-    def measure(histories: Histories) -> Measured:
+    def read(histories: Histories) -> Reading:
         difference = histories[name].early_results / histories[other].early_results - 1
-        return Measured(f"{difference:+.2%}", abs(difference) <= tolerance)
+        return Reading(difference, difference, "{:+.2%}", "holds" if abs(difference) <= tolerance else "does not hold")
 
-    return measure
-
-
-def cheaper(leader: str, other: str, after: float = 0.0, before: float = 1.0) -> Measure:
-    """The leader's cost per result is at most the other's, at each tenth of the arrivals from `after` to `before`."""
-
-    def measure(histories: Histories) -> Measured:
-        ratios = []
-        for tenth in TENTHS:
-            if after <= tenth <= before:
-                mine, theirs = (
-                    history.cost_per_result_at(tenth * history.last_arrival_seconds)
-                    for history in (histories[leader], histories[other])
-                )
-                ratios.append(mine / theirs)
-        return Measured(f"{min(ratios):.2f} to {max(ratios):.2f} times the cost", max(ratios) <= 1)
-
-    return measure
+    return read
 
 
-def similar_clean_up(*names: str, at_most: float = 2.0) -> Measure:
+def cheaper(leader: str, other: str, after: float = 0.0, before: float = 1.0) -> Read:
+    """The leader costs less per result than the other, at each tenth of the arrivals from `after` to `before`."""
+
+    def read(histories: Histories) -> Reading:
+        costs = [_costs(histories, name, after, before) for name in (leader, other)]
+        ratios = [mine / theirs for mine, theirs in zip(*costs, strict=True)]
+        return Reading(min(ratios), max(ratios), "{:.2f}", _verdict([1 / ratio for ratio in ratios]), " times the cost")
+
+    return read
+
+
+def similar_clean_up(*names: str, at_most: float = 2.0) -> Read:
     """The slowest clean-up takes at most so many times as long as the fastest."""
 
-    def measure(histories: Histories) -> Measured:
-        seconds = [histories[name].end_seconds - histories[name].last_arrival_seconds for name in names]
-        listed = ", ".join(f"{name} {taken:.0f} s" for name, taken in zip(names, seconds, strict=True))
-        return Measured(listed, max(seconds) <= at_most * min(seconds))
+    def read(histories: Histories) -> Reading:
+        seconds = [histories[name].clean_up_seconds for name in names]
+        ratio = max(seconds) / min(seconds) if min(seconds) else float("inf")
+        verdict: Verdict = "holds" if ratio <= at_most else "does not hold"
+        return Reading(ratio, ratio, "{:.1f}", verdict, " times as long as the fastest")
 
-    return measure
+    return read
+
+
+def share_before_clean_up(name: str) -> Measurement:
+    return Measurement(f"{name}: share before the clean-up", lambda histories: histories[name].early_share, "{:.1%}")
+
+
+def cost_per_result(name: str) -> Measurement:
+    """In the end of the arrivals."""
+
+    def measure(histories: Histories) -> float:
+        history = histories[name]
+        return 1e6 * history.cost_per_result_at(history.last_arrival_seconds)
+
+    return Measurement(f"{name}: cost per result when the last row has come", measure, "{:.2f} µs")
+
+
+def share_of_bound(name: str, bound: str) -> Measurement:
+    """Early results as a share of those of the policy that knows the future."""
+
+    def measure(histories: Histories) -> float:
+        return histories[name].early_results / histories[bound].early_results
+
+    return Measurement(
+        f"{name}: early results, as a share of those of a policy that knows the future", measure, "{:.1%}"
+    )
+
+
+def _compared(ratios: Sequence[float]) -> Reading:
+    return Reading(min(ratios), max(ratios), "{:.3f}", _verdict(ratios), " times as many")
+
+
+def _verdict(ratios: Sequence[float]) -> Verdict:
+    if min(ratios) < 1 - TIE:
+        return "does not hold"
+    return "holds" if max(ratios) > 1 + TIE else "tie"
 
 
 def _results_by_tenth(histories: Histories, name: str) -> list[float]:
     history = histories[name]
     return [history.results_at(tenth * history.last_arrival_seconds) for tenth in TENTHS]
+
+
+def _costs(histories: Histories, name: str, after: float, before: float) -> list[float]:
+    history = histories[name]
+    tenths = [tenth for tenth in TENTHS if after <= tenth <= before]
+    return [history.cost_per_result_at(tenth * history.last_arrival_seconds) for tenth in tenths]

@@ -68,6 +68,6 @@ class Clairvoyant:
 
     def _counts(self, begin: int, end: int) -> Counts:
         """Rows of the trace from begin to end, by side and key."""
-        places = self._trace.sides[begin:end] * np.int64(self._trace.domain) + self._trace.keys[begin:end]
+        places = self._trace.of_input[begin:end] * np.int64(self._trace.domain) + self._trace.keys[begin:end]
         counts: Counts = np.bincount(places, minlength=self._resident.size).reshape(self._resident.shape)
         return counts

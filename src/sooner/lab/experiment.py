@@ -1,43 +1,77 @@
-"""An experiment repeats one figure of a paper: algorithms over the same arrivals, and what the paper says of them.
+"""An experiment repeats one figure of a paper: algorithms race over the same arrivals, and the paper says who wins.
 
-Claims are data: a sentence, the paper's figure, and how to measure ours. An experiment reports those that do not hold
-like those that do.
+Claims are data: a sentence, the paper's figure, how to read ours, and, once it is known that one does not hold, why. A
+claim is read for each seed. It holds if it does with all of them; what is nearly the same throughout is a tie, not a
+victory. What the paper says nothing of is a measurement, and has no verdict.
 """
 
-import os
-import platform
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Literal, Protocol
 
 from sooner.lab.history import History
 
-Histories = Mapping[str, History]
+Histories = Mapping[str, History]  # by contestant
+Verdict = Literal["holds", "does not hold", "tie"]
+
+
+class Race(Hashable, Protocol):
+    """One algorithm in one set-up. Equal races are run once, whoever looks at them."""
+
+    @property
+    def seconds(self) -> float:
+        """About how long it takes at full size, on a processor that is busy with nothing else."""
+
+    def run(self, scale: int, seed: int) -> History: ...
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read off the histories of one seed: from the lowest number to the highest, and what that means."""
+
+    lowest: float
+    highest: float
+    shown: str  # how to show a number, as str.format has it
+    verdict: Verdict
+    unit: str = ""
 
 
 @dataclass(frozen=True)
 class Claim:
     what: str
     expected: str
-    measure: Callable[[Histories], "Measured"]
+    read: Callable[[Histories], Reading]
+    why_not: str = ""  # the reason, if it does not hold
 
-    def judge(self, histories: Histories) -> "Verdict":
-        measured = self.measure(histories)
-        return Verdict(self.what, self.expected, measured.ours, measured.holds)
+    def judge(self, by_seed: Sequence[Histories]) -> dict[str, Any]:
+        """With all seeds together, as plain data."""
+        readings = [self.read(histories) for histories in by_seed]
+        verdicts = [reading.verdict for reading in readings]
+        verdict = verdicts[0] if len({*verdicts}) == 1 else "does not hold"
+        lowest, highest = min(one.lowest for one in readings), max(one.highest for one in readings)
+        ours = _range(readings[0].shown, lowest, highest) + readings[0].unit
+        if len({*verdicts}) > 1:
+            ours += f"; holds with {verdicts.count('holds')} of {len(verdicts)} seeds"
+        judged = {"what": self.what, "expected": self.expected, "ours": ours}
+        why = {"why": self.why_not} if verdict != "holds" else {}
+        return judged | {"holds": verdict == "holds", "verdict": verdict} | why
 
 
 @dataclass(frozen=True)
-class Measured:
-    ours: str
-    holds: bool
+class Measurement:
+    """A number that no paper makes a claim of."""
 
-
-@dataclass(frozen=True)
-class Verdict:
     what: str
-    expected: str
-    ours: str
-    holds: bool
+    measure: Callable[[Histories], float]
+    shown: str
+
+    def take(self, by_seed: Sequence[Histories]) -> dict[str, Any]:
+        values = [self.measure(histories) for histories in by_seed]
+        ours = self.shown.format(median(values))
+        if len(values) > 1:
+            ours += f" ({_range(self.shown, min(values), max(values))})"
+        return {"what": self.what, "ours": ours}
 
 
 @dataclass(frozen=True)
@@ -53,29 +87,42 @@ class Figure:
 @dataclass(frozen=True)
 class Experiment:
     name: str
+    paper: str
     title: str
-    default_scale: int
     figure: Figure
+    races: Mapping[str, Race]  # by contestant
     claims: Sequence[Claim]
-    run_all: Callable[[int, int], Histories]  # (scale, seed) -> the history of each algorithm
+    measurements: Sequence[Measurement]
     setting: str  # the simulated machine, in words
+    modules: Sequence[str]  # what it is made of, beside the lab itself
 
-    def run(self, scale: int, seed: int) -> "Report":
-        histories = self.run_all(scale, seed)
+    @property
+    def seconds(self) -> float:
+        """About how long one seed takes at full size, on one processor."""
+        return sum(race.seconds for race in self.races.values())
+
+    def report(self, scale: int, by_seed: Mapping[int, Histories], code: str) -> "Report":
+        """What was found, at this scale and with these seeds."""
+        histories = list(by_seed.values())
+        seeds = ", ".join(map(str, by_seed))
+        size = "the paper's size" if scale == 1 else f"1/{scale} of the paper's size"
         return Report(
             name=self.name,
-            machine=f"simulated: {self.setting}; scale 1/{scale}, seed {seed}; {this_machine()}",
+            paper=self.paper,
+            title=self.title,
+            machine=f"simulated: {self.setting}; {size}; seed{'s' * (len(by_seed) > 1)} {seeds}",
+            code=code,
             claims=tuple(claim.judge(histories) for claim in self.claims),
-            series={name: self._series(history, scale) for name, history in histories.items()},
+            measurements=tuple(measurement.take(histories) for measurement in self.measurements),
+            series={name: self._series(history) for name, history in histories[0].items()},
         )
 
-    def _series(self, history: History, scale: int) -> dict[str, Any]:
+    def _series(self, history: History) -> dict[str, Any]:
+        """Of the first seed, to draw."""
         until = history.last_arrival_seconds if self.figure.until == "the last arrival" else history.end_seconds
         columns = history.sampled(until)
-        # One simulated result stands for `scale` of the paper's.
         columns["cost_per_result_microseconds"] = [
-            round(1e6 * cost / (results * scale), 6) if results else 0.0
-            for cost, results in zip(columns["cost_seconds"], columns["results"], strict=True)
+            round(1e6 * history.cost_per_result_at(seconds), 6) for seconds in columns["seconds"]
         ]
         totals = {
             "early_results": history.early_results,
@@ -91,13 +138,18 @@ class Experiment:
 @dataclass(frozen=True)
 class Report:
     name: str
+    paper: str
+    title: str
     machine: str
-    claims: tuple[Verdict, ...]
+    code: str
+    claims: tuple[dict[str, Any], ...]
+    measurements: tuple[dict[str, Any], ...]
     series: dict[str, Any]
 
     def to_plain(self) -> dict[str, Any]:
-        return asdict(self)
+        return vars(self)
 
 
-def this_machine() -> str:
-    return f"Python {platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+def _range(shown: str, lowest: float, highest: float) -> str:
+    ends = [shown.format(end) for end in (lowest, highest)]
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)

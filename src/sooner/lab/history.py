@@ -1,64 +1,92 @@
-"""What a simulated run gives: how its results, its cost and its buffer grew in simulated time."""
+"""What a simulated run gives: how its results, its cost, its memory and its buffer grew in simulated time.
+
+A history is a table with a row for each moment that something began or ended; between two of them everything grows
+evenly. Its columns have names: `seconds`, `results`, `buffered_rows`, `memory_bytes`, `cost_seconds`, the seconds of
+each resource such as `disk_seconds`, and whatever else the operator measures, such as an `estimate`.
+"""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Final, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from sooner.operators.events import Reached
+from sooner.operators.events import Event, Reached
 from sooner.phases import Phase
-from sooner.trace import Entry
-
-Numbers = npt.NDArray[np.float64]
+from sooner.policies.view import Numbers
 
 SAMPLES: Final = 200
+GRID: Final = 1000
 
 
-@dataclass(frozen=True)
-class Moment:
-    """Between two moments everything grows evenly."""
+class Recorder:
+    """Takes moments and events as they come."""
 
-    seconds: float
-    results: int
-    cost_seconds: float  # work of disk and processor so far
-    buffered_rows: int  # arrived, and not taken in
-    phase: Phase
+    def __init__(self) -> None:
+        self._names: tuple[str, ...] = ()
+        self._rows: list[tuple[float, ...]] = []
+        self._phases: list[Phase] = []
+        self._events: Counter[str] = Counter()
+
+    def note(self, phase: Phase, values: Mapping[str, float]) -> None:
+        """A moment; each has the same columns, in the same order."""
+        if not self._rows:
+            self._names = tuple(values)
+        row = tuple(values.values())
+        if not self._rows or row != self._rows[-1] or phase != self._phases[-1]:
+            self._rows.append(row)
+            self._phases.append(phase)
+
+    def listen(self, event: Event) -> None:
+        if not isinstance(event, Reached):
+            self._events[type(event).__name__] += 1
+
+    def history(self, last_arrival_seconds: float, buffer_rows: int | None) -> "History":
+        table = np.array(self._rows, np.float64)
+        columns = {name: table[:, place] for place, name in enumerate(self._names)}
+        arriving = [phase in ("arriving", "reactive") for phase in self._phases]
+        return History(
+            columns,
+            tuple(self._phases),
+            last_arrival_seconds,
+            self._events,
+            early_results=int(columns["results"][arriving].max()),
+            most_buffered_rows=int(columns["buffered_rows"].max()),
+            overflowed_at_seconds=_first_above(columns, buffer_rows),
+        )
+
+
+def _first_above(columns: Mapping[str, Numbers], buffer_rows: int | None) -> float | None:
+    above = columns["buffered_rows"] > (np.inf if buffer_rows is None else buffer_rows)
+    return float(columns["seconds"][above][0]) if above.any() else None
 
 
 @dataclass(frozen=True, eq=False)
 class History:
-    moments: tuple[Moment, ...]
+    columns: Mapping[str, Numbers]
+    phases: Sequence[Phase]
     last_arrival_seconds: float
     events: Counter[str]  # how many of each kind
+    early_results: int  # that were out when the clean-up began
+    most_buffered_rows: int
+    overflowed_at_seconds: float | None  # when more rows waited than there was room for; None if they never did
+    stands_for: int = 1  # so many rows or results of the paper, each of the simulated ones
 
-    @staticmethod
-    def of(trace: Sequence[Entry | Moment], last_arrival_seconds: float) -> "History":
-        """What a trace with its moments tells."""
-        moments = tuple(one for one in trace if isinstance(one, Moment))
-        events = (one.event for one in trace if isinstance(one, Entry))
-        counts = Counter(type(event).__name__ for event in events if not isinstance(event, Reached))
-        return History(moments, last_arrival_seconds, counts)
+    def at(self, seconds: float, column: str) -> float:
+        return float(self._at(np.array(seconds), column))
 
     def results_at(self, seconds: float) -> float:
-        return float(self._at(np.array(seconds), "results"))
+        return self.at(seconds, "results")
 
     def cost_per_result_at(self, seconds: float) -> float:
         """RPJ's amortised cost (sec. 6), in seconds; none before there is a result."""
-        results = self.results_at(seconds)
-        return float(self._at(np.array(seconds), "cost_seconds")) / results if results else 0.0
+        results = self.results_at(seconds) * self.stands_for
+        return self.at(seconds, "cost_seconds") / results if results else 0.0
 
     @property
     def total_results(self) -> int:
-        return self.moments[-1].results
-
-    @property
-    def early_results(self) -> int:
-        """What was out when the clean-up began."""
-        return max(moment.results for moment in self.moments if moment.phase in ("arriving", "reactive"))
+        return int(self.columns["results"][-1])
 
     @property
     def early_share(self) -> float:
@@ -66,29 +94,36 @@ class History:
 
     @property
     def end_seconds(self) -> float:
-        return self.moments[-1].seconds
+        return float(self.columns["seconds"][-1])
 
     @property
-    def most_buffered_rows(self) -> int:
-        return max(moment.buffered_rows for moment in self.moments)
+    def clean_up_seconds(self) -> float:
+        """What was left to do when everything had arrived."""
+        return self.end_seconds - self.last_arrival_seconds
+
+    def thinned(self) -> "History":
+        """On a grid of times, which has each thousandth of the arrivals and of the clean-up: small enough to keep."""
+        clean_up = np.linspace(self.last_arrival_seconds, self.end_seconds, GRID + 1)[1:]
+        grid = np.concatenate((np.linspace(0, self.last_arrival_seconds, GRID + 1), clean_up))
+        latest = np.maximum(0, np.searchsorted(self.columns["seconds"], grid, side="right") - 1)
+        columns = {name: grid if name == "seconds" else self._at(grid, name) for name in self.columns}
+        columns["buffered_rows"] = self.columns["buffered_rows"][latest]
+        return replace(self, columns=columns, phases=tuple(self.phases[moment] for moment in latest))
 
     def sampled(self, until_seconds: float, samples: int = SAMPLES) -> dict[str, Any]:
         """Columns on an even grid of times, as plain data."""
         grid = np.linspace(0, until_seconds, samples)
-        results, cost_seconds = self._at(grid, "results"), self._at(grid, "cost_seconds")
-        latest = [self.moments[max(0, i - 1)] for i in np.searchsorted(self._seconds, grid, side="right")]
-        return {
-            "seconds": grid.round(3).tolist(),
-            "results": results.astype(np.int64).tolist(),
-            "cost_seconds": cost_seconds.round(6).tolist(),
-            "buffered_rows": [moment.buffered_rows for moment in latest],
-            "phase": [moment.phase for moment in latest],
-        }
+        latest = np.maximum(0, np.searchsorted(self.columns["seconds"], grid, side="right") - 1)
+        sampled: dict[str, Any] = {"seconds": grid.round(3).tolist()}
+        for name in self.columns:
+            if name == "buffered_rows":
+                sampled[name] = self.columns[name][latest].astype(np.int64).tolist()
+            elif name != "seconds":
+                values = self._at(grid, name)
+                whole = name in ("results", "memory_bytes")
+                sampled[name] = values.astype(np.int64).tolist() if whole else values.round(6).tolist()
+        return sampled | {"phase": [self.phases[moment] for moment in latest]}
 
-    @cached_property
-    def _seconds(self) -> Numbers:
-        return np.array([moment.seconds for moment in self.moments])
-
-    def _at(self, seconds: Numbers, column: Literal["results", "cost_seconds"]) -> Numbers:
-        values: Numbers = np.interp(seconds, self._seconds, [getattr(moment, column) for moment in self.moments])
+    def _at(self, seconds: Numbers, column: str) -> Numbers:
+        values: Numbers = np.interp(seconds, self.columns["seconds"], self.columns[column])
         return values

@@ -1,156 +1,239 @@
-"""Runs an operator in simulated time: a trace, a device and an operator in, a history out. No wall clock.
+"""Runs an operator in simulated time: a trace, a machine and an operator in, a history out. No wall clock.
 
-The operator is the real one; only its disk and its clock are simulated. Rows that arrive while it is busy wait in an
-input buffer without limit. When the sources are silent it does disk work, task by task, and looks at the buffer after
-each (RPJ sec. 3, reactive-stage, line 14; DINER sec. 5: RPJ and HMJ look after each merge of F runs).
+Rows that arrive while it is busy wait in the input buffer. When the sources are silent it does disk work, task by task.
+What becomes of a task when a row comes in its middle is a setting:
+
+- it *finishes*, and rows wait (RPJ sec. 3, reactive-stage, line 14; DINER sec. 5: RPJ and HMJ look after each merge);
+- it *gives way* after a block, and goes on in the next silence before any other begins (DINER's ReactiveNL, sec. 3.4).
+  What it finds is fixed when it begins, for rows that come later are not its business; it comes out as time is paid;
+- it is *abandoned*: the time is lost, and nothing was done.
 
 Rows go in by chunks, for speed. Work on a chunk overlaps with the arrival of its rows, and its results
 appear evenly over that time. A chunk never reaches beyond a silence that is still to come.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
-
-import numpy as np
-import pyarrow as pa
+from typing import Literal, cast
 
 from sooner.budget import Budget
-from sooner.lab.device import Device, Meter
-from sooner.lab.history import History, Moment
-from sooner.lab.kept_runs import KeptRuns
-from sooner.lab.traces import Trace, batch_of
+from sooner.errors import InvalidCall
+from sooner.lab.counted_join import CountedJoin
+from sooner.lab.feed import Feed, Scan
+from sooner.lab.history import History, Recorder
+from sooner.lab.resources import Machine, Meter, Work
+from sooner.lab.subject import ROW_BYTES, MakeOperator, MakeSubject, Rehearsing, Subject, real
+from sooner.lab.traces import Trace
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Event
 from sooner.operators.inputs import Input
-from sooner.operators.operator import Means, Operator
-from sooner.operators.order import equal_ranges
+from sooner.operators.operator import Means
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.policies.view import SILENT
-from sooner.runs.run import HELPER_BYTES
-from sooner.sides import SIDES
-from sooner.trace import Entry
+from sooner.operators.two_way.pairs import Bundle
+from sooner.policies.view import SILENT, Surroundings
 
-ROW_BYTES: Final = 4 + HELPER_BYTES  # the key of a simulated row, and what a run keeps beside it
-SCHEMA: Final = pa.schema([("key", pa.int32())])
-WHOLE_TASK: Final = 2**62  # bytes: a task is looked at when it is done
+Rows = Literal["counted", "real"]
+TaskManner = Literal["finishes", "gives way", "is abandoned"]  # when a row comes
 
-MakeOperator = Callable[[Sequence[Input], Means], Operator[int]]  # whose results are counts
+
+@dataclass(frozen=True)
+class Timer:
+    """Something that happens every so many simulated seconds, such as looking at statistics."""
+
+    every_seconds: float
+    ring: Callable[[Subject, float], None]
 
 
 @dataclass(frozen=True)
 class Laboratory:
     """All but the trace and the algorithm."""
 
-    device: Device
+    machine: Machine
     chunk_rows: int
     unit_seconds: float = 1.0  # over how long the operator counts arrivals (RPJ sec. 4.2)
     flush_fraction: float = 0.1
+    a_task: TaskManner = "finishes"
+    scans: tuple[Scan, ...] = ()
+    timers: tuple[Timer, ...] = ()
 
 
-def simulate(trace: Trace, algorithm: Algorithm, laboratory: Laboratory) -> History:
+def simulate(trace: Trace, algorithm: Algorithm, laboratory: Laboratory, rows: Rows = "counted") -> History:
     """What the two-way join with this algorithm makes of this trace."""
+
+    def counted(trace: Trace, means: Means) -> CountedJoin:
+        return CountedJoin(trace.domain, trace.partitions, ROW_BYTES, algorithm, means)
 
     def two_way(inputs: Sequence[Input], means: Means) -> TwoWayJoin[int]:
         left, right = inputs
-        return TwoWayJoin((left, right), trace.order(), algorithm, len, means)
+        return TwoWayJoin((left, right), trace.order(), algorithm, _size, means)
 
-    return simulate_operator(trace, two_way, laboratory)
+    return simulate_subject(trace, counted if rows == "counted" else real(two_way), laboratory)
 
 
 def simulate_operator(trace: Trace, make: MakeOperator, laboratory: Laboratory) -> History:
     """What any operator makes of this trace."""
+    return simulate_subject(trace, real(make), laboratory)
+
+
+def simulate_subject(trace: Trace, make: MakeSubject, laboratory: Laboratory) -> History:
     return _Simulation(trace, make, laboratory).run()
 
 
+def _size(bundle: Bundle) -> int:
+    return sum(map(len, bundle))
+
+
+@dataclass
+class _Debt:
+    """A task that has given way: what of it is still to come out."""
+
+    results: float
+    cost_seconds: Mapping[str, float]  # by resource
+    seconds: float
+    unpaid_seconds: float
+
+    @property
+    def share(self) -> float:
+        return self.unpaid_seconds / self.seconds if self.seconds else 0.0
+
+
 class _Simulation:
-    def __init__(self, trace: Trace, make: MakeOperator, laboratory: Laboratory) -> None:
+    def __init__(self, trace: Trace, make: MakeSubject, laboratory: Laboratory) -> None:
+        machine = laboratory.machine
         self._trace = trace
         self._laboratory = laboratory
+        self._feed = Feed(trace, laboratory.scans, laboratory.chunk_rows)
         means = Means(
-            Budget(laboratory.device.memory_bytes),
+            Budget(machine.memory_bytes - machine.buffer_bytes),
             flush_fraction=laboratory.flush_fraction,
-            device=laboratory.device.disk,
+            device=machine.disk.costs,
             listener=self._listen,
         )
-        coders, bounds = trace.order().coders, equal_ranges(trace.partitions)
-        inputs = [Input(str(side), SCHEMA, coders[side], KeptRuns(), bounds) for side in SIDES]
-        self._operator = make(inputs, means)
-        self._last_rows = [int(np.flatnonzero(trace.sides == side)[-1]) for side in SIDES]
-        self._taken = 0  # rows that the join has taken in
+        self._meter = Meter(machine, (scan.device.name for scan in laboratory.scans))
+        self._columns = {resource: f"{resource}_seconds" for resource in self._meter.seconds}
+        self._recorder = Recorder()
+        self._subject = make(trace, means)
+        if laboratory.a_task == "is abandoned" and not hasattr(self._subject, "rehearse"):
+            raise InvalidCall("Tasks are abandoned only of operators that can rehearse them; simulate counted rows.")
         self._clock = 0.0
-        self._meter = Meter(laboratory.device)
-        self._recorded: list[Entry | Moment] = []
+        self._noted = -1.0  # when the last moment was
+        self._debt = _Debt(0, {}, 0, 0)
+        self._rings = [timer.every_seconds for timer in laboratory.timers]
 
     def run(self) -> History:
-        while self._taken < len(self._trace):
+        last_arrival = float(self._trace.seconds[-1]) if len(self._trace) else 0.0
+        while not self._feed.is_over:
             self._take_chunk()
+            if self._subject.has_work(around := self._feed.around(self._clock, silent=False)):
+                self._do_task(around, math.inf)
             self._use_silences()
-        while self._operator.phase != "done":
-            self._work(self._operator.work(WHOLE_TASK, SILENT))
-        return History.of(self._recorded, float(self._trace.seconds[-1]))
+        last_arrival = max(last_arrival, self._clock) if self._laboratory.scans else last_arrival
+        self._pay(math.inf)
+        while self._subject.phase != "done":
+            self._do_task(SILENT, math.inf)
+        buffer_bytes = self._laboratory.machine.buffer_bytes
+        return self._recorder.history(last_arrival, buffer_bytes // ROW_BYTES if buffer_bytes else None)
 
     def _take_chunk(self) -> None:
-        first, end = self._taken, self._chunk_end()
-        first_seconds, last_seconds = (float(self._trace.seconds[row]) for row in (first, end - 1))
-        self._clock = max(self._clock, first_seconds)
-        sides, keys = self._trace.sides[first:end], self._trace.keys[first:end]
-        rows = [[batch_of(keys[sides == side])] for side in SIDES]
-        results = self._operator.arrive(rows, last_seconds / self._laboratory.unit_seconds)
-        self._work(results, taking_rows=end - first, not_over_before=last_seconds)
-        for side in SIDES:
-            if first <= self._last_rows[side] < end:
-                self._operator.end(side)
-
-    def _chunk_end(self) -> int:
-        """After the rows that are there, and those that come before the next silence."""
-        silence = self._next_silence()
-        noticed = self._trace.silences.noticed_seconds[silence] if silence < len(self._trace.silences) else np.inf
-        end = max(self._arrived(self._clock), self._arrived(noticed), self._taken + 1)
-        return min(end, self._taken + self._laboratory.chunk_rows)
+        chunk = self._feed.take(self._clock)
+        if chunk.pushed:
+            self._clock = max(self._clock, chunk.first_seconds)
+        self._note_begin()
+        self._subject.arrive(chunk.keys, max(self._clock, chunk.last_seconds) / self._laboratory.unit_seconds)
+        self._pass(self._meter.spend(chunk.reading), not_over_before=chunk.last_seconds)
+        for which in chunk.ended:
+            self._subject.end(which)
 
     def _use_silences(self) -> None:
-        """Do disk work in the silences before the next row. The last task of each may last longer than the silence."""
-        silences = self._trace.silences
-        next_row = float(self._trace.seconds[self._taken]) if self._taken < len(self._trace) else 0.0
-        while (silence := self._next_silence()) < len(silences):
+        """Do disk work in the silences before the next row."""
+        silences, next_row = self._trace.silences, self._feed.next_row_seconds()
+        if next_row is None or self._feed.is_pulled:
+            return
+        while (silence := silences.at_or_after(self._clock)) < len(silences):
             self._clock = max(self._clock, min(next_row, float(silences.noticed_seconds[silence])))
             if self._clock >= next_row:
                 return
-            while self._clock < silences.over_seconds[silence]:
-                if not self._operator.has_work(SILENT):
+            over = float(silences.over_seconds[silence])
+            while self._clock < over:
+                if self._debt.unpaid_seconds:
+                    self._pay(over)
+                elif self._subject.has_work(SILENT):
+                    self._do_task(SILENT, over)
+                else:
+                    self._clock = next_row
                     return
-                self._work(self._operator.work(WHOLE_TASK, SILENT))
 
-    def _next_silence(self) -> int:
-        """Which silence is now, or else the next one."""
-        return int(np.searchsorted(self._trace.silences.over_seconds, self._clock, side="right"))
+    def _do_task(self, around: Surroundings, until: float) -> None:
+        """A task; rows are expected to come at `until`."""
+        if self._laboratory.a_task == "is abandoned" and self._is_too_long(around, until):
+            return
+        self._note_begin()
+        results, cost = self._subject.measures()["results"], dict(self._meter.seconds)
+        self._subject.work(around)
+        seconds = self._meter.spend()
+        if self._laboratory.a_task != "gives way" or math.isinf(until):
+            self._pass(seconds)
+            return
+        gained = self._subject.measures()["results"] - results
+        spent = {resource: all_of_it - cost[resource] for resource, all_of_it in self._meter.seconds.items()}
+        self._debt = _Debt(gained, spent, seconds, seconds)
+        self._pay(until)
 
-    def _arrived(self, seconds: float) -> int:
-        """How many rows have arrived by then."""
-        return int(np.searchsorted(self._trace.seconds, seconds, side="right"))
+    def _pay(self, until: float) -> None:
+        """Go on with a task that has given way, up to the end of a block."""
+        disk, debt = self._laboratory.machine.disk, self._debt
+        block_seconds = disk.seek_seconds + disk.read_seconds
+        self._note_begin()
+        blocks = math.ceil((until - self._clock) / block_seconds) if math.isfinite(until) else math.inf
+        paid_seconds = min(debt.unpaid_seconds, max(blocks, 1) * block_seconds)
+        debt.unpaid_seconds -= paid_seconds
+        self._pass(paid_seconds)
 
-    def _work(self, results: Iterator[int], taking_rows: int = 0, not_over_before: float = 0.0) -> None:
-        """Let the join do a piece of work, and the clock run meanwhile."""
-        self._note()
-        self._taken += taking_rows
-        spent_seconds = self._meter.seconds
-        for _ in results:
-            pass
-        self._clock = max(self._clock + (self._meter.seconds - spent_seconds), not_over_before)
+    def _is_too_long(self, around: Surroundings, until: float) -> bool:
+        """Whether the next task would not be done by then; if so, the time is lost."""
+        event = cast(Rehearsing, self._subject).rehearse(around)
+        work: Work = [] if event is None else self._meter.work_of(event, self._subject.phase)
+        seconds, left_seconds = sum(part for _, part in work), until - self._clock
+        if seconds <= left_seconds:
+            return False
+        self._note_begin()
+        self._pass(max(self._meter.spend([(one, part * left_seconds / seconds) for one, part in work]), left_seconds))
+        return True
+
+    def _pass(self, seconds: float, not_over_before: float = 0.0) -> None:
+        """Time passes, and what rings on the way rings."""
+        self._clock = max(self._clock + seconds, not_over_before)
+        for number, timer in enumerate(self._laboratory.timers):
+            while self._rings[number] <= self._clock:
+                timer.ring(self._subject, self._rings[number])
+                self._rings[number] += timer.every_seconds
         self._note()
 
     def _listen(self, event: Event) -> None:
-        self._recorded.append(Entry(self._clock, event))
-        self._meter.add(event, self._operator.phase)
+        self._recorder.listen(event)
+        self._meter.add(event, self._subject.phase)
+
+    def _note_begin(self) -> None:
+        """Something begins; if the clock has not moved since, all is as it was noted."""
+        if self._clock != self._noted:
+            self._note()
 
     def _note(self) -> None:
-        self._recorded.append(
-            Moment(
-                self._clock,
-                self._operator.progress().results,
-                self._meter.seconds,
-                self._arrived(self._clock) - self._taken,
-                self._operator.phase,
-            )
+        self._noted = self._clock
+        measured = dict(self._subject.measures())
+        cost = self._meter.seconds
+        if unpaid := self._debt.share:
+            owed = self._debt.cost_seconds
+            measured["results"] -= unpaid * self._debt.results
+            cost = {resource: seconds - unpaid * owed[resource] for resource, seconds in cost.items()}
+        self._recorder.note(
+            self._subject.phase,
+            {
+                "seconds": self._clock,
+                **measured,
+                "buffered_rows": self._feed.waiting_rows(self._clock),
+                "cost_seconds": sum(cost.values()),
+                **{self._columns[resource]: seconds for resource, seconds in cost.items()},
+            },
         )

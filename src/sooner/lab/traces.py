@@ -24,7 +24,7 @@ from sooner.sources.arrival_patterns import ArrivalPattern, Seconds, arrival_tim
 ROUNDING_SECONDS: Final = 1e-6  # times are sums of gaps and not exact: a silence must be longer than this
 
 Keys = npt.NDArray[np.int32]
-Sides = npt.NDArray[np.int8]
+Inputs = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,28 +37,70 @@ class Silences:
     def __len__(self) -> int:
         return len(self.over_seconds)
 
+    def at_or_after(self, seconds: float) -> int:
+        """Which silence is then, or else the next one."""
+        return int(self.over_seconds.searchsorted(seconds, "right"))
+
+    def next_noticed(self, seconds: float) -> float:
+        """When the silence of then or the next one is noticed."""
+        number = self.at_or_after(seconds)
+        return float(self.noticed_seconds[number]) if number < len(self) else np.inf
+
+    def has(self, seconds: float) -> bool:
+        """Whether it is silent then."""
+        return self.next_noticed(seconds) <= seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Pushed:
+    """The rows of one input, and after how long without any it counts as silent."""
+
+    seconds: Seconds
+    keys: Keys
+    silence_seconds: float
+
 
 @dataclass(frozen=True, eq=False)
 class Trace:
     seconds: Seconds
-    sides: Sides
+    of_input: Inputs
     keys: Keys
-    silences: Silences
+    silences: Silences  # of all inputs together
     domain: int  # keys are below this
     partitions: int
+    inputs: int = len(SIDES)
+    silences_by_input: tuple[Silences, ...] = ()  # where anybody asks for them
+
+    @staticmethod
+    def of_inputs(pushed: Sequence[Pushed], domain: int, partitions: int) -> "Trace":
+        """Inputs that know nothing of each other."""
+        seconds = np.concatenate([one.seconds for one in pushed])
+        of_input = np.repeat(np.arange(len(pushed), dtype=np.int8), [len(one.keys) for one in pushed])
+        order = np.argsort(seconds, kind="stable")
+        silences = tuple(silences_of(one.seconds, one.silence_seconds) for one in pushed)
+        keys = np.concatenate([one.keys for one in pushed])
+        together = silent_together(silences, until_seconds=float(seconds.max(initial=0.0)))
+        return Trace(seconds[order], of_input[order], keys[order], together, domain, partitions, len(pushed), silences)
 
     def __len__(self) -> int:
         return len(self.keys)
 
+    def arrived(self, seconds: float) -> int:
+        """How many rows have come by then."""
+        return int(self.seconds.searchsorted(seconds, "right"))
+
+    def silent_inputs(self, seconds: float) -> tuple[bool, ...]:
+        return tuple(silences.has(seconds) for silences in self.silences_by_input)
+
     def join_size(self) -> int:
         """How many results there are in all."""
-        left, right = (np.bincount(self.keys[self.sides == side], minlength=self.domain) for side in (LEFT, RIGHT))
+        left, right = (np.bincount(self.keys[self.of_input == side], minlength=self.domain) for side in (LEFT, RIGHT))
         return int(left @ right)
 
     def order(self) -> Order:
-        """Different keys have different codes, the same on both sides."""
+        """Different keys have different codes, the same for each input."""
         codes = key_codes(self.domain, self.partitions)
-        return Order([lambda batch: (codes[batch.column(0).to_numpy()], None)] * len(SIDES))
+        return Order([lambda batch: (codes[batch.column(0).to_numpy()], None)] * self.inputs)
 
 
 def key_codes(domain: int, partitions: int) -> Codes:
@@ -99,6 +141,27 @@ def find_silences(seconds: Seconds, threshold_seconds: float) -> Silences:
     noticed, over = seconds[:-1] + threshold_seconds, seconds[1:]
     long = over > noticed + ROUNDING_SECONDS
     return Silences(noticed[long], over[long])
+
+
+def silences_of(seconds: Seconds, threshold_seconds: float) -> Silences:
+    """Of one input: before its first row, between two of them, and for ever after the last."""
+    if not len(seconds):
+        return Silences(np.zeros(1), np.array([np.inf]))
+    between = find_silences(np.concatenate(([0.0], seconds)), threshold_seconds)
+    noticed = np.append(between.noticed_seconds, seconds[-1] + threshold_seconds)
+    return Silences(noticed, np.append(between.over_seconds, np.inf))
+
+
+def silent_together(silences: Sequence[Silences], until_seconds: float) -> Silences:
+    """When all of them are."""
+    begins, ends = (
+        np.concatenate([getattr(one, edge) for one in silences]) for edge in ("noticed_seconds", "over_seconds")
+    )
+    times, changes = np.concatenate((ends, begins)), np.repeat([-1, 1], [len(ends), len(begins)])
+    order = np.argsort(times, kind="stable")  # at the same time, one ends before another begins
+    times, silent = times[order], changes[order].cumsum()
+    first = np.flatnonzero((silent == len(silences)) & (times < until_seconds))
+    return Silences(times[first], times[first + 1])
 
 
 def batch_of(keys: Keys) -> pa.RecordBatch:

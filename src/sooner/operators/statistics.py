@@ -2,15 +2,16 @@
 [input, partition] or [input].
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from sooner.budget import Budget
-from sooner.operators.inputs import Input
 from sooner.phases import Phase
 from sooner.progress import Progress
+from sooner.runs.store import RunOnDisk
 
 Counts = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
@@ -48,18 +49,16 @@ class Statistics:
         self.received_rows[which] += rows
         self.recent.add(which, rows, now)
 
-    def count_resident(self, which: int, partition: int, rows: Input) -> None:
+    def count_resident(self, which: int, partition: int, rows: int, n_bytes: int) -> None:
         """Follow what is in memory of one partition of an input."""
-        resident = rows.partitions[partition].resident
-        self.resident_rows[which, partition] = resident.n_rows
-        self.resident_bytes[which, partition] = resident.n_bytes
+        self.resident_rows[which, partition] = rows
+        self.resident_bytes[which, partition] = n_bytes
 
-    def count_spilled(self, which: int, partition: int, rows: Input) -> None:
+    def count_spilled(self, which: int, partition: int, runs: Sequence[RunOnDisk]) -> None:
         """Follow what is on disk of one partition of an input."""
-        spilled = rows.partitions[partition].spilled
-        self.spilled_runs[which, partition] = len(spilled)
-        self.spilled_rows[which, partition] = sum(run.n_rows for run in spilled)
-        self.spilled_bytes[which, partition] = sum(run.n_bytes for run in spilled)
+        self.spilled_runs[which, partition] = len(runs)
+        self.spilled_rows[which, partition] = sum(run.n_rows for run in runs)
+        self.spilled_bytes[which, partition] = sum(run.n_bytes for run in runs)
 
     def progress(self, phase: Phase, budget: Budget, arrived_pairs: float, covered_pairs: float) -> Progress:
         """What people see of it, beside what the operator itself knows."""

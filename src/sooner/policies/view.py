@@ -25,14 +25,15 @@ class DeviceCosts:
     random_seconds: float = 100e-6
     sequential_seconds: float = 30e-6
 
-    def pages(self, n_bytes: float) -> float:
-        return float(np.ceil(n_bytes / self.page_bytes))
+    def pages(self, n_bytes: "Counts") -> "Numbers":
+        pages: Numbers = np.ceil(n_bytes / self.page_bytes)
+        return pages
 
-    def scan_seconds(self, runs: int, n_bytes: float) -> float:
+    def scan_seconds(self, runs: "Counts", n_bytes: "Counts") -> "Numbers":
         """Reading runs one after the other: a seek each, then pages in sequence (RPJ sec. 5.3, md-task)."""
-        return runs * self.random_seconds + max(0.0, self.pages(n_bytes) - runs) * self.sequential_seconds
+        return runs * self.random_seconds + np.maximum(0.0, self.pages(n_bytes) - runs) * self.sequential_seconds
 
-    def merge_seconds(self, n_bytes: float) -> float:
+    def merge_seconds(self, n_bytes: "Counts") -> "Numbers":
         """Reading runs side by side and writing them merged: each page costs a seek, twice (RPJ sec. 5.3)."""
         return 2 * self.random_seconds * self.pages(n_bytes)
 
@@ -46,6 +47,7 @@ class Surroundings:
 
     silent: bool = False  # nothing came for a while, nor is anything waiting
     waiting_rows: tuple[int, ...] = ()  # of each input, or nothing where nobody counts
+    silent_inputs: tuple[bool, ...] = ()  # each of them, or nothing where nobody looks
     settling: bool = False  # all that has arrived is to be joined now, although more may come
 
 

@@ -40,6 +40,24 @@ class Segment:
         return {"file": self.file, "n_rows": self.n_rows, "n_bytes": self.n_bytes, **shared, **self.index.to_plain()}
 
 
+class RunOnDisk(Protocol):
+    """What can be said of a run on disk without its rows."""
+
+    @property
+    def number(self) -> int:
+        """Its name within its input and partition."""
+
+    @property
+    def level(self) -> int:
+        """How many merges are behind it."""
+
+    @property
+    def n_rows(self) -> int: ...
+
+    @property
+    def n_bytes(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class SpilledRun:
     """A run on disk. `number` names it within its input and partition; `level` counts the merges behind it."""

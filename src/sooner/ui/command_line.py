@@ -7,9 +7,6 @@ Exit codes: 0 done, 1 something failed (one line on standard error), 2 the comma
 """
 
 import argparse
-import difflib
-import json
-import math
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -19,19 +16,17 @@ from typing import Final, NoReturn
 
 from sooner.errors import SoonerError
 from sooner.extras import missing
-from sooner.lab.experiment import Report
-from sooner.lab.experiments import EXPERIMENTS
 from sooner.named_algorithms import ALGORITHMS
+from sooner.ui.lab_commands import NOT_UNDERSTOOD, add_run_arguments, list_experiments, run
 from sooner.ui.new_files import new_file, new_picture
-from sooner.ui.results_page import read_report, results_page
+from sooner.ui.numbers import positive, whole_number
+from sooner.ui.results_page import read_reports, results_page
 from sooner.ui.tables import print_table
 from sooner.ui.tpch import SCALE
 from sooner.version import __version__
 
 FAILED: Final = 1
-NOT_UNDERSTOOD: Final = 2
 INTERRUPTED: Final = 130  # as shells have it
-MOST_DIGITS: Final = 18  # of a number that fits in 64 bits
 
 
 @dataclass(frozen=True)
@@ -86,22 +81,6 @@ def _no_arguments(parser: argparse.ArgumentParser) -> None:  # noqa: ARG001 - th
     return None
 
 
-def _positive(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not (math.isfinite(number) and number > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number above 0")
-    return number
-
-
-def _whole_number(text: str) -> int:
-    if not (text.isdecimal() and len(text) <= MOST_DIGITS):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 on")
-    return int(text)
-
-
 # sooner algorithms
 
 
@@ -114,9 +93,9 @@ def _list_algorithms(options: argparse.Namespace) -> int:  # noqa: ARG001 - the 
 
 
 def _add_demo_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=_whole_number, default=0, help="of the arrivals (default: 0)")
-    parser.add_argument("--speed", type=_positive, default=1.0, help="how much faster the rows arrive (default: 1)")
-    parser.add_argument("--scale", type=_positive, default=SCALE, help=f"TPC-H's scale factor (default: {SCALE})")
+    parser.add_argument("--seed", type=whole_number, default=0, help="of the arrivals (default: 0)")
+    parser.add_argument("--speed", type=positive, default=1.0, help="how much faster the rows arrive (default: 1)")
+    parser.add_argument("--scale", type=positive, default=SCALE, help=f"TPC-H's scale factor (default: {SCALE})")
     parser.add_argument("--picture", type=new_picture, metavar="FILE.png", help="draw the results over time")
 
 
@@ -136,12 +115,14 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _add_results_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE.json", help="of `sooner lab run` or a benchmark")
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE.json", help="of `sooner lab run` or a benchmark; or a folder"
+    )
     parser.add_argument("--to", type=new_file, required=True, metavar="FILE.md", help="the page to write")
 
 
 def _write_results(options: argparse.Namespace) -> int:
-    options.to.write_text(results_page([read_report(file) for file in options.files]))
+    options.to.write_text(results_page(read_reports(options.files)))
     print(f"wrote {options.to}")
     return 0
 
@@ -153,52 +134,9 @@ def _add_lab_arguments(parser: argparse.ArgumentParser) -> None:
     _add_commands(parser, LAB_COMMANDS)
 
 
-def _list_experiments(options: argparse.Namespace) -> int:  # noqa: ARG001 - the contract
-    rows = [(e.name, e.title, f"1/{e.default_scale}") for e in EXPERIMENTS.values()]
-    print_table(("experiment", "what it shows", "scale"), rows)
-    return 0
-
-
-def _add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="one of `sooner lab list`")
-    parser.add_argument("--seed", type=_whole_number, default=0, help="of all that is random (default: 0)")
-    parser.add_argument("--scale", type=_whole_number, help="divide the paper's size by this; 1 is the paper's size")
-    parser.add_argument("--json", type=new_file, metavar="FILE", help="write claims and series")
-    parser.add_argument("--plot", type=new_picture, metavar="FILE.png", help="draw the curves")
-
-
-def _run_experiment(options: argparse.Namespace) -> int:
-    experiment = EXPERIMENTS.get(options.name)
-    if experiment is None:
-        print(f"sooner: {_unknown(options.name)}", file=sys.stderr)
-        return NOT_UNDERSTOOD
-    scale = experiment.default_scale if options.scale is None else options.scale
-    report = experiment.run(scale, options.seed)
-    print(f"{experiment.name}: {experiment.title}\n{report.machine}\n")
-    _print_claims(report)
-    if options.json is not None:
-        options.json.write_text(json.dumps(report.to_plain(), indent=1) + "\n")
-    if options.plot is not None:
-        from sooner.ui.plots import draw  # here, because matplotlib takes a second to load
-
-        draw(experiment, report, options.plot)
-    return 0
-
-
-def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name, EXPERIMENTS, n=3, cutoff=0.4)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`sooner lab list` shows all."
-    return f"there is no experiment {name!r}; {hint}"
-
-
-def _print_claims(report: Report) -> None:
-    rows = [(c.what, c.expected, c.ours, "holds" if c.holds else "DOES NOT HOLD") for c in report.claims]
-    print_table(("claim", "paper", "ours", ""), rows)
-
-
 LAB_COMMANDS: Final = (
-    Command("list", "Show the experiments.", _no_arguments, _list_experiments),
-    Command("run", "Repeat an experiment of a paper in simulated time.", _add_run_arguments, _run_experiment),
+    Command("list", "Show the experiments.", _no_arguments, list_experiments),
+    Command("run", "Repeat experiments of the papers in simulated time.", add_run_arguments, run),
 )
 COMMANDS: Final = (
     Command("demo", "Watch two bursty inputs being joined on Spark.", _add_demo_arguments, _demo),

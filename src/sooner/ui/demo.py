@@ -4,6 +4,7 @@ Orders and their lines, from TPC-H, are replayed on local Spark, in bursts with 
 written is compared with Spark's batch join of the same tables.
 """
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -152,9 +153,10 @@ def fingerprint(rows: DataFrame) -> Row:
 def _temporary_folders() -> Iterator[tuple[Path, Path]]:
     """One on disk and one in shared memory; gone at the end, with the Spark that writes to them."""
     shared_memory = str(SHARED_MEMORY) if SHARED_MEMORY.is_dir() else None
+    prefix = f"sooner-demo-{os.getpid()}-"  # should the process be killed, it can be seen whose they were
     with (
-        tempfile.TemporaryDirectory(prefix="sooner-demo-") as on_disk,
-        tempfile.TemporaryDirectory(prefix="sooner-demo-", dir=shared_memory) as in_memory,
+        tempfile.TemporaryDirectory(prefix=prefix) as on_disk,
+        tempfile.TemporaryDirectory(prefix=prefix, dir=shared_memory) as in_memory,
     ):
         try:
             yield Path(on_disk), Path(in_memory)

@@ -18,6 +18,21 @@ def new_file(name: str) -> Path:
     return file
 
 
+def new_file_or_folder(name: str) -> Path:
+    """A folder must be there already."""
+    if Path(name).is_dir() and os.access(name, os.W_OK):
+        return Path(name)
+    return new_file(name)
+
+
+def new_picture_or_folder(name: str) -> Path:
+    """A folder must be there already."""
+    if Path(name).is_dir():
+        require("matplotlib", "A picture", "ui")
+        return new_file_or_folder(name)
+    return new_picture(name)
+
+
 def new_picture(name: str) -> Path:
     """A file with an ending that says which kind of picture it is to be."""
     require("matplotlib", "A picture", "ui")

@@ -1,17 +1,19 @@
 """The results page: what experiments and benchmarks claim and found, as Markdown, from their JSON files."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from sooner.errors import SoonerError
+from sooner.lab.experiments import EXPERIMENTS
 
 _HEAD = """# Results
 
-Generated from the JSON files that experiments and benchmarks write:
-`sooner results FILE.json ... --to docs/results.md`.
-A claim that does not hold stays here, with what was found.
+Generated from the JSON files that experiments and benchmarks write: `make results` runs all experiments of the papers,
+at their own size, and writes this page.
+A claim that does not hold stays here, with what was found and why. A tie is no victory: within 0.5% at every point.
+Measurements that no paper makes a claim of have no verdict.
 """
 _CURE: Final = "give a file of `sooner lab run --json` or of a benchmark"
 _CLAIM: Final = {"what", "expected", "ours", "holds"}
@@ -19,6 +21,17 @@ _CLAIM: Final = {"what", "expected", "ours", "holds"}
 
 class NotAReport(SoonerError):  # noqa: N818
     """A file is not what an experiment or a benchmark writes."""
+
+
+def read_reports(places: Sequence[Path]) -> list[dict[str, Any]]:
+    """Of files, and of all JSON files in folders; the papers' experiments first, in their own order."""
+    reports = [read_report(file) for place in places for file in _files(place)]
+    order = {name: number for number, name in enumerate(EXPERIMENTS)}
+    return sorted(reports, key=lambda report: order.get(report["name"], len(order)))
+
+
+def _files(place: Path) -> list[Path]:
+    return sorted(place.glob("*.json")) if place.is_dir() else [place]
 
 
 def read_report(file: Path) -> dict[str, Any]:
@@ -43,18 +56,50 @@ def _is_report(document: object) -> bool:
 
 
 def results_page(documents: Sequence[dict[str, Any]]) -> str:
-    return "\n".join([_HEAD, *map(_section, documents)])
+    return "\n".join([_HEAD, *_summary(documents), "", *map(_section, documents)])
+
+
+def _summary(documents: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Which claims hold, and of each that does not, why, in a line each."""
+    for paper in dict.fromkeys(map(_paper, documents)):
+        held = [claim["holds"] for one in documents if _paper(one) == paper for claim in one["claims"]]
+        yield f"{paper}: {held.count(True)} of {len(held)} claims hold.  "
+    yield ""
+    yield from ("| paper | figure | hold | do not | which, and why |", "|---|---|---|---|---|")
+    for document in documents:
+        failing = [claim for claim in document["claims"] if not claim["holds"]]
+        reasons = "<br>".join(f"{_cell(claim['what'])}: {_reason(claim)}" for claim in failing)
+        name, holding = document["name"], len(document["claims"]) - len(failing)
+        yield f"| {_paper(document)} | [{name}](#{_anchor(name)}) | {holding} | {len(failing) or ''} | {reasons} |"
+
+
+def _paper(document: dict[str, Any]) -> str:
+    return str(document.get("paper", "benchmark"))
+
+
+def _reason(claim: dict[str, Any]) -> str:
+    why = _cell(claim.get("why") or "no reason is known")
+    return f"a tie ({why})" if claim.get("verdict") == "tie" else why
+
+
+def _anchor(name: str) -> str:
+    return name.lower().replace(" ", "-").replace(",", "").replace("'", "")
 
 
 def _section(document: dict[str, Any]) -> str:
     machine = document["machine"]
     where = machine if isinstance(machine, str) else ", ".join(f"{key} {value}" for key, value in machine.items())
-    rows = [
+    title = f"{document['title']}\n\n" if "title" in document else ""
+    code = f"; code {document['code']}" if "code" in document else ""
+    claims = [
         f"| {_cell(claim['what'])} | {_cell(claim['expected'])} | {_cell(claim['ours'])} | {_verdict(claim)} |"
         for claim in document["claims"]
     ]
-    table = ["| claim | expected | ours | |", "|---|---|---|---|", *rows]
-    return "\n".join([f"## {document['name']}", "", f"*{where}*", "", *table, ""])
+    measured = [f"| {_cell(one['what'])} | {_cell(one['ours'])} |" for one in document.get("measurements", ())]
+    tables = [["| claim | expected | ours | |", "|---|---|---|---|", *claims, ""]] if claims else []
+    tables += [["| measured | ours |", "|---|---|", *measured, ""]] if measured else []
+    lines = [line for table in tables for line in table]
+    return "\n".join([f"## {document['name']}", "", f"{title}*{where}{code}*", "", *lines])
 
 
 def _cell(value: object) -> str:
@@ -62,4 +107,5 @@ def _cell(value: object) -> str:
 
 
 def _verdict(claim: dict[str, Any]) -> str:
-    return "holds" if claim["holds"] else "**does not hold**"
+    verdict = claim.get("verdict", "holds" if claim["holds"] else "does not hold")
+    return f"**{verdict}**" if verdict == "does not hold" else verdict

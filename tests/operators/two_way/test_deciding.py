@@ -95,7 +95,7 @@ def test_while_rows_come_the_disk_is_read_once_for_as_many_rows_as_are_there_and
     assert max(kept) < 150 + 3 * 20
     assert 4 <= sum(worked) <= 40 * 20 // on_disk + 1
     certain = answer(how, lefts[:30], [right])
-    assert certain <= found if how != "semi" else True
+    assert certain <= found
     assert found + Counter(end(join)) == answer(how, lefts, [right])
 
 
@@ -168,7 +168,7 @@ def test_what_forgotten_rows_have_matched_is_known_in_the_end(
 @pytest.mark.parametrize("how", ["left", "full", "semi", "anti"])
 def test_rows_that_leave_memory_while_they_are_decided_come_out_once(how: str, tmp_path: Path) -> None:
     """After each quantum of a pass some rows of either side leave memory, and more arrive."""
-    for seed in range(4):
+    for seed in range(8):
         dice = np.random.default_rng(seed)
         join = new_join(tmp_path / str(seed), "xjoin", how=how, block_bytes=100)
         (tmp_path / str(seed)).mkdir()
@@ -189,7 +189,7 @@ def test_rows_that_leave_memory_while_they_are_decided_come_out_once(how: str, t
 
 @pytest.mark.parametrize("how", ["left", "right", "full", "semi", "anti"])
 def test_rows_that_leave_memory_in_the_clean_up_come_out_once(how: str, tmp_path: Path) -> None:
-    for seed in range(4):
+    for seed in range(8):
         dice = np.random.default_rng(seed)
         (tmp_path / str(seed)).mkdir()
         join = new_join(tmp_path / str(seed), "pmj", how=how, block_bytes=100)

@@ -16,6 +16,7 @@ from joins import PLENTY, arrive, flat, new_join, rows
 from schedules import RowPairs
 from sooner.kernels.array_types import Codes
 from sooner.named_algorithms import Algorithm
+from sooner.operators.events import Event, Merged
 from sooner.operators.order import CodeRows
 from sooner.operators.two_way import tasks
 from sooner.operators.two_way.covering import Sweep
@@ -202,10 +203,15 @@ def test_a_quantum_is_no_larger_than_asked_unless_it_is_a_single_step(
     ongoing.finish()
 
 
-def test_a_large_quantum_is_a_whole_task(tmp_path: Path) -> None:
+def test_a_large_quantum_is_a_whole_merge_and_a_disk_disk_task_is_done_merge_by_merge(tmp_path: Path) -> None:
+    merges: list[Event] = []
     small, large = (much_on_disk(tmp_path, MERGE) for _ in range(2))
-    flat(large.join.work(2**62, SILENT))
-    assert large.join._tasks == []
+    large.join._state._listener = merges.append
+    quanta = 0
+    while large.join._tasks or not quanta:
+        flat(large.join.work(2**62, SILENT))
+        quanta += 1
+    assert quanta == sum(isinstance(event, Merged) for event in merges)
     while not small.join._tasks:
         small.work()
     while small.join._tasks:

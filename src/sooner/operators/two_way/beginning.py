@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from sooner.operators.two_way.deciding import CleanUp, Parting, Winnow
-from sooner.operators.two_way.merging import MergePlan, open_share, plan_merge, plan_tidying
+from sooner.operators.two_way.merging import DiskTask, MergePlan, covered_pairs, plan_merge, plan_tidying
 from sooner.operators.two_way.state import JoinState
 from sooner.operators.two_way.tasks import Begun, Merge, Rest, Scan, Task, Tidying
 from sooner.policies.view import DiskDisk, Evict, MemoryDisk
@@ -29,17 +29,27 @@ def begin(state: JoinState, task: MemoryDisk | DiskDisk) -> Task | None:
     p = task.partition
     if not state.kind.pairs:
         return begin_winnow(state, p)
-    begun = Begun.now(state, p)
     if isinstance(task, MemoryDisk):
-        return Scan(state, begun, task.side)
+        return Scan(state, Begun.now(state, p), task.side)
+    return _next_merge(state, p, DiskTask(task.fan_in, state.run_numbers(p), float(state.statistics.unmet_on_disk[p])))
+
+
+def follow(state: JoinState, task: Task) -> Task | None:
+    """What comes after a task that is done: the next merge of a disk-disk task, unless all is cleaned up anyway."""
+    if not isinstance(task, Merge) or task.rest is None or state.phase == "clean-up":
+        return None
+    return _next_merge(state, task.partition, task.rest)
+
+
+def _next_merge(state: JoinState, p: int, task: DiskTask) -> Task | None:
+    """None if there is nothing left to do."""
     left, right, cells = state.spilled(LEFT, p), state.spilled(RIGHT, p), state.cells[p]
-    plan = plan_merge(left, right, cells, task.fan_in)
-    open_pairs = float(state.statistics.unmet_on_disk[p])
+    begun, plan = Begun.now(state, p), plan_merge(left, right, cells, task)
     if plan is None:
-        state.statistics.met_on_disk(p, begun.tick, open_pairs)
+        state.statistics.met_on_disk(p, begun.tick, task.open_pairs)
         return None
     begun.runs = plan.reads(LEFT), plan.reads(RIGHT)
-    return Merge(state, begun, plan, open_pairs * open_share(left, right, cells, plan.rectangles))
+    return Merge(state, begun, plan, covered_pairs(left, right, cells, task, plan), task=task)
 
 
 def begin_winnow(state: JoinState, p: int) -> Task | None:
@@ -92,5 +102,7 @@ def resume(state: JoinState, data: dict[str, Any]) -> Task:
     written = [[adopted(state.inputs[side].store, one) for one in data["written"][side]] for side in SIDES]
     if data["kind"] == Winnow.kind:
         return Winnow(state, begun, data["open_pairs"], written)
-    merge_kind = Merge if data["kind"] == Merge.kind else Tidying
-    return merge_kind(state, begun, MergePlan.from_plain(data["plan"]), data["open_pairs"], written)
+    plan = MergePlan.from_plain(data["plan"])
+    if data["kind"] == Tidying.kind:
+        return Tidying(state, begun, plan, data["open_pairs"], written)
+    return Merge(state, begun, plan, data["open_pairs"], written, DiskTask.from_plain(data["task"]))

@@ -256,11 +256,6 @@ class LoadedSlab:
     def in_memory(self, parts: Sequence[Part]) -> Iterator[Run]:
         return (run for part in parts if isinstance(part, InMemory) for run in part.load(*self._bounds))
 
-    def all_of(self, parts: Sequence[Part]) -> list[Run]:
-        """Those on disk as one run, and those in memory."""
-        on_disk = self.on_disk(parts)
-        return [run for run in (on_disk, *self.in_memory(parts)) if run is not None and len(run)]
-
 
 def _cover_slab(rectangles: Sequence[PartRectangle], join: JoinRuns, slab: LoadedSlab) -> Iterator[Pairs]:
     """Rows that are in memory on both sides have met: only what is on disk meets anything here."""

@@ -62,14 +62,14 @@ class Examination:
 
     def in_slab(self, slab: LoadedSlab) -> Iterator[Singles]:
         """All rows of the slab are there at once."""
-        others = [run for group in (self.others.on_disk, self.others.since) for run in slab.all_of(group)]
-        others += [run for run in slab.in_memory(self.others.in_memory) if len(run)]
-        for run in slab.all_of(self.mine.on_disk):
+        on_disk, since = (slab.on_disk(group) for group in (self.others.on_disk, self.others.since))
+        others = [run for run in (on_disk, since, *slab.in_memory(self.others.in_memory)) if run is not None]
+        if (run := slab.on_disk(self.mine.on_disk)) is not None:
             yield from self._of_disk(run, others)
-        for run in slab.all_of(self.mine.since):
+        if (run := slab.on_disk(self.mine.since)) is not None:
             yield from self._examined(run, others)
-        for run in slab.in_memory(self.mine.in_memory):
-            yield from self._of_memory(run, others)
+        for resident in slab.in_memory(self.mine.in_memory):
+            yield from self._of_memory(resident, others)
 
     def in_code(self, code: int, piece_bytes: int) -> Iterator[Step]:
         """Rows that are in memory, or have left it since the task began, all at once: these may leave before the next

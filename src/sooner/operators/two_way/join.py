@@ -32,6 +32,7 @@ from sooner.operators.two_way.beginning import (
     begin_parting,
     begin_rest,
     begin_tidying,
+    follow,
     in_pieces_on_disk,
     resume,
     tidying_plan,
@@ -49,6 +50,7 @@ from sooner.operators.two_way.pairs import (
     pairs_of,
 )
 from sooner.operators.two_way.reception import Reception
+from sooner.operators.two_way.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, scratch_bytes_of
 from sooner.operators.two_way.state import JoinState
 from sooner.operators.two_way.statistics import JoinStatistics
 from sooner.operators.two_way.tasks import Task
@@ -59,10 +61,6 @@ from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 ROWS_WORTH_THREADS: Final = 300000  # fewer are joined faster than handed over
-SCRATCH_SHARE: Final = 8  # of the memory, one part in so many
-LEAST_SCRATCH_BYTES: Final = 4 * 2**20
-MOST_SCRATCH_BYTES: Final = 256 * 2**20
-CLEAN_UP_BYTES: Final = 32 * 2**20  # if so much is free: larger slabs save nothing more
 
 R = TypeVar("R")
 MakeRoom = Callable[[int], bool]
@@ -95,11 +93,10 @@ class TwoWayJoin(Generic[R]):
         self._reach = order.reach
         checks = () if order.only_matching is None else (only_by_rows(order.only_matching),)
         self._filters = (self._going_on, *checks, *((note_matches,) if kind.examined else ()))
-        self._flush_bytes = int(budget.limit_bytes * means.flush_fraction)
+        self._flush_bytes = flush_bytes_of(algorithm, means)
         existence = Existence(order.reach, order.only_matching, self._breathe)
         self._state = JoinState(inputs, budget, existence, kind, means.listener)
-        scratch_bytes = min(max(budget.limit_bytes // SCRATCH_SHARE, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
-        self._bench = Workbench(scratch_bytes, self._breathe)
+        self._bench = Workbench(scratch_bytes_of(budget), self._breathe)
         self._reception = Reception(self._state, self._reach, self._filters, self._bench, self._crew, self._reserve)
         self._tasks: list[Task] = []  # that have begun, in different partitions
         self._counting = threading.Lock()
@@ -160,13 +157,7 @@ class TwoWayJoin(Generic[R]):
     def flush(self, needed_bytes: int) -> bool:
         """Let so many bytes leave memory, or a little more, as the flush policy chooses. Whether any did."""
         goal_bytes = max(needed_bytes, self._flush_bytes)
-        chosen: list[Evict] = []
-        for group in self._algorithm.flush.choose(self.view(), goal_bytes):
-            chosen += group
-            goal_bytes -= sum(self._freed_by(eviction) for eviction in group)
-            if goal_bytes <= 0:
-                break
-        return self.evict(chosen)
+        return self.evict(enough_of(self._algorithm.flush.choose(self.view(), goal_bytes), goal_bytes, self._freed_by))
 
     def evict(self, evictions: Together) -> bool:
         """Let these rows leave memory; between calls, or when room is asked for. Whether any did."""
@@ -312,7 +303,8 @@ class TwoWayJoin(Generic[R]):
         for task in tasks:
             if task.is_done:
                 task.finish()
-        self._tasks = [task for task in tasks if not task.is_done]
+        following = [follow(self._state, task) if task.is_done else task for task in tasks]
+        self._tasks = [task for task in following if task is not None]
         self._state.report_reached()
 
     def _most_urgent(self, quantum_bytes: int, around: Surroundings) -> Task | None:
@@ -371,8 +363,9 @@ class TwoWayJoin(Generic[R]):
             self.evict(evictions)
 
     def _begin_clean_up(self, quantum_bytes: int) -> None:
-        """As many partitions at once as there are workers; what was begun before is finished first."""
+        """As many partitions at once as there are workers; what is in its middle is finished first."""
         state = self._state
+        self._tasks = [task for task in self._tasks if not (task.is_the_policys and task.is_untouched)]
         if any(task.kind != "clean-up" for task in self._tasks):
             return
         while len(self._tasks) < self._crew.workers and state.next_to_clean < state.n_partitions:

@@ -16,10 +16,39 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sooner.runs.ledger import CoveredCells, Group, Rectangle
-from sooner.runs.store import SpilledRun
+from sooner.runs.store import RunOnDisk
 from sooner.sides import LEFT, RIGHT
 
 GROWTH: Final = 3  # a run is rewritten when it grows by so many times its own size
+
+
+@dataclass(frozen=True)
+class DiskTask:
+    """A disk-disk task: the merges that make one run of each side, of those there were at its begin (RPJ sec. 5.2).
+
+    `runs` are what has become of those by now, and so many of their pairs are open.
+    """
+
+    fan_in: int
+    runs: Rectangle
+    open_pairs: float
+
+    def after(self, plan: "MergePlan", merged: Sequence[int | None], covered_pairs: float) -> "DiskTask":
+        """What is left of it when a merge is done that made these runs, where it made any."""
+        left, right = (
+            tuple(number for number in self.runs[side] if number not in plan.groups[side].members or new is None)
+            + (() if new is None else (new,))
+            for side, new in enumerate(merged)
+        )
+        return DiskTask(self.fan_in, (left, right), self.open_pairs - covered_pairs)
+
+    def to_plain(self) -> list[Any]:
+        return [self.fan_in, self.runs, self.open_pairs]
+
+    @staticmethod
+    def from_plain(data: list[Any]) -> "DiskTask":
+        fan_in, (left, right), open_pairs = data
+        return DiskTask(fan_in, (tuple(left), tuple(right)), open_pairs)
 
 
 @dataclass(frozen=True)
@@ -49,10 +78,11 @@ class MergePlan:
 
 
 def plan_merge(
-    left: Sequence[SpilledRun], right: Sequence[SpilledRun], cells: CoveredCells, fan_in: int
+    left: Sequence[RunOnDisk], right: Sequence[RunOnDisk], cells: CoveredCells, task: DiskTask
 ) -> MergePlan | None:
-    """The next merge, or None when each side is at most one run and the two have met."""
-    for left_numbers, right_numbers, level in _candidates(left, right, fan_in):
+    """The next merge of a task, or None when each side is at most one run and the two have met."""
+    of_task = [[run for run in runs if run.number in task.runs[side]] for side, runs in enumerate((left, right))]
+    for left_numbers, right_numbers, level in _candidates(of_task[LEFT], of_task[RIGHT], task.fan_in):
         groups = _group(left, left_numbers), _group(right, right_numbers)
         rectangles = cells.rectangles_to_merge(*groups)
         if rectangles or any(len(group.members) > 1 for group in groups):
@@ -61,7 +91,7 @@ def plan_merge(
 
 
 def _candidates(
-    left: Sequence[SpilledRun], right: Sequence[SpilledRun], fan_in: int
+    left: Sequence[RunOnDisk], right: Sequence[RunOnDisk], fan_in: int
 ) -> Iterator[tuple[list[int], list[int], int]]:
     """Groups to merge, in the order of preference: everything if it fits, else level by level."""
     levels = sorted({run.level for run in (*left, *right)})
@@ -76,7 +106,7 @@ def _candidates(
 
 
 def plan_tidying(
-    left: Sequence[SpilledRun], right: Sequence[SpilledRun], cells: CoveredCells, crowd: int
+    left: Sequence[RunOnDisk], right: Sequence[RunOnDisk], cells: CoveredCells, crowd: int
 ) -> MergePlan | None:
     """The smaller ones of `crowd` or more runs that are alike, of each side that has them; None if none has."""
     crowds = [_crowd(runs, cells.met(side), crowd) for side, runs in ((LEFT, left), (RIGHT, right))]
@@ -87,14 +117,14 @@ def plan_tidying(
     return MergePlan((groups[LEFT], groups[RIGHT]), (), (levels[LEFT], levels[RIGHT]))
 
 
-def _crowd(runs: Sequence[SpilledRun], met: dict[int, list[int]], crowd: int) -> list[SpilledRun]:
-    alike: dict[object, list[SpilledRun]] = {}
+def _crowd(runs: Sequence[RunOnDisk], met: dict[int, list[int]], crowd: int) -> list[RunOnDisk]:
+    alike: dict[object, list[RunOnDisk]] = {}
     for run in runs if len(runs) >= crowd else ():
         alike.setdefault((run.level, frozenset(met.get(run.number, ()))), []).append(run)
     return next((_smaller_ones(members) for members in alike.values() if len(members) >= crowd), [])
 
 
-def _smaller_ones(runs: Sequence[SpilledRun]) -> list[SpilledRun]:
+def _smaller_ones(runs: Sequence[RunOnDisk]) -> list[RunOnDisk]:
     """Without those to which all smaller ones together would add too little; at least two."""
     largest_first = sorted(runs, key=lambda run: (-run.n_rows, run.number))
     smaller_rows = sum(run.n_rows for run in runs)
@@ -105,18 +135,18 @@ def _smaller_ones(runs: Sequence[SpilledRun]) -> list[SpilledRun]:
     return largest_first[-2:]
 
 
-def open_share(
-    left: Sequence[SpilledRun], right: Sequence[SpilledRun], cells: CoveredCells, rectangles: Sequence[Rectangle]
+def covered_pairs(
+    left: Sequence[RunOnDisk], right: Sequence[RunOnDisk], cells: CoveredCells, task: DiskTask, plan: MergePlan
 ) -> float:
-    """How much of what is open between these runs, by area, the rectangles make up."""
+    """How many of a task's open pairs a merge covers: its share by area of what is open between the runs."""
     rows = [{run.number: run.n_rows for run in runs} for runs in (left, right)]
 
     def area(some: Sequence[Rectangle]) -> int:
         return sum(sum(rows[0][n] for n in rect[0]) * sum(rows[1][n] for n in rect[1]) for rect in some)
 
-    all_open = area(cells.open_rectangles(list(rows[0]), list(rows[1])))
-    return area(rectangles) / all_open if all_open else 1.0
+    all_open = area(cells.open_rectangles(*task.runs))
+    return task.open_pairs * min(1.0, area(plan.rectangles) / all_open if all_open else 1.0)
 
 
-def _group(runs: Sequence[SpilledRun], members: Sequence[int]) -> Group:
+def _group(runs: Sequence[RunOnDisk], members: Sequence[int]) -> Group:
     return Group(tuple(members), tuple(run.number for run in runs if run.number not in members))

@@ -40,12 +40,6 @@ class OutputPlan:
         return pa.schema([column.field for column in self.columns])
 
     @cached_property
-    def _of_pairs(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Which columns of the left and of the right make the results of pairs."""
-        from_right = (column.right for column in self.columns if column.left is None)
-        return self._of_left, tuple(number for number in from_right if number is not None)
-
-    @cached_property
     def _of_left(self) -> tuple[int, ...]:
         return tuple(column.left for column in self.columns if column.left is not None)
 
@@ -53,15 +47,20 @@ class OutputPlan:
     def _of_right(self) -> tuple[int, ...]:
         return tuple(column.right for column in self.columns if column.right is not None)
 
+    @cached_property
+    def _of_right_alone(self) -> tuple[int, ...]:
+        """Which columns of the right the results of pairs have: those that the left does not give."""
+        return tuple(column.right for column in self.columns if column.left is None and column.right is not None)
+
     def batch(self, bundle: Bundle) -> pa.RecordBatch:
-        if isinstance(bundle[0], Singles):
-            return self._singles(bundle)  # type: ignore[arg-type] # all of one kind
-        return self._pairs(bundle)  # type: ignore[arg-type]
+        if singles := [one for one in bundle if isinstance(one, Singles)]:
+            return self._singles(singles)
+        return self._pairs([one for one in bundle if isinstance(one, Pairs)])
 
     def _pairs(self, bundle: Sequence[Pairs]) -> pa.RecordBatch:
-        of_left, of_right = self._of_pairs
-        left = _gathered([pairs.left.columns for pairs in bundle], of_left, [pairs.at_left for pairs in bundle])
-        right = _gathered([pairs.right.columns for pairs in bundle], of_right, [pairs.at_right for pairs in bundle])
+        lefts, rights = [pairs.left.columns for pairs in bundle], [pairs.right.columns for pairs in bundle]
+        left = _gathered(lefts, self._of_left, [pairs.at_left for pairs in bundle])
+        right = _gathered(rights, self._of_right_alone, [pairs.at_right for pairs in bundle])
         return self._assembled([next(right if column.left is None else left) for column in self.columns])
 
     def _singles(self, bundle: Sequence[Singles]) -> pa.RecordBatch:
@@ -99,11 +98,10 @@ def plan_output(
     left: pa.Schema, right: pa.Schema, keys: KeyPlan, suffixes: tuple[str, str], kind: Kind = INNER
 ) -> OutputPlan:
     shared = [name for name, other in zip(keys.left, keys.right, strict=True) if name == other]
-    numbers = [[at for at, name in enumerate(schema.names) if name not in shared] for schema in (left, right)]
+    sides = (left, right if kind.pairs else pa.schema([]))
+    numbers = [[at for at, name in enumerate(schema.names) if name not in shared] for schema in sides]
     from_left = [OutputColumn(_nullable(left.field(at), kind, LEFT), left=at) for at in numbers[LEFT]]
     from_right = [OutputColumn(_nullable(right.field(at), kind, RIGHT), right=at) for at in numbers[RIGHT]]
-    if not kind.pairs:
-        from_right = []
     clashing = {column.field.name for column in from_left} & {column.field.name for column in from_right}
     columns = [
         *(_shared_key(left, right, name, kind) for name in shared),

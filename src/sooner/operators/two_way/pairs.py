@@ -61,7 +61,7 @@ class Singles:
 
 
 Findings = Pairs | Singles
-Bundle = Sequence[Pairs] | Sequence[Singles]  # of which one batch of results is made; singles of one side
+Bundle = Sequence[Findings]  # of which one batch of results is made: pairs, or singles of one side
 Filter = Callable[[Pairs], Pairs]
 Found = Iterator[tuple[Positions, Positions]]  # at the left, at the right
 
@@ -137,20 +137,16 @@ def bundled(found: Iterator[Findings]) -> Iterator[Bundle]:
     gathered: dict[int | None, _Gathered] = {}  # pairs, and singles of each side
     for findings in found:
         if len(findings) >= MANY_PAIRS:
-            yield _as_bundle([findings])
+            yield [findings]
             continue
         kind, n_bytes = findings.side if isinstance(findings, Singles) else None, findings.n_bytes
         bundle = gathered.setdefault(kind, _Gathered())
         if bundle.found and not bundle.has_room(len(findings), n_bytes):
-            yield _as_bundle(bundle.found)
+            yield bundle.found
             bundle = gathered[kind] = _Gathered()
         bundle.add(findings, n_bytes)
     for bundle in gathered.values():
-        yield _as_bundle(bundle.found)
-
-
-def _as_bundle(found: list[Findings]) -> Bundle:
-    return found  # type: ignore[return-value] # all of one kind
+        yield bundle.found
 
 
 def drop_met(pairs: Pairs) -> Pairs:

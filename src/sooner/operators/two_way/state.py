@@ -102,11 +102,12 @@ class JoinState:
 
     def count_resident(self, side: int, p: int) -> None:
         """The statistics follow what is in memory."""
-        self.statistics.count_resident(side, p, self.inputs[side])
+        resident = self.inputs[side].partitions[p].resident
+        self.statistics.count_resident(side, p, resident.n_rows, resident.n_bytes)
 
     def set_spilled(self, side: int, p: int, runs: list[SpilledRun]) -> None:
         self.inputs[side].partitions[p].spilled = runs
-        self.statistics.count_spilled(side, p, self.inputs[side])
+        self.statistics.count_spilled(side, p, runs)
 
     def replace_spilled(self, side: int, p: int, members: Sequence[int], merged: SpilledRun | None) -> None:
         """These runs on disk, by their numbers, are one now, or gone."""

@@ -10,15 +10,17 @@ exact, but for the time within a disk-disk task of several merges, when the task
 for rows that stay in memory through more than MOMENTS_KEPT flushes of the other side.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from sooner.operators.inputs import Input
 from sooner.operators.statistics import Counts, Numbers, Statistics, read_only
 from sooner.policies.view import DeviceCosts, JoinView, Surroundings
 from sooner.runs.run import Ticks
+from sooner.runs.store import RunOnDisk
 from sooner.sides import SIDES, opposite
 
 MOMENTS_KEPT: Final = 256
@@ -84,18 +86,21 @@ class JoinStatistics(Statistics):
     def rows_spilled(self, side: int, partition: int, tick: int, rows: int, unseen: Ticks) -> None:
         """So many rows left memory; `unseen` are the arrivals of those that came after the last memory-disk task."""
         other = opposite(side)
-        carried = self.history[other][partition].flushed_before(unseen)
-        carried = min(carried, self.unmet_with_disk[side, partition])  # an old history is coarse
-        self.unmet_with_disk[side, partition] -= carried
-        self.unmet_on_disk[partition] += carried
+        self.carry_over(side, partition, self.history[other][partition].flushed_before(unseen))
         self.history[side][partition].add(tick, rows)
         if not self.resident_rows[side, partition]:
             self.history[other][partition].forget_moments()
+
+    def carry_over(self, side: int, partition: int, pairs: int) -> None:
+        """Rows left memory that have not met so much on disk: only a disk-disk task can bring that together now."""
+        carried = min(pairs, self.unmet_with_disk[side, partition])  # an old history is coarse
+        self.unmet_with_disk[side, partition] -= carried
+        self.unmet_on_disk[partition] += carried
         self._limit_to_rows(partition)
 
-    def count_spilled(self, which: int, partition: int, rows: Input) -> None:
+    def count_spilled(self, which: int, partition: int, runs: Sequence[RunOnDisk]) -> None:
         """What is open on disk is no more than is there."""
-        super().count_spilled(which, partition, rows)
+        super().count_spilled(which, partition, runs)
         self._limit_to_rows(partition)
 
     def _limit_to_rows(self, partition: int) -> None:
@@ -140,19 +145,17 @@ class JoinStatistics(Statistics):
             tick=tick,
             ended=ended,
             around=around,
-            arrived_rows=read_only(self.arrived_rows),
-            resident_rows=read_only(self.resident_rows),
-            resident_bytes=read_only(self.resident_bytes),
-            spilled_rows=read_only(self.spilled_rows),
-            spilled_bytes=read_only(self.spilled_bytes),
-            spilled_runs=read_only(self.spilled_runs),
             recent_rows=self.recent.rows,
-            unmet_with_disk=read_only(self.unmet_with_disk),
-            unmet_on_disk=read_only(self.unmet_on_disk),
             selectivity=self.selectivity,
-            last_merge=read_only(self.last_merge),
             device=device,
+            **self._seen_by_policies,
         )
+
+    @cached_property
+    def _seen_by_policies(self) -> dict[str, Any]:
+        """Those of these arrays that a view has: they change, but only what is in them."""
+        seen = {field.name for field in fields(JoinView)} & {*self.SAVED}
+        return {name: read_only(getattr(self, name)) for name in seen}
 
     def to_plain(self) -> dict[str, Any]:
         return super().to_plain() | {"history": [[[h.ticks, h.totals] for h in side] for side in self.history]}

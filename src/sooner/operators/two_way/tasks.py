@@ -24,7 +24,7 @@ from sooner.operators.two_way.covering import (
     Workbench,
 )
 from sooner.operators.two_way.examining import Rows
-from sooner.operators.two_way.merging import MergePlan
+from sooner.operators.two_way.merging import DiskTask, MergePlan
 from sooner.operators.two_way.pairs import Bundle
 from sooner.operators.two_way.state import JoinState, Numbers
 from sooner.runs.ledger import Rectangle
@@ -75,6 +75,11 @@ class Task(ABC):
     @property
     def is_done(self) -> bool:
         return self._begun.cursor.code == ALL_CODES
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether it has done nothing, so that it can be dropped."""
+        return self._begun.cursor == START and self._sweep is None
 
     def advance(self, quantum_bytes: int, join: JoinRuns, bench: Workbench) -> Iterator[Bundle]:
         """The pairs in the next codes, up to so many bytes."""
@@ -275,11 +280,12 @@ class Writing(Task):
             raise _Abandoned
         super().close()
 
-    def _become_one(self, side: int, members: Numbers, level: int) -> None:
-        """These runs are what was written; there may be nothing left of them."""
+    def _become_one(self, side: int, members: Numbers, level: int) -> int:
+        """These runs are what was written, with a new number; there may be nothing left of them."""
         number = self._state.inputs[side].partitions[self.partition].new_number()
         merged = SpilledRun(number, level, tuple(self._written[side])) if self._written[side] else None
         self._state.replace_spilled(side, self.partition, members, merged)
+        return number
 
     @property
     def _written_bytes(self) -> int:
@@ -291,7 +297,7 @@ class Writing(Task):
 
 
 class Merge(Writing):
-    """Runs become one run a side, joined on the way (PSMJ, RPJ sec. 5.2)."""
+    """Runs become one run a side, joined on the way (PSMJ, RPJ sec. 5.2): one merge of a disk-disk task."""
 
     kind = "merge"
 
@@ -302,9 +308,11 @@ class Merge(Writing):
         plan: MergePlan,
         open_pairs: float,
         written: Sequence[Sequence[Segment]] = NOTHING_WRITTEN,
+        task: DiskTask | None = None,
     ) -> None:
         super().__init__(state, begun, open_pairs, written)
         self._plan = plan
+        self.rest = task  # of the disk-disk task that it is part of; as it was before it, until it is done
 
     def _rectangles(self, bench: Workbench) -> list[PartRectangle]:  # noqa: ARG002 - memory has no part in it
         return self._disk_rectangles(self._plan.rectangles)
@@ -321,8 +329,9 @@ class Merge(Writing):
         read_bytes = sum(run.n_bytes for run in read)
         for rectangle in self._plan.rectangles:
             self._state.cells[self.partition].cover(*rectangle)
-        for side in SIDES:
-            self._lift(side)
+        merged = [self._lift(side) for side in SIDES]
+        if self.rest is not None:
+            self.rest = self.rest.after(self._plan, merged, self._open_pairs)
         self._tell(len(read), read_bytes)
 
     def _tell(self, read_runs: int, read_bytes: int) -> None:
@@ -330,17 +339,19 @@ class Merge(Writing):
         self._state.statistics.met_on_disk(self.partition, tick, self._open_pairs)
         self._state.report(Merged(tick, self.partition, read_runs, read_bytes, written_bytes, self._plan.rectangles))
 
-    def _lift(self, side: int) -> None:
+    def _lift(self, side: int) -> int | None:
+        """Gives the number of the run that was made, if one was."""
         members, level = self._plan.groups[side].members, self._plan.levels[side]
         if len(members) > 1:
-            self._become_one(side, members, level)
-            return
+            return self._become_one(side, members, level)
         spilled = self._state.spilled(side, self.partition)
         lifted = [replace(run, level=level) if run.number in members else run for run in spilled]
         self._state.set_spilled(side, self.partition, lifted)
+        return None
 
     def to_plain(self) -> dict[str, Any]:
-        return super().to_plain() | {"plan": self._plan.to_plain()}
+        task = None if self.rest is None else self.rest.to_plain()
+        return super().to_plain() | {"plan": self._plan.to_plain(), "task": task}
 
 
 class Tidying(Merge):

@@ -16,8 +16,10 @@ from sooner.sides import SIDES, opposite
 
 @dataclass(frozen=True)
 class RateOptimal:
-    """Chances that differ by less than `tolerance` are one: the counts behind them say no more. Of such equals the
-    largest goes first, so that what is written is worth a write. With a tolerance of 0 this is Lemma 1 to the letter.
+    """Chances are rounded to steps of `tolerance`, since the counts behind them say no more. Of those on one step the
+    largest goes first, so that what is written is worth a write. The steps are fixed, each so much above the last:
+    two chances on one step differ by less than `tolerance`, but two that differ by less may lie on neighbouring steps.
+    With a tolerance of 0 this is Lemma 1 to the letter.
     """
 
     tolerance: float = 0.05

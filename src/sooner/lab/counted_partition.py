@@ -1,0 +1,166 @@
+"""One partition of a join whose rows are only counted, by key.
+
+It rests on two facts. Rows of a key leave memory together, since no eviction splits a code. And what a row has not met
+on disk is what was there when it came: what left later it met in memory, and a memory-disk task shows it the rest
+(RPJ's Lemma 2). So a few numbers a key tell all that tasks will find: `KeyCounts`, and for each run on disk its rows,
+and how many pairs these and unseen rows in memory have met. When a run is written, what it has open with each run of
+the other side follows from them, and is one number for each cell.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from sooner.kernels.array_types import Flags
+from sooner.policies.view import Counts, Numbers
+from sooner.runs.ledger import CoveredCells, Rectangle
+from sooner.sides import LEFT, SIDES, opposite
+
+
+@dataclass(frozen=True)
+class KeyCounts:
+    """Arrays are indexed [side, ..., key]."""
+
+    memory: Counts  # rows
+    unseen: Counts  # rows in memory that came after the last memory-disk task
+    unmet_matches: Counts  # results of those with rows on disk of the other side
+    unmet_pairs: Counts  # the same, whatever the keys of the rows on disk
+    on_disk: Counts  # rows
+
+    @staticmethod
+    def of_nothing(*shape: int) -> "KeyCounts":
+        return KeyCounts(*(np.zeros((len(SIDES), *shape), np.int64) for _ in fields(KeyCounts)))
+
+    def __iter__(self) -> Iterator[Counts]:
+        return (getattr(self, field.name) for field in fields(KeyCounts))
+
+    def of_partition(self, p: int) -> "KeyCounts":
+        """That part of them, not a copy."""
+        return KeyCounts(*(counts[:, p] for counts in self))
+
+    def in_one_row(self) -> "KeyCounts":
+        """All keys of all partitions of the left, then those of the right; not a copy."""
+        return KeyCounts(*(counts.reshape(-1) for counts in self))
+
+    def leave_memory(self, side: int, going: Flags) -> None:
+        self.on_disk[side] += np.where(going, self.memory[side], 0)
+        for counts in (self.memory, self.unseen, self.unmet_matches, self.unmet_pairs):
+            counts[side][going] = 0
+
+
+@dataclass(frozen=True)
+class CountedRun:
+    """The twin of `sooner.runs.store.SpilledRun`."""
+
+    number: int
+    level: int
+    n_rows: int
+    n_bytes: int
+
+
+class DiskSide:
+    """The runs of one side on disk. Arrays are indexed [run, key]; they are floats, whose products are fast, and exact
+    as long as numbers are below 2**53.
+    """
+
+    def __init__(self, keys: int) -> None:
+        self.runs: list[CountedRun] = []
+        self._rows, self._met = (np.zeros((4, keys)) for _ in range(2))  # with room for more
+        self._next_number = 1
+
+    @property
+    def rows(self) -> Numbers:
+        return self._rows[: len(self.runs)]
+
+    @property
+    def met(self) -> Numbers:
+        """Pairs with unseen rows in memory of the other side."""
+        return self._met[: len(self.runs)]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        return tuple(run.number for run in self.runs)
+
+    def new_number(self) -> int:
+        self._next_number += 1
+        return self._next_number - 1
+
+    def append(self, run: CountedRun, rows: Counts, met: Counts) -> None:
+        place = len(self.runs)
+        if place == len(self._rows):
+            self._rows, self._met = (np.vstack((table, np.zeros_like(table))) for table in (self._rows, self._met))
+        self.runs.append(run)
+        self._rows[place], self._met[place] = rows, met
+
+    def become_one(self, members: Sequence[int], level: int) -> CountedRun:
+        """These runs are one, and the first."""
+        chosen = np.isin(self.numbers, members)
+        going = [run for run in self.runs if run.number in members]
+        n_rows, n_bytes = (sum(getattr(run, size) for run in going) for size in ("n_rows", "n_bytes"))
+        merged = CountedRun(self.new_number(), level, n_rows, n_bytes)
+        self._rows, self._met = (
+            np.vstack((table[chosen].sum(axis=0), table[~chosen])) for table in (self.rows, self.met)
+        )
+        self.runs = [merged, *(run for run in self.runs if run.number not in members)]
+        return merged
+
+    def lift(self, members: Sequence[int], level: int) -> None:
+        self.runs = [replace(run, level=level) if run.number in members else run for run in self.runs]
+
+
+class CountedPartition:
+    def __init__(self, counts: KeyCounts) -> None:
+        self.counts = counts
+        self.disk = [DiskSide(counts.memory.shape[1]) for _ in SIDES]
+        self.cells = CoveredCells()
+        self._open: dict[tuple[int, int], int] = {}  # results, by numbers of runs (left, right), where there are any
+
+    def leave(self, side: int, going: Flags, row_bytes: int) -> CountedRun:
+        """The rows of these keys leave memory, as a new run."""
+        mine, other, counts = self.disk[side], self.disk[opposite(side)], self.counts
+        rows, unseen = (np.where(going, some[side], 0) for some in (counts.memory, counts.unseen))
+        n_rows = int(rows.sum())
+        run = CountedRun(mine.new_number(), 0, n_rows, n_rows * row_bytes)
+        results = other.rows @ unseen.astype(np.float64) - other.met @ going.astype(np.float64)
+        for place in np.flatnonzero(results).tolist():
+            number = other.runs[place].number
+            cell = (run.number, number) if side == LEFT else (number, run.number)
+            self._open[cell] = int(results[place])
+        other.met[:] *= ~going
+        mine.append(run, rows, rows * counts.unseen[opposite(side)])
+        counts.leave_memory(side, going)
+        return run
+
+    def meet_disk(self, side: int) -> int:
+        """Rows in memory of this side meet the disk of the other; how many results that gives."""
+        results = int(self.counts.unmet_matches[side].sum())
+        for counts in (self.counts.unseen, self.counts.unmet_matches, self.counts.unmet_pairs):
+            counts[side] = 0
+        self.disk[opposite(side)].met[:] = 0
+        return results
+
+    def meet_on_disk(self, rectangles: Sequence[Rectangle]) -> int:
+        """These runs meet; how many results that gives."""
+        results = 0
+        for lefts, rights in rectangles:
+            results += sum(self._open.pop((a, b), 0) for a in lefts for b in rights)
+            self.cells.cover(lefts, rights)
+        return results
+
+    def become_one(self, side: int, members: Sequence[int], level: int) -> CountedRun:
+        merged = self.disk[side].become_one(members, level)
+        self.cells.merge(side, members, merged.number)
+        for (a, b), results in list(self._open.items()):
+            if (a, b)[side] in members:
+                del self._open[a, b]
+                cell = (merged.number, b) if side == LEFT else (a, merged.number)
+                self._open[cell] = self._open.get(cell, 0) + results
+        return merged
+
+    def forget(self) -> None:
+        """Nobody needs these rows any more."""
+        for counts in self.counts:
+            counts[:] = 0
+        self.disk = [DiskSide(self.counts.memory.shape[1]) for _ in SIDES]
+        self._open.clear()

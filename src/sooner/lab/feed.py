@@ -1,0 +1,117 @@
+"""Where simulated rows come from: pushed by a trace whether anybody is ready or not, or pulled from a device.
+
+A pushed row waits in an input buffer until it is taken. A pulled one is read when there is time for it, a block of each
+scan at a time, at the speed of its device; who goes back and forth between two scans on one device pays a seek for each
+block. A cyclic scan begins anew when it is through, and ends with the other inputs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sooner.lab.resources import Disk, Work
+from sooner.lab.traces import Keys, Trace
+from sooner.policies.view import BUSY, SILENT, Surroundings
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """An input that is read from a device."""
+
+    which: int
+    keys: Keys
+    device: Disk
+    row_bytes: int
+    block_rows: int
+    cyclic: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    keys: Sequence[Keys]  # of each input
+    pushed: bool  # whether any rows came by themselves
+    first_seconds: float  # when those came
+    last_seconds: float
+    reading: Work  # of those that were pulled
+    ended: Sequence[int]  # inputs of which these were the last
+
+
+class Feed:
+    def __init__(self, trace: Trace, scans: Sequence[Scan], chunk_rows: int) -> None:
+        self._trace = trace
+        self._scans = {scan.which: scan for scan in scans}
+        self._chunk_rows = chunk_rows
+        self._read = dict.fromkeys(self._scans, 0)  # rows
+        self._heads: dict[str, int] = {}  # which scan each device read last
+        self._taken = 0  # rows of the trace
+        numbers = {*np.unique(trace.of_input).tolist(), *self._scans}
+        self._inputs = max(numbers, default=-1) + 1
+        self._last_rows = {int(np.flatnonzero(trace.of_input == n)[-1]): n for n in numbers - {*self._scans}}
+        self._open = {*numbers}
+        is_of = [trace.of_input == number for number in range(self._inputs)]
+        self._keys = [trace.keys[some] for some in is_of]
+        self._before = [np.append(0, some.cumsum()) for some in is_of]  # rows of each input before each row
+
+    @property
+    def is_over(self) -> bool:
+        return not self._open
+
+    @property
+    def is_pulled(self) -> bool:
+        """Whether there is always something to read."""
+        return any(scan.which in self._open for scan in self._scans.values())
+
+    def waiting_rows(self, clock: float) -> int:
+        """Rows that have come and are not taken."""
+        return max(0, self._trace.arrived(clock) - self._taken)
+
+    def around(self, clock: float, *, silent: bool) -> Surroundings:
+        """What an operator may know of its inputs."""
+        arrived = self._trace.arrived(clock)
+        if arrived <= self._taken and not self._trace.silences_by_input:
+            return SILENT if silent else BUSY
+        waiting = self._trace.of_input[self._taken : arrived]
+        counts = tuple(np.bincount(waiting, minlength=self._inputs).tolist())
+        return Surroundings(silent=silent, waiting_rows=counts, silent_inputs=self._trace.silent_inputs(clock))
+
+    def next_row_seconds(self) -> float | None:
+        """When the next row is pushed; None if none is."""
+        return float(self._trace.seconds[self._taken]) if self._taken < len(self._trace) else None
+
+    def take(self, clock: float) -> Chunk:
+        """The rows that are there, and those that come before the next silence, up to a chunk; a block of each scan."""
+        first, end = self._taken, self._taken if self.is_pulled else self._chunk_end(clock)
+        if self.is_pulled:
+            end = min(max(self._trace.arrived(clock), first), first + self._chunk_rows)
+        self._taken = end
+        taken = [keys[before[first] : before[end]] for keys, before in zip(self._keys, self._before, strict=True)]
+        ended = [number for row, number in self._last_rows.items() if first <= row < end]
+        reading: list[tuple[str, float]] = []
+        for scan in self._scans.values():
+            if scan.which in self._open:
+                taken[scan.which], seconds = self._pull(scan)
+                reading.append((scan.device.name, seconds))
+                if not scan.cyclic and self._read[scan.which] == len(scan.keys):
+                    ended.append(scan.which)
+        ended += self._ended_with_the_others(ended)
+        self._open.difference_update(ended)
+        times = self._trace.seconds[[first, end - 1]] if end > first else (clock, clock)
+        return Chunk(taken, end > first, float(times[0]), float(times[1]), reading, ended)
+
+    def _chunk_end(self, clock: float) -> int:
+        noticed = self._trace.silences.next_noticed(clock)
+        end = max(self._trace.arrived(clock), self._trace.arrived(noticed), self._taken + 1)
+        return min(end, self._taken + self._chunk_rows)
+
+    def _pull(self, scan: Scan) -> tuple[Keys, float]:
+        begin = self._read[scan.which] % max(len(scan.keys), 1)
+        block = scan.keys[begin : begin + scan.block_rows]
+        self._read[scan.which] += len(block)
+        moves = self._heads.get(scan.device.name) != scan.which or begin == 0
+        self._heads[scan.device.name] = scan.which
+        return block, scan.device.reading(int(moves), len(block) * scan.row_bytes)
+
+    def _ended_with_the_others(self, ended: Sequence[int]) -> list[int]:
+        cyclic = {scan.which for scan in self._scans.values() if scan.cyclic}
+        return sorted(cyclic & self._open) if self._open - {*ended} <= cyclic else []

@@ -1,0 +1,151 @@
+"""Simulated resources, each with its own time: disks and a processor that are only numbers.
+
+What an operator does is told by its events; a machine turns each into work, a list of (resource, seconds). A machine
+does the parts of a piece of work in turn, or at once; then the longest of them is what the clock sees.
+
+A page that follows the one before it on a disk takes its transfer; any other also a seek. Rows that were written
+together lie together, in extents of so many pages. Each event costs:
+
+- a flush: a seek for each partition, to the end of what is there of it (RPJ sec. 4.1, figure 4), then pages in
+  sequence; or a seek for each side, since `sooner` writes what leaves together into one file a side;
+- a memory-disk task: a seek for each run, then pages in sequence;
+- a merge: a seek for each page read and for each page written, since runs are read side by side with little memory;
+- the clean-up, when all of the memory is free: as much as fits is read run after run, so a partition that fits the
+  memory costs a seek for each run and then pages in sequence, and a larger one that many times the seeks. Or as RPJ has
+  it (sec. 5.3): every page at random, read and written, in as many passes as its formula says.
+
+The processor compares an arriving row with a fifth of its partition: RPJ (sec. 6) divides each by a second hash into 5.
+The processor's part in disk work is left out, as in sec. 5.3: the disk dominates it.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from sooner.operators.events import Arrived, Entered, Event, Flushed, Merged, Reached, Scanned, Tidied
+from sooner.phases import Phase
+from sooner.policies.view import DeviceCosts
+from sooner.sides import SIDES
+
+INSPECTED_SHARE: Final = 1 / 5
+PROCESSOR: Final = "processor"
+
+Work = Sequence[tuple[str, float]]  # which resource, for how many seconds
+FlushedTo = Literal["a file for each partition", "a file for each side"]
+CleanUp = Literal["run after run", "page by page"]
+Overlap = Literal["in turn", "at once"]
+
+
+@dataclass(frozen=True)
+class Disk:
+    page_bytes: int
+    seek_seconds: float
+    read_seconds: float  # of a page that follows
+    write_seconds: float
+    name: str = "disk"
+    extent_pages: int | None = None  # that lie together; None: as many as are written together
+
+    @staticmethod
+    def with_accesses(page_bytes: int, random_seconds: float, sequential_seconds: float) -> "Disk":
+        """As RPJ has it: a random or a sequential access takes so long, in both directions."""
+        return Disk(page_bytes, random_seconds - sequential_seconds, sequential_seconds, sequential_seconds)
+
+    @property
+    def costs(self) -> DeviceCosts:
+        """What policies are told of it."""
+        return DeviceCosts(self.page_bytes, self.seek_seconds + self.read_seconds, self.read_seconds)
+
+    def pages(self, n_bytes: int) -> int:
+        return -(-n_bytes // self.page_bytes)
+
+    def reading(self, pieces: int, n_bytes: int) -> float:
+        """Pieces that lie apart, each of them from its beginning to its end."""
+        return self._transfer(pieces, n_bytes, self.read_seconds)
+
+    def writing(self, pieces: int, n_bytes: int) -> float:
+        return self._transfer(pieces, n_bytes, self.write_seconds)
+
+    def at_random(self, read_bytes: int, written_bytes: int) -> float:
+        """Page by page, each of them somewhere else."""
+        read, written = self.pages(read_bytes), self.pages(written_bytes)
+        return read * (self.seek_seconds + self.read_seconds) + written * (self.seek_seconds + self.write_seconds)
+
+    def _transfer(self, pieces: int, n_bytes: int, page_seconds: float) -> float:
+        pages = max(self.pages(n_bytes), pieces)
+        seeks = pieces if self.extent_pages is None else max(pieces, -(-pages // self.extent_pages))
+        return seeks * self.seek_seconds + pages * page_seconds
+
+
+@dataclass(frozen=True)
+class Machine:
+    disk: Disk  # for rows that leave memory
+    memory_bytes: int
+    comparison_seconds: float
+    flushed_to: FlushedTo = "a file for each partition"
+    clean_up: CleanUp = "run after run"
+    fan_in: int = 10  # of the clean-up page by page
+    overlap: Overlap = "in turn"
+    buffer_bytes: int = 0  # of the memory, for rows that wait; 0: they have memory of their own, without a limit
+
+
+class Meter:
+    """Adds up what the events of one operator cost, by resource."""
+
+    def __init__(self, machine: Machine, others: Iterable[str] = ()) -> None:
+        self._machine = machine
+        self._files_of_flush: tuple[int, set[int]] = (0, set())  # the last flush's tick, the sides it has files of
+        self._flushed_bytes: Counter[tuple[int, int]] = Counter()  # of each side and partition
+        self._begun: list[tuple[str, float]] = []
+        self.seconds = dict.fromkeys((PROCESSOR, machine.disk.name, *others), 0.0)
+
+    def add(self, event: Event, phase: Phase) -> None:
+        """It has happened, as part of the present piece of work."""
+        self._begun += self.work_of(event, phase)
+
+    def spend(self, more: Work = ()) -> float:
+        """The present piece of work is over; how long it takes."""
+        work, self._begun = [*self._begun, *more], []
+        for resource, seconds in work:
+            self.seconds[resource] += seconds
+        if self._machine.overlap == "in turn":
+            return sum(seconds for _, seconds in work)
+        of_resource: dict[str, float] = {}
+        for resource, seconds in work:
+            of_resource[resource] = of_resource.get(resource, 0.0) + seconds
+        return max(of_resource.values(), default=0.0)
+
+    def work_of(self, event: Event, phase: Phase) -> Work:
+        disk, machine = self._machine.disk, self._machine
+        match event:
+            case Arrived(compared=pairs):
+                return [(PROCESSOR, pairs * INSPECTED_SHARE * machine.comparison_seconds)]
+            case Flushed(side=side, partition=partition, n_bytes=n_bytes):
+                self._flushed_bytes[side, partition] += n_bytes
+                return [(disk.name, disk.writing(1 if self._opens_file(event) else 0, n_bytes))]
+            case Scanned(n_runs=runs, n_bytes=n_bytes):
+                return [(disk.name, disk.reading(runs, n_bytes))]
+            case Merged(n_runs=runs, n_bytes=n_bytes) if phase == "clean-up" and machine.clean_up == "run after run":
+                return [(disk.name, disk.reading(runs * math.ceil(n_bytes / machine.memory_bytes), n_bytes))]
+            case Merged(partition=partition, n_bytes=n_bytes) if phase == "clean-up":
+                return [(disk.name, self._passes(partition) * disk.at_random(n_bytes, n_bytes))]
+            case Merged(n_bytes=n_bytes, written_bytes=written_bytes):
+                return [(disk.name, disk.at_random(n_bytes, written_bytes))]
+            case Entered() | Tidied() | Reached():
+                return []
+
+    def _passes(self, partition: int) -> int:
+        """Of a merge from single pages on (RPJ sec. 5.3)."""
+        pages = [self._machine.disk.pages(self._flushed_bytes[side, partition]) for side in SIDES]
+        return max(math.ceil(math.log(max(some, 2), self._machine.fan_in)) for some in pages)
+
+    def _opens_file(self, event: Flushed) -> bool:
+        if self._machine.flushed_to == "a file for each partition":
+            return True
+        tick, sides = self._files_of_flush
+        if tick != event.tick:
+            self._files_of_flush = tick, sides = event.tick, set()
+        first_of_side = event.side not in sides
+        sides.add(event.side)
+        return first_of_side

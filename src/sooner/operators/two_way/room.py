@@ -1,0 +1,36 @@
+"""How much room a two-way join has, uses and makes: numbers that the lab's twin of it shares."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from sooner.budget import Budget
+from sooner.named_algorithms import Algorithm
+from sooner.operators.operator import Means
+from sooner.policies.view import Evict, Together
+
+SCRATCH_SHARE: Final = 8  # of the memory, one part in so many
+LEAST_SCRATCH_BYTES: Final = 4 * 2**20
+MOST_SCRATCH_BYTES: Final = 256 * 2**20
+CLEAN_UP_BYTES: Final = 32 * 2**20  # if so much is free: larger slabs save nothing more
+
+
+def flush_bytes_of(algorithm: Algorithm, means: Means) -> int:
+    """How much leaves memory at least when it is full."""
+    share = means.flush_fraction if algorithm.flushes == "a share of the memory" else 0
+    return int(means.budget.limit_bytes * share)
+
+
+def scratch_bytes_of(budget: Budget) -> int:
+    """What is used beside the memory to work in."""
+    return min(max(budget.limit_bytes // SCRATCH_SHARE, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
+
+
+def enough_of(groups: Iterable[Together], goal_bytes: int, freed_by: Callable[[Evict], int]) -> list[Evict]:
+    """The first of these groups of evictions that free so many bytes together."""
+    chosen: list[Evict] = []
+    for group in groups:
+        chosen += group
+        goal_bytes -= sum(map(freed_by, group))
+        if goal_bytes <= 0:
+            break
+    return chosen

@@ -1,0 +1,101 @@
+"""The commands `sooner lab list` and `sooner lab run`."""
+
+import argparse
+import difflib
+import fnmatch
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from sooner.lab.experiment import Experiment, Report
+from sooner.lab.experiments import EXPERIMENTS
+from sooner.lab.running import run_experiments
+from sooner.ui.new_files import new_file_or_folder, new_picture_or_folder
+from sooner.ui.numbers import whole_number
+from sooner.ui.progress_bar import ProgressBar
+from sooner.ui.reports import to_json
+from sooner.ui.tables import print_table
+
+NOT_UNDERSTOOD: Final = 2
+ALL: Final = "all"
+
+
+def list_experiments(options: argparse.Namespace) -> int:  # noqa: ARG001 - the contract
+    rows = [(one.name, one.paper, one.title, f"{one.seconds:.0f} s") for one in EXPERIMENTS.values()]
+    print_table(("experiment", "paper", "what it shows", "takes about, on one core"), rows)
+    return 0
+
+
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="+", metavar="NAME", help="of `sooner lab list`, a pattern as 'rpj-8*', or all")
+    parser.add_argument("--seed", type=whole_number, default=0, help="of all that is random (default: 0)")
+    parser.add_argument("--seeds", type=whole_number, default=1, metavar="N", help="run with so many, from --seed on")
+    parser.add_argument("--scale", type=whole_number, default=1, help="divide the paper's size by this (default: 1)")
+    parser.add_argument("--workers", type=whole_number, default=os.cpu_count(), help="processes (default: one a core)")
+    parser.add_argument("--json", type=new_file_or_folder, metavar="FILE", help="write what was found; or to a folder")
+    parser.add_argument(
+        "--plot", type=new_picture_or_folder, metavar="FILE.png", help="draw the curves; or to a folder"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    experiments = _named(options.names)
+    why_not = next((name for name, found in experiments.items() if not found), None)
+    if why_not is not None:
+        return _not_understood(_unknown(why_not))
+    chosen = list({one.name: one for found in experiments.values() for one in found}.values())
+    if len(chosen) > 1 and any(place is not None and not place.is_dir() for place in (options.json, options.plot)):
+        return _not_understood("several experiments write several files; give --json and --plot a folder that is there")
+    if not options.seeds or not options.workers:
+        return _not_understood("--seeds and --workers must be 1 or more")
+    seeds = range(options.seed, options.seed + options.seeds)
+    with ProgressBar() as bar:
+        for report in run_experiments(chosen, options.scale, seeds, options.workers, bar.tell):
+            bar.clear()
+            _show(EXPERIMENTS[report.name], report, options)
+    return 0
+
+
+def _named(names: list[str]) -> dict[str, list[Experiment]]:
+    patterns = {name: "*" if name == ALL else name for name in names}
+    return {
+        name: [one for one in EXPERIMENTS.values() if fnmatch.fnmatchcase(one.name, pattern)]
+        for name, pattern in patterns.items()
+    }
+
+
+def _not_understood(why: str) -> int:
+    print(f"sooner: {why}", file=sys.stderr)
+    return NOT_UNDERSTOOD
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, EXPERIMENTS, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`sooner lab list` shows all."
+    return f"there is no experiment {name!r}; {hint}"
+
+
+def _show(experiment: Experiment, report: Report, options: argparse.Namespace) -> None:
+    print(f"{experiment.name}: {experiment.title}\n{report.machine}\n")
+    if report.claims:
+        rows = [(one["what"], one["expected"], one["ours"], _verdict(one["verdict"])) for one in report.claims]
+        print_table(("claim", "paper", "ours", ""), rows)
+        print()
+    if report.measurements:
+        print_table(("measured", "ours"), [(one["what"], one["ours"]) for one in report.measurements])
+        print()
+    if options.json is not None:
+        _file(options.json, f"{report.name}.json").write_text(to_json(report.to_plain()))
+    if options.plot is not None:
+        from sooner.ui.plots import draw  # here, because matplotlib takes a second to load
+
+        draw(experiment, report, _file(options.plot, f"{report.name}.png"))
+
+
+def _verdict(verdict: str) -> str:
+    return verdict.upper() if verdict == "does not hold" else verdict
+
+
+def _file(place: Path, name: str) -> Path:
+    return place / name if place.is_dir() else place

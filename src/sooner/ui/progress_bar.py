@@ -1,0 +1,45 @@
+"""A bar that tells how far a long piece of work is; only on a terminal."""
+
+import sys
+import time
+from types import TracebackType
+from typing import Final
+
+WIDTH: Final = 30
+
+
+class ProgressBar:
+    """On standard error, so that what is printed meanwhile can go to a file."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._is_shown = sys.stderr.isatty()
+
+    def __enter__(self) -> "ProgressBar":
+        self.tell(0.0, "starting")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.clear()
+
+    def tell(self, share: float, what: str) -> None:
+        """Which share of the work is done, and what was done last."""
+        if self._is_shown:
+            sys.stderr.write(f"\r\x1b[2K{line(share, time.monotonic() - self._began, what)}")
+            sys.stderr.flush()
+
+    def clear(self) -> None:
+        """Leave the line to somebody else."""
+        if self._is_shown:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+
+
+def line(share: float, seconds: float, what: str) -> str:
+    filled = round(share * WIDTH)
+    left = f"about {_duration(seconds / share * (1 - share))} left" if share else "no time known yet"
+    return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {share:4.0%}, {left}: {what}"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,145 @@
+"""The twin that counts rows is the real join: event for event, view for view, whatever happens to both."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from small_worlds import competitor
+from sooner.budget import Budget
+from sooner.lab.counted_join import CountedJoin
+from sooner.lab.experiments.rpj import COMPETITORS, PANELS, PARTITIONS, RpjRace
+from sooner.lab.simulator import simulate
+from sooner.lab.subject import ROW_BYTES, RealOperator, real
+from sooner.lab.traces import Trace
+from sooner.named_algorithms import ALGORITHMS, Algorithm
+from sooner.operators.events import Event, Merged, Scanned
+from sooner.operators.operator import Means
+from sooner.operators.two_way.join import TwoWayJoin
+from sooner.policies.view import SILENT, DeviceCosts, Evict
+from sooner.sides import SIDES
+
+NAMES = sorted({*COMPETITORS, *ALGORITHMS, "clairvoyant"} - {"symmetric_hash"})
+MEMORY_ROWS = 200
+
+
+class HighestFirst:
+    """Evicts a part of a partition, from its highest code down: no named policy does."""
+
+    def choose(self, view, needed_bytes):
+        largest = np.unravel_index(int(view.resident_bytes.argmax()), view.resident_bytes.shape)
+        yield [Evict(int(largest[0]), int(largest[1]), at_most_bytes=needed_bytes // 3, codes_from="highest")]
+
+
+def draw(seed: int, rows: int = 2000, keys_of_partition: int = 7) -> Trace:
+    panel = PANELS[seed % len(PANELS)]
+    return panel.arrivals("unreliable").draw(rows, PARTITIONS * keys_of_partition, 1, seed)
+
+
+class Twins:
+    """A real join and its twin, which must agree at every step."""
+
+    unseen = ()  # what may differ
+
+    def __init__(self, trace: Trace, make_algorithm, memory_rows: int = MEMORY_ROWS) -> None:
+        self.events: list[list[Event]] = [[], []]
+        costs = DeviceCosts(100 * ROW_BYTES, 0.010, 0.00002)
+        means = [Means(Budget(memory_rows * ROW_BYTES), device=costs, listener=one.append) for one in self.events]
+
+        def two_way(inputs, means: Means) -> TwoWayJoin[int]:
+            return TwoWayJoin(
+                tuple(inputs), trace.order(), make_algorithm(), lambda bundle: sum(map(len, bundle)), means
+            )
+
+        subject = real(two_way)(trace, means[0])
+        assert isinstance(subject, RealOperator)
+        self.real = subject
+        self.counted = CountedJoin(trace.domain, trace.partitions, ROW_BYTES, make_algorithm(), means[1])
+        self.trace = trace
+
+    def arrive(self, begin: int, end: int) -> None:
+        of_input, keys = self.trace.of_input[begin:end], self.trace.keys[begin:end]
+        for twin in (self.real, self.counted):
+            twin.arrive([keys[of_input == side] for side in SIDES], float(self.trace.seconds[end - 1]))
+        for side in SIDES:
+            if begin <= np.flatnonzero(self.trace.of_input == side)[-1] < end:
+                self.real.end(side)
+                self.counted.end(side)
+        self.compare()
+
+    def work(self) -> None:
+        assert self.real.has_work(SILENT) == self.counted.has_work(SILENT)
+        rehearsed = self.counted.rehearse(SILENT) if self.counted.phase != "clean-up" else None
+        self.real.work(SILENT)
+        self.counted.work(SILENT)
+        tasks = [event for event in self.events[1] if isinstance(event, Scanned | Merged)]
+        self.compare()
+        if rehearsed is not None:
+            [done] = tasks
+            for size in ("partition", "n_runs", "n_bytes"):
+                assert getattr(rehearsed, size) == getattr(done, size)
+
+    def compare(self) -> None:
+        assert self.events[0] == self.events[1]
+        views = [self.real._operator.view(SILENT), self.counted.view(SILENT)]
+        for field in fields(views[0]):
+            if field.name not in self.unseen:
+                assert np.array_equal(*(getattr(view, field.name) for view in views)), field.name
+        for name, measured in self.real.measures().items():
+            assert name in self.unseen or measured == self.counted.measures()[name]
+        for events in self.events:
+            events.clear()
+
+
+def run_both(twins: Twins, seed: int) -> None:
+    rng = np.random.default_rng((seed, 9))
+    at, rows = 0, len(twins.trace)
+    while at < rows:
+        end = min(rows, at + int(rng.integers(1, 60)))
+        twins.arrive(at, end)
+        at = end
+        if at < rows and rng.random() < 0.3:
+            for _ in range(rng.integers(1, 5)):
+                twins.work()
+    while twins.real.phase != "done":
+        twins.work()
+    assert twins.counted.measures()["results"] == twins.trace.join_size()
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"), [(name, seed) for name in NAMES for seed in range(1 if name == "clairvoyant" else 3)]
+)
+def test_they_agree_event_for_event(name: str, seed: int) -> None:
+    trace = draw(seed)
+    run_both(Twins(trace, lambda: competitor(name, trace, "unreliable")), seed)
+
+
+def test_they_agree_when_a_part_of_a_partition_leaves_from_its_highest_code() -> None:
+    react = ALGORITHMS["rpj"].react
+    run_both(Twins(draw(3), lambda: Algorithm("highest first", HighestFirst(), react)), seed=3)
+
+
+def test_they_agree_when_some_partitions_have_a_key_less_than_others() -> None:
+    trace = draw(5)
+    keys = np.random.default_rng(5).integers(0, 137, len(trace)).astype(np.int32)
+    run_both(Twins(replace(trace, keys=keys, domain=137), lambda: ALGORITHMS["hmj"]), seed=5)
+
+
+def test_they_agree_when_one_side_has_ended_long_before_the_other() -> None:
+    trace = draw(4)
+    left_first = np.argsort(trace.of_input, kind="stable")
+    trace = replace(trace, of_input=trace.of_input[left_first], keys=trace.keys[left_first])
+    run_both(Twins(trace, lambda: ALGORITHMS["rpj"]), seed=4)
+    all_in_memory = Twins(trace, lambda: ALGORITHMS["rpj"], memory_rows=10 * len(trace))
+    all_in_memory.unseen = ("selectivity", "memory_bytes")  # the real one has the ended side once more, with an index
+    run_both(all_in_memory, seed=4)
+
+
+def test_whole_simulations_agree() -> None:
+    race = RpjRace(PANELS[0], "unreliable", "rpj")
+    trace = PANELS[0].arrivals("unreliable").draw(1500, PARTITIONS * 5, 50, seed=1)
+    histories = [simulate(trace, COMPETITORS["rpj"], race.laboratory(250), rows) for rows in ("real", "counted")]
+    for column in histories[0].columns:
+        assert np.array_equal(*(history.columns[column] for history in histories)), column
+    assert histories[0].events == histories[1].events
+    assert histories[0].phases == histories[1].phases
