@@ -100,6 +100,7 @@ class Means:
     crowd: int | None = None  # of so many runs on disk that are alike the smaller ones become one
     device: DeviceCosts = SOLID_STATE
     listener: Listener | None = None
+    alone: bool = True  # whether all rows of its inputs come to it; else it is told how new the newest are
 
 
 class OperatorPlan(Protocol):
