@@ -25,6 +25,7 @@ class Progress:
     results: int
     arrived_pairs: float  # the rectangle of rows that have arrived, as far as they share a partition
     covered_pairs: float
+    copied_rows: int = 0  # on Spark: how often a row went to a second partition, since its range reaches there too
 
     @property
     def resident_rows(self) -> int:
@@ -47,8 +48,9 @@ class Progress:
         arrived = " x ".join(f"{rows:,}" for rows in self.arrived_rows)
         is_news = self.forgotten_rows and self.phase != "done"
         forgotten = f", {self.forgotten_rows:,} rows no longer needed" if is_news else ""
+        copied = f" ({self.copied_rows:,} copied)" if self.copied_rows else ""
         return (
-            f"{self.phase}: {arrived} rows arrived, {self.covered_fraction:.1%} of their pairs covered, "
+            f"{self.phase}: {arrived} rows arrived{copied}, {self.covered_fraction:.1%} of their pairs covered, "
             f"{self.results:,} results, {format_bytes(self.resident_bytes)} in memory, "
             f"{format_bytes(self.spilled_bytes)} spilled{forgotten}"
         )
@@ -77,6 +79,7 @@ def together(parts: Sequence[Progress]) -> Progress:
         results=sum(part.results for part in parts),
         arrived_pairs=sum(part.arrived_pairs for part in parts),
         covered_pairs=sum(part.covered_pairs for part in parts),
+        copied_rows=sum(part.copied_rows for part in parts),
     )
 
 
