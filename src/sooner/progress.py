@@ -26,6 +26,7 @@ class Progress:
     arrived_pairs: float  # the rectangle of rows that have arrived, as far as they share a partition
     covered_pairs: float
     late_rows: PerInput = ()  # came too late to be joined, and were left out; nothing where none can
+    copied_rows: int = 0  # on Spark: how often a row went to a second partition, since its range reaches there too
 
     @property
     def resident_rows(self) -> int:
@@ -49,8 +50,9 @@ class Progress:
         is_news = self.forgotten_rows and self.phase != "done"
         forgotten = f", {self.forgotten_rows:,} rows no longer needed" if is_news else ""
         late = f", {sum(self.late_rows):,} came too late" if sum(self.late_rows) else ""
+        copied = f" ({self.copied_rows:,} copied)" if self.copied_rows else ""
         return (
-            f"{self.phase}: {arrived} rows arrived, {self.covered_fraction:.1%} of their pairs covered, "
+            f"{self.phase}: {arrived} rows arrived{copied}, {self.covered_fraction:.1%} of their pairs covered, "
             f"{self.results:,} results, {format_bytes(self.resident_bytes)} in memory, "
             f"{format_bytes(self.spilled_bytes)} spilled{forgotten}{late}"
         )
@@ -80,6 +82,7 @@ def together(parts: Sequence[Progress]) -> Progress:
         arrived_pairs=sum(part.arrived_pairs for part in parts),
         covered_pairs=sum(part.covered_pairs for part in parts),
         late_rows=_sums(part.late_rows for part in parts),
+        copied_rows=sum(part.copied_rows for part in parts),
     )
 
 

@@ -50,10 +50,10 @@ class TwoWayPlan:
 
     def order(self, schemas: Sequence[pa.Schema]) -> Order:
         keys, near = self.keys(schemas), self.range(schemas)
-        return by_hashes(keys) if near is None else by_lines(keys, near, self._copied)
+        return by_hashes(keys) if near is None else by_lines(keys, near, self.copied)
 
     @property
-    def _copied(self) -> int | None:
+    def copied(self) -> int | None:
         """A side of which nobody asks what becomes of each row: it may be there several times."""
         return next((side for side in SIDES if side not in self.kind.examined), None)
 

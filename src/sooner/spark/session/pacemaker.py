@@ -35,6 +35,7 @@ FIGURES: Final = {
     "resident_bytes": "long",
     "spilled_bytes": "long",
     "forgotten_rows": "long",
+    "copied_rows": "long",
     "covered_fraction": "double",
 }
 
@@ -200,5 +201,6 @@ def _figures(progress: JoinProgress | None, inputs: int) -> Row:
         total.resident_bytes,
         total.spilled_bytes,
         total.forgotten_rows,
+        total.copied_rows,
         total.covered_fraction,
     )

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone calls it
 from pyspark.sql.types import DataType, StructType
 
 from sooner.kernels.arrays import to_arrow
-from sooner.spark.shuffle.row_kinds import MARK, PULSE, Kinds, kind_of, of_input
+from sooner.spark.shuffle.row_kinds import MARK, PULSE, Kinds, kind_of, of_copy, of_input
 
 KIND: Final = "kind"
 
@@ -26,11 +26,15 @@ class SharedColumns:
     types: tuple[DataType, ...]
     of_input: tuple[tuple[int, ...], ...]
 
-    def tagged(self, rows: DataFrame, names: Sequence[str], which: int, place: Column) -> DataFrame:
-        """Rows of one input with these columns, ready for the union."""
+    def tagged(self, rows: DataFrame, names: Sequence[str], which: int, *places: Column) -> DataFrame:
+        """Rows of one input with these columns, ready for the union; with a copy in a place that is another."""
         found = dict(zip(self.of_input[which], names, strict=True))
         columns = [self._filled(i, F.col(quoted(found[i])) if i in found else None) for i in range(len(self.types))]
-        return rows.select(_kind(F.lit(which), place), *columns)
+        if len(places) == 1:
+            return rows.select(_kind(F.lit(which), *places), *columns)
+        numbered = F.posexplode(F.array_distinct(F.array(*places))).alias("number", "place")
+        kind = _kind(F.lit(which), of_copy(F.col("place"), F.col("number")))
+        return rows.select(*columns, numbered).select(kind, *(f"c{i}" for i in range(len(columns))))
 
     def pulses(self, pulses: DataFrame, partitions: int) -> DataFrame:
         """A pulse in every place. `pulses` has `ended`, a bit for each input, and `settling`."""
@@ -74,7 +78,7 @@ def _places_in(types: list[DataType], wanted: Sequence[DataType]) -> tuple[int, 
 
 
 def _kind(what: Column, place: Column, settling: Column | int = 0, ended: Column | int = 0) -> Column:
-    kind: Column = kind_of(what.cast("long"), place, settling, ended)
+    kind: Column = kind_of(what.cast("long"), place.cast("long"), settling, ended)
     return kind.alias(KIND)
 
 

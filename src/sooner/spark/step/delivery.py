@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from sooner.kernels.arrays import to_numpy
 from sooner.kernels.sizes import data_bytes
 from sooner.operators.pieces import Rows, pieces
 from sooner.spark.shuffle.packing import unpacked
-from sooner.spark.shuffle.row_kinds import Kinds, Pulse, place_of, pulse_in
+from sooner.spark.shuffle.row_kinds import Kinds, Pulse, are_copies, of_input, place_of, pulse_in
 from sooner.spark.shuffle.shared_columns import as_one_batch
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.staging import Staging
@@ -30,6 +31,7 @@ class Delivery:
         self._held_bytes = 0
         self._staging: Staging | None = None
         self.n_rows = [0] * len(plan.inputs)
+        self.n_copies = [0] * len(plan.inputs)  # among them: rows that are in another partition as well
         self._pulse: Pulse | None = None
         # Rows know their partition: a union after the join changes what Spark calls it. Without a row there is none.
         self.place: int | None = None
@@ -67,17 +69,23 @@ class Delivery:
         kinds = to_numpy(batch.column(0))
         self._pulse = self._pulse or pulse_in(kinds)
         for which, held in enumerate(self._held):
-            rows = self._rows_of(batch, kinds, which)
+            rows, n_copies = self._rows_of(batch, kinds, which)
             held.append(rows)
             self._held_bytes += data_bytes(rows)
             self.n_rows[which] += rows.num_rows
+            self.n_copies[which] += n_copies
         if self._held_bytes > min(max(self._plan.partition_bytes // 2, LEAST_HELD_BYTES), MOST_HELD_BYTES):
             self._stage()
 
-    def _rows_of(self, batch: pa.RecordBatch, kinds: Kinds, which: int) -> pa.Table:
+    def _rows_of(self, batch: pa.RecordBatch, kinds: Kinds, which: int) -> tuple[pa.Table, int]:
+        """The rows of an input, and how many of them are copies."""
         rows = self._plan.shared.rows_of(batch, kinds, which)
+        copies = are_copies(kinds[of_input(kinds, which)])
         schema = self._plan.packed[which]
-        return rows if schema is None else pa.Table.from_batches(unpacked(rows.column(0), schema), schema)
+        if schema is None:
+            return rows, int(copies.sum())
+        packs = list(unpacked(rows.column(0), schema))
+        return pa.Table.from_batches(packs, schema), sum(packs[at].num_rows for at in np.flatnonzero(copies))
 
     def _stage(self) -> None:
         if self._staging is None:

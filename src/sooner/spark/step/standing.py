@@ -1,7 +1,7 @@
 """How far a join on Spark is: what its partitions said in their last version."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pyarrow.fs as pafs
@@ -39,10 +39,12 @@ class Standing:
     is_settled: bool  # all that has arrived has met
 
 
-def summary_of(operator: Operator[Any], late_rows: list[int], was_busy: bool) -> dict[str, Any]:
-    """What a partition says of its new version."""
+def summary_of(operator: Operator[Any], late_rows: list[int], copied_rows: list[int], was_busy: bool) -> dict[str, Any]:
+    """What a partition says of its new version; a copy of a row has arrived elsewhere."""
+    progress = operator.progress()
+    arrived = tuple(rows - copies for rows, copies in zip(progress.arrived_rows, copied_rows, strict=True))
     return {
-        "progress": operator.progress().to_plain(),
+        "progress": replace(progress, arrived_rows=arrived, copied_rows=sum(copied_rows)).to_plain(),
         "late_rows": late_rows,
         "was_busy": was_busy,
         "has_work": operator.has_work(SILENT),

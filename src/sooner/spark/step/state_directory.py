@@ -26,6 +26,7 @@ _WHAT_DIFFERS: Final = {
     "left": "has other columns on the left",
     "right": "has other columns on the right",
     "keys": "has other keys",
+    "range": "joins by another range",
     "arrow": "was made with other Arrow settings",
 }
 

@@ -88,7 +88,10 @@ class Step:
         self._parent = start_from(self._versions, attempt.version, self._identity, plan.state, place)
         if self._parent is None:
             make_directory(filesystem, directory)
-        self._late_rows: list[int] = [0] * len(plan.inputs) if self._parent is None else self._parent["late_rows"]
+        none = [0] * len(plan.inputs)
+        before = self._parent or {"late_rows": none, "copied_rows": none}
+        self._late_rows: list[int] = list(before["late_rows"])
+        self._copied_rows: list[int] = list(before["copied_rows"])
 
         share_bytes = plan.partition_bytes
         self._copies = open_shared_memory(plan.state, place, share_bytes, plan.shared_memory)
@@ -111,6 +114,7 @@ class Step:
         """Take in what arrived; then work on disk, as far as the budget of bytes goes."""
         operator, pulse = self._operator, self._delivery.pulse
         rows_came = any(self._delivery.n_rows)
+        self._count_what_came()
         at_once = min(operator.budget.limit_bytes // ARRIVING_SHARE, MOST_ARRIVING_BYTES)
         for piece in self._delivery.pieces(at_once) if rows_came else ():
             rows = self._without_late_rows(piece)
@@ -129,8 +133,9 @@ class Step:
 
     def publish(self) -> None:
         """Put the new version in place, then let go of what only older ones needed."""
-        state = {"operator": self._operator.snapshot(), "late_rows": self._late_rows}
-        summary = summary_of(self._operator, self._late_rows, self._was_busy)
+        counted = {"late_rows": self._late_rows, "copied_rows": self._copied_rows}
+        state = {"operator": self._operator.snapshot(), **counted}
+        summary = summary_of(self._operator, **counted, was_busy=self._was_busy)
         self._versions.publish(Header(self._attempt.version, self._identity, summary), state)
         if self._parent is not None:
             version = self._attempt.version
@@ -141,12 +146,20 @@ class Step:
         if self._trace is not None:
             self._trace.write()
 
+    def _count_what_came(self) -> None:
+        """Rows that are late, and copies among the others."""
+        came = zip(self._operator.inputs, self._delivery.n_rows, self._delivery.n_copies, strict=True)
+        for which, (one, rows, copies) in enumerate(came):
+            if one.ended:
+                self._late_rows[which] += rows - copies
+            else:
+                self._copied_rows[which] += copies
+
     def _without_late_rows(self, piece: Rows) -> Rows:
         """An input that was said to have ended gets no more rows, whatever its source still gives."""
         rows = list(piece)
         for which, one in enumerate(self._operator.inputs):
             if one.ended:
-                self._late_rows[which] += rows[which].num_rows
                 rows[which] = rows[which].slice(0, 0)
         return rows
 
