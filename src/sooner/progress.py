@@ -26,6 +26,7 @@ class Progress:
     arrived_pairs: float  # the rectangle of rows that have arrived, as far as they share a partition
     covered_pairs: float
     late_rows: PerInput = ()  # came too late to be joined, and were left out; nothing where none can
+    newest: tuple[int | float | None, ...] = ()  # value of each input, in the units of its type, where lateness counts
     copied_rows: int = 0  # on Spark: how often a row went to a second partition, since its range reaches there too
 
     @property
@@ -82,8 +83,13 @@ def together(parts: Sequence[Progress]) -> Progress:
         arrived_pairs=sum(part.arrived_pairs for part in parts),
         covered_pairs=sum(part.covered_pairs for part in parts),
         late_rows=_sums(part.late_rows for part in parts),
+        newest=tuple(map(_latest, zip(*(part.newest for part in parts), strict=True))),
         copied_rows=sum(part.copied_rows for part in parts),
     )
+
+
+def _latest(values: Iterable[int | float | None]) -> int | float | None:
+    return max((value for value in values if value is not None), default=None)
 
 
 def _sums(per_input: Iterable[PerInput]) -> PerInput:

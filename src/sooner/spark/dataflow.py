@@ -85,6 +85,7 @@ def _pulses(inflows: Sequence[Inflow], plan: StepPlan, notes: Sequence[str]) -> 
         .option("paths", json.dumps([inflow.path for inflow in inflows]))
         .option("notes", json.dumps(notes))
         .option("shared_memory", str(plan.shared_memory or ""))
+        .option("retention", plan.retention)
         .load()
     )
     return with_figures(pulses, plan.state, plan.inputs)

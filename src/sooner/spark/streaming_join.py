@@ -1,5 +1,6 @@
 """`sooner.spark.join`: two streaming DataFrames in, one out. Checks what the user gave; no row is read here."""
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,13 +16,14 @@ from sooner.arguments import (
     Columns,
     join_columns,
     plain_path,
+    require_forgetting,
     require_whole_number,
     usable_suffixes,
 )
 from sooner.budget import format_bytes, parse_bytes
 from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.how import How, Kind, kind_of
-from sooner.kernels.ranges import Within
+from sooner.kernels.ranges import Width, Within
 from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
 from sooner.operators.two_way.output import OutputPlan
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
@@ -48,6 +50,8 @@ def join(
     by: Columns | None = None,
     left_by: Columns | None = None,
     right_by: Columns | None = None,
+    lateness: Width | None = None,
+    retention: dt.timedelta | None = None,
     how: How = "inner",
     suffixes: tuple[str, str] | None = None,
     algorithm: AlgorithmName | Algorithm = "rpj",
@@ -60,6 +64,8 @@ def join(
     """Join two streaming DataFrames while they arrive: no watermark, exact, in bounded memory.
 
     on, left_on, right_on, within, by, left_by, right_by, suffixes, algorithm: as for `sooner.join`.
+    lateness, retention: as for `sooner.join`: what Spark does by a watermark. The newest values count from the next
+        batch on, and the time of arrival is that of the batch; both are in Spark's log.
     how: "inner", "left", "right", "full", "semi" or "anti", or another word of PySpark, pandas or Polars for one of
         them. A row that matches nothing comes out as soon as that is certain: when the other input has ended, because
         its source is finite or by `query.finish`.
@@ -74,8 +80,9 @@ def join(
     """
     kind = kind_of(how)
     columns = join_columns(on, left_on, right_on, by, left_by, right_by, within)
-    chosen = find_algorithm(algorithm)
-    operator = TwoWayPlan(columns.left, columns.right, usable_suffixes(suffixes, kind), chosen, kind, columns.near)
+    require_forgetting(lateness, retention, within)
+    chosen, names = find_algorithm(algorithm), usable_suffixes(suffixes, kind)
+    operator = TwoWayPlan(columns.left, columns.right, names, chosen, kind, columns.near, lateness, retention)
     spark = _session_of(left, right)
     if not kind.pairs and {*columns.of_right} <= {*right.columns}:
         right = right.select(*map(quoted, columns.of_right))  # nobody needs the others
@@ -98,11 +105,12 @@ def join(
         inputs=INPUTS,
         columns=(tuple(left.columns), tuple(right.columns)),
         packed=tuple(inflow.packed for inflow in inflows),
-        shared=share_columns(*(inflow.columns for inflow in inflows)),
+        shared=share_columns(*(inflow.columns for inflow in inflows), words=operator.forgets),
         memory_bytes=memory_bytes,
         partitions=partitions,
         identity=identity,
         shared_memory=None if shared_memory is None else plain_path("shared_memory", shared_memory),
+        retention="" if retention is None else str(retention),
         trace=None if trace is None else location_of(trace, "trace"),
     )
     results = _result_schema(left.schema, right.schema, operator.columns(schemas), kind)
@@ -139,6 +147,7 @@ def _identity(
         "right": right.schema.simpleString(),
         "keys": [list(operator.left_on), list(operator.right_on)],
         "range": None if near is None else [near.left, near.right, near.low, near.high],
+        "forgets": [str(limit) for limit in (operator.lateness, operator.retention) if limit is not None],
         "arrow": left.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes"),
     }
 

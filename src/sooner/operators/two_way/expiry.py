@@ -65,6 +65,15 @@ class Expiry(ABC):
     def tick(self, tick: int, now: float) -> None:
         """Rows have arrived at this tick, at this time."""
 
+    @abstractmethod
+    def learn(self, newest: Sequence[Mark | None]) -> None:
+        """So new are the newest rows of each side, wherever they came."""
+
+    @property
+    def newest_of_all(self) -> tuple[Mark | None, ...]:
+        """Values of each side, of rows that came here and of others that are known; nothing where nobody asks."""
+        return ()
+
     def is_due(self, p: int, parts: float) -> bool:
         """Whether such a part of a lifetime has passed since rows of a partition were decided."""
         for side in SIDES:
@@ -131,8 +140,11 @@ class ByLateness(Expiry):
         self.seen: list[Mark | None] = [None] * len(SIDES)
 
     def learn(self, newest: Sequence[Mark | None]) -> None:
-        """So new are the newest rows, wherever they came."""
         self.newest = [_latest(known, news) for known, news in zip(self.newest, newest, strict=True)]
+
+    @property
+    def newest_of_all(self) -> tuple[Mark | None, ...]:
+        return tuple(_latest(known, seen) for known, seen in zip(self.newest, self.seen, strict=True))
 
     def marks(self, side: int, run: Run) -> Marks:
         return values_in(run.rows, self._column(side), self._plan)[0]
@@ -207,6 +219,9 @@ class ByRetention(Expiry):
 
     def arrive(self, side: int, batch: pa.RecordBatch) -> pa.RecordBatch:  # noqa: ARG002 - no row is too late
         return batch
+
+    def learn(self, newest: Sequence[Mark | None]) -> None:
+        """Time tells."""
 
     def tick(self, tick: int, now: float) -> None:
         self._moments.append((tick, max(now, self._moments[-1][1] if self._moments else now)))

@@ -134,11 +134,18 @@ class TwoWayJoin(Generic[R]):
         area = self.statistics.arrived_pairs
         progress = self.statistics.progress(self.phase, self.budget, area, area * self.statistics.covered_fraction)
         expiry = self._state.expiry
-        return progress if expiry is None else replace(progress, late_rows=tuple(expiry.late_rows))
+        if expiry is None:
+            return progress
+        return replace(progress, late_rows=tuple(expiry.late_rows), newest=expiry.newest_of_all)
 
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
         """Join these rows with each other and with what is in memory, and take them in."""
         return self._exclusively(self._arrive(rows, now))
+
+    def learn(self, newest: Sequence[int | float | None]) -> None:
+        """So new are the newest rows of each side, wherever they came."""
+        assert self._state.expiry is not None, "nobody asked"
+        self._state.expiry.learn(newest)
 
     def end(self, which: int) -> None:
         """This side has no more rows."""

@@ -57,8 +57,13 @@ class TwoWayPlan:
         """A side of which nobody asks what becomes of each row: it may be there several times."""
         return next((side for side in SIDES if side not in self.kind.examined), None)
 
+    @property
+    def forgets(self) -> bool:
+        """Whether rows are forgotten although their inputs go on."""
+        return self.lateness is not None or self.retention is not None
+
     def expiry(self, schemas: Sequence[pa.Schema], partitions: int, *, alone: bool) -> Expiry | None:
-        """When rows are forgotten although their inputs go on, if they are."""
+        """Which rows are forgotten and when, if any are."""
         if self.retention is not None:
             return ByRetention(partitions, self.kind.examined, self.retention.total_seconds())
         near = self.range(schemas)

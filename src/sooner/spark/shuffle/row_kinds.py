@@ -15,6 +15,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
 Kinds = npt.NDArray[np.int64]
+Newest = tuple[int | float | None, ...]
 Settling = Literal["not now", "in portions", "at once"]
 
 SETTLING: Final[tuple[Settling, ...]] = get_args(Settling)
@@ -62,6 +63,7 @@ class Pulse:
 
     ended: int = 0  # a bit for each input that has
     settling: Settling = "not now"
+    newest: Newest = ()  # values of each input, as of the batch before; nothing where nobody asks
 
     def has_ended(self, which: int) -> bool:
         return bool(self.ended >> which & 1)

@@ -1,7 +1,9 @@
 """What a task gets in a batch: rows of all inputs, the mark of its partition and perhaps a pulse, in any order."""
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -11,7 +13,7 @@ from sooner.kernels.arrays import to_numpy
 from sooner.kernels.sizes import data_bytes
 from sooner.operators.pieces import Rows, pieces
 from sooner.spark.shuffle.packing import unpacked
-from sooner.spark.shuffle.row_kinds import Kinds, Pulse, are_copies, of_input, place_of, pulse_in
+from sooner.spark.shuffle.row_kinds import MARK, PULSE, Kinds, Pulse, are_copies, of_input, place_of, pulse_in
 from sooner.spark.shuffle.shared_columns import as_one_batch
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.staging import Staging
@@ -33,6 +35,7 @@ class Delivery:
         self.n_rows = [0] * len(plan.inputs)
         self.n_copies = [0] * len(plan.inputs)  # among them: rows that are in another partition as well
         self._pulse: Pulse | None = None
+        self.time: float | None = None  # of the batch, in seconds; None where nobody asks
         # Rows know their partition: a union after the join changes what Spark calls it. Without a row there is none.
         self.place: int | None = None
         for batch in batches:
@@ -65,9 +68,17 @@ class Delivery:
         self.schemas = self._plan.schemas(schema)
         self.order = self._plan.operator.order(self.schemas)
 
+    def _hear(self, batch: pa.RecordBatch, kinds: Kinds) -> None:
+        """What pulse and mark say, if they are in this batch."""
+        if self._pulse is None and (pulse := pulse_in(kinds)) is not None:
+            newest = self._plan.shared.word_of(batch, kinds, PULSE)
+            self._pulse = pulse if newest is None else replace(pulse, newest=tuple(json.loads(newest)))
+        if (time := self._plan.shared.word_of(batch, kinds, MARK)) is not None:
+            self.time = int(time) / 10**6
+
     def _take(self, batch: pa.RecordBatch) -> None:
         kinds = to_numpy(batch.column(0))
-        self._pulse = self._pulse or pulse_in(kinds)
+        self._hear(batch, kinds)
         for which, held in enumerate(self._held):
             rows, n_copies = self._rows_of(batch, kinds, which)
             held.append(rows)

@@ -103,7 +103,8 @@ class Step:
         stores = [files(schema, block_bytes) for schema in delivery.schemas]
         inputs = inputs_in(delivery.order, plan.inputs, delivery.schemas, stores, CODE_RANGES, self._mapped)
         budget = Budget(share_bytes - share_bytes // FRAMING_SHARE)
-        self._operator = plan.operator.make(inputs, Means(budget, crowd=CROWD, listener=self._note))
+        means = Means(budget, crowd=CROWD, listener=self._note, alone=False)
+        self._operator = plan.operator.make(inputs, means)
         self._trace = None if plan.trace is None else StepTrace(plan.trace, place, attempt.version)
         self._arrived_bytes = 0
         self._was_busy = False
@@ -114,13 +115,16 @@ class Step:
         """Take in what arrived; then work on disk, as far as the budget of bytes goes."""
         operator, pulse = self._operator, self._delivery.pulse
         rows_came = any(self._delivery.n_rows)
+        now = float(self._attempt.version) if self._delivery.time is None else self._delivery.time
+        if pulse.newest:
+            operator.learn(pulse.newest)
         self._count_what_came()
         at_once = min(operator.budget.limit_bytes // ARRIVING_SHARE, MOST_ARRIVING_BYTES)
         for piece in self._delivery.pieces(at_once) if rows_came else ():
             rows = self._without_late_rows(piece)
             self._arrived_bytes += weight(rows)
             if any(mine.num_rows for mine in rows):
-                yield from operator.arrive([[mine] for mine in rows], now=float(self._attempt.version))
+                yield from operator.arrive([[mine] for mine in rows], now)
         for which, one in enumerate(operator.inputs):
             if pulse.has_ended(which) and not one.ended:
                 operator.end(which)
