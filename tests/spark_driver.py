@@ -55,7 +55,8 @@ def bytes_in(folder: Path) -> int:
 
 
 def main(folder: Path, master: str, batches: int, way: Way, how: str) -> None:
-    spark = ss.local_session(master, spark__driver__memory="1g", spark__driver__extraJavaOptions=QUICK_START)
+    quick = {f"spark__{role}__extraJavaOptions": QUICK_START for role in ("driver", "executor")}
+    spark = ss.local_session(master, spark__driver__memory="1g", **quick)
     print(json.dumps({"java": SparkContext._gateway.proc.pid}), flush=True)  # type: ignore[union-attr] # noqa: T201
     case = case_in(spark, folder, batches, way, how)
     owners: set[str] = set()
