@@ -13,7 +13,7 @@ from sooner.lab.simulator import simulate
 from sooner.lab.subject import ROW_BYTES, RealOperator, real
 from sooner.lab.traces import Trace
 from sooner.named_algorithms import ALGORITHMS, Algorithm
-from sooner.operators.events import Event, Merged, Scanned
+from sooner.operators.events import Event, Looped, Merged, Scanned
 from sooner.operators.operator import Means
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.view import SILENT, DeviceCosts, Evict
@@ -72,7 +72,7 @@ class Twins:
         rehearsed = self.counted.rehearse(SILENT) if self.counted.phase != "clean-up" else None
         self.real.work(SILENT)
         self.counted.work(SILENT)
-        tasks = [event for event in self.events[1] if isinstance(event, Scanned | Merged)]
+        tasks = [event for event in self.events[1] if isinstance(event, Scanned | Merged | Looped)]
         self.compare()
         if rehearsed is not None:
             [done] = tasks
@@ -85,6 +85,10 @@ class Twins:
         for field in fields(views[0]):
             if field.name not in self.unseen:
                 assert np.array_equal(*(getattr(view, field.name) for view in views)), field.name
+        seen = [self.real._operator._state.seen_regions(), self.counted._seen_regions()]
+        assert (seen[0] is None) == (seen[1] is None)
+        for field in fields(seen[0]) if seen[0] is not None else ():
+            assert np.array_equal(*(getattr(regions, field.name) for regions in seen)), field.name
         for name, measured in self.real.measures().items():
             assert name in self.unseen or measured == self.counted.measures()[name]
         for events in self.events:

@@ -60,23 +60,23 @@ class CountedRun:
 
 
 class DiskSide:
-    """The runs of one side on disk. Arrays are indexed [run, key]; they are floats, whose products are fast, and exact
-    as long as numbers are below 2**53.
+    """The runs of one side on disk. Arrays are indexed [key, run], since few keys may meet many runs; they are floats,
+    whose products are fast, and exact as long as numbers are below 2**53.
     """
 
     def __init__(self, keys: int) -> None:
         self.runs: list[CountedRun] = []
-        self._rows, self._met = (np.zeros((4, keys)) for _ in range(2))  # with room for more
+        self._rows, self._met = (np.zeros((keys, 4)) for _ in range(2))  # with room for more
         self._next_number = 1
 
     @property
     def rows(self) -> Numbers:
-        return self._rows[: len(self.runs)]
+        return self._rows[:, : len(self.runs)]
 
     @property
     def met(self) -> Numbers:
         """Pairs with unseen rows in memory of the other side."""
-        return self._met[: len(self.runs)]
+        return self._met[:, : len(self.runs)]
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -88,10 +88,10 @@ class DiskSide:
 
     def append(self, run: CountedRun, rows: Counts, met: Counts) -> None:
         place = len(self.runs)
-        if place == len(self._rows):
-            self._rows, self._met = (np.vstack((table, np.zeros_like(table))) for table in (self._rows, self._met))
+        if place == self._rows.shape[1]:
+            self._rows, self._met = (np.hstack((table, np.zeros_like(table))) for table in (self._rows, self._met))
         self.runs.append(run)
-        self._rows[place], self._met[place] = rows, met
+        self._rows[:, place], self._met[:, place] = rows, met
 
     def become_one(self, members: Sequence[int], level: int) -> CountedRun:
         """These runs are one, and the first."""
@@ -100,7 +100,8 @@ class DiskSide:
         n_rows, n_bytes = (sum(getattr(run, size) for run in going) for size in ("n_rows", "n_bytes"))
         merged = CountedRun(self.new_number(), level, n_rows, n_bytes)
         self._rows, self._met = (
-            np.vstack((table[chosen].sum(axis=0), table[~chosen])) for table in (self.rows, self.met)
+            np.hstack((table[:, chosen].sum(axis=1, keepdims=True), table[:, ~chosen]))
+            for table in (self.rows, self.met)
         )
         self.runs = [merged, *(run for run in self.runs if run.number not in members)]
         return merged
@@ -114,20 +115,17 @@ class CountedPartition:
         self.counts = counts
         self.disk = [DiskSide(counts.memory.shape[1]) for _ in SIDES]
         self.cells = CoveredCells()
-        self._open: dict[tuple[int, int], int] = {}  # results, by numbers of runs (left, right), where there are any
+        self._open = np.zeros((4, 4), np.int64)  # results, by numbers of runs [left, right]
 
     def leave(self, side: int, going: Flags, row_bytes: int) -> CountedRun:
         """The rows of these keys leave memory, as a new run."""
         mine, other, counts = self.disk[side], self.disk[opposite(side)], self.counts
         rows, unseen = (np.where(going, some[side], 0) for some in (counts.memory, counts.unseen))
-        n_rows = int(rows.sum())
+        n_rows, keys = int(rows.sum()), np.flatnonzero(going)
         run = CountedRun(mine.new_number(), 0, n_rows, n_rows * row_bytes)
-        results = other.rows @ unseen.astype(np.float64) - other.met @ going.astype(np.float64)
-        for place in np.flatnonzero(results).tolist():
-            number = other.runs[place].number
-            cell = (run.number, number) if side == LEFT else (number, run.number)
-            self._open[cell] = int(results[place])
-        other.met[:] *= ~going
+        results = unseen[keys].astype(np.float64) @ other.rows[keys] - other.met[keys].sum(axis=0)
+        self._open_of(side, run.number)[[*other.numbers]] = results
+        other.met[keys] = 0
         mine.append(run, rows, rows * counts.unseen[opposite(side)])
         counts.leave_memory(side, going)
         return run
@@ -144,18 +142,19 @@ class CountedPartition:
         """These runs meet; how many results that gives."""
         results = 0
         for lefts, rights in rectangles:
-            results += sum(self._open.pop((a, b), 0) for a in lefts for b in rights)
+            cells = np.ix_(lefts, rights)
+            results += int(self._open[cells].sum())
+            self._open[cells] = 0
             self.cells.cover(lefts, rights)
         return results
 
     def become_one(self, side: int, members: Sequence[int], level: int) -> CountedRun:
         merged = self.disk[side].become_one(members, level)
         self.cells.merge(side, members, merged.number)
-        for (a, b), results in list(self._open.items()):
-            if (a, b)[side] in members:
-                del self._open[a, b]
-                cell = (merged.number, b) if side == LEFT else (a, merged.number)
-                self._open[cell] = self._open.get(cell, 0) + results
+        together = self._open_of(side, merged.number)
+        for member in members:
+            together += self._open_of(side, member)
+            self._open_of(side, member)[:] = 0
         return merged
 
     def forget(self) -> None:
@@ -163,4 +162,13 @@ class CountedPartition:
         for counts in self.counts:
             counts[:] = 0
         self.disk = [DiskSide(self.counts.memory.shape[1]) for _ in SIDES]
-        self._open.clear()
+        self._open[:] = 0
+
+    def _open_of(self, side: int, number: int) -> Counts:
+        """What this run of a side has open with each of the other, by their numbers; not a copy."""
+        if number >= len(self._open):
+            wider = np.zeros((2 * number, 2 * number), np.int64)
+            wider[: len(self._open), : len(self._open)] = self._open
+            self._open = wider
+        open_results: Counts = self._open[number] if side == LEFT else self._open[:, number]
+        return open_results

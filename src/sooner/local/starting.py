@@ -14,7 +14,6 @@ from sooner.local.returned_memory import ReturnedMemory
 from sooner.local.spill_directory import SpillDirectory
 from sooner.operators.inputs import Input
 from sooner.operators.operator import FLUSH_FRACTION, Means, OperatorPlan
-from sooner.operators.order import equal_ranges
 from sooner.runs.files import RunFiles
 from sooner.sources.checked import checked
 from sooner.sources.source import Source
@@ -51,8 +50,9 @@ def start(
     rows_bytes = memory_bytes - piece_bytes * len(sources) * PIECES_HELD
     block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
     files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in schemas]
-    told = zip(names, schemas, plan.order(schemas).coders, files, strict=True)
-    inputs = [Input(*one, equal_ranges(partitions)) for one in told]
+    order = plan.order(schemas)
+    told = zip(names, schemas, order.coders, files, strict=True)
+    inputs = [Input(*one, order.bounds(partitions)) for one in told]
     listener = None if tracer is None else timed(tracer)
     means = Means(Budget(rows_bytes), workers, _flush_fraction(rows_bytes), CROWD, listener=listener)
     inbox, returned = Inbox(len(sources), piece_bytes), ReturnedMemory(memory_bytes)

@@ -18,6 +18,7 @@ from sooner.kernels.gathering import gather
 from sooner.kernels.keys import KeyPlan
 from sooner.kernels.matching import EQUAL, Reach
 from sooner.kernels.sorting import sort
+from sooner.kernels.value_codes import code_values
 from sooner.runs.run import NEVER, Run
 
 CodeRows = Callable[[pa.RecordBatch], tuple[Codes, Flags | None]]  # which rows can match anything; None: all
@@ -31,6 +32,11 @@ class Order:
     coders: Sequence[CodeRows]  # of each input
     reach: Reach = EQUAL
     only_matching: OnlyMatching | None = None  # of pairs within reach, by the rows themselves; None: all match
+    is_spread: bool = True  # whether codes are everywhere; else they lie so close that partitions are of no use
+
+    def bounds(self, partitions: int) -> Codes:
+        """Where partitions begin, but for the first, if there are to be so many."""
+        return equal_ranges(partitions if self.is_spread else 1)
 
 
 def by_hashes(keys: KeyPlan) -> Order:
@@ -43,6 +49,17 @@ def by_hashes(keys: KeyPlan) -> Order:
 
     coders = [_by_hash(columns, keys) for columns in (keys.left, keys.right)]
     return Order(coders, only_matching=None if keys.exact else only_matching)
+
+
+def by_values(keys: KeyPlan) -> Order:
+    """Codes in the order of the one key, which fits 64 bits: equal keys have equal codes, and unequal ones never."""
+    assert keys.exact, "only one column of at most 64 bits has codes in the order of its values"
+    [type_] = keys.types
+
+    def coder(column: str) -> CodeRows:
+        return lambda batch: code_values(batch, column, type_)
+
+    return Order([coder(column) for [column] in (keys.left, keys.right)], is_spread=False)
 
 
 def _by_hash(columns: Sequence[str], keys: KeyPlan) -> CodeRows:

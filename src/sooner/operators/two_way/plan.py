@@ -10,7 +10,7 @@ from sooner.kernels.keys import KeyPlan, plan_keys
 from sooner.named_algorithms import Algorithm
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
-from sooner.operators.order import Order, by_hashes
+from sooner.operators.order import Order, by_hashes, by_values
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.output import OutputPlan, plan_output
 
@@ -34,7 +34,8 @@ class TwoWayPlan:
         return plan_output(left, right, self.keys(schemas), self.suffixes, self.kind)
 
     def order(self, schemas: Sequence[pa.Schema]) -> Order:
-        return by_hashes(self.keys(schemas))
+        keys = self.keys(schemas)
+        return by_values(keys) if self.algorithm.order == "values" and keys.exact else by_hashes(keys)
 
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
         return self.columns(schemas).schema

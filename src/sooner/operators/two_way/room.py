@@ -16,6 +16,8 @@ CLEAN_UP_BYTES: Final = 32 * 2**20  # if so much is free: larger slabs save noth
 
 def flush_bytes_of(algorithm: Algorithm, means: Means) -> int:
     """How much leaves memory at least when it is full."""
+    if isinstance(algorithm.flushes, int):
+        return algorithm.flushes
     share = means.flush_fraction if algorithm.flushes == "a share of the memory" else 0
     return int(means.budget.limit_bytes * share)
 

@@ -47,11 +47,11 @@ class Delivery:
     def pieces(self, at_most_bytes: int) -> Iterator[Rows]:
         """The rows, in pieces that depend on the set of rows only."""
         if self._staging is None:
-            yield from pieces(self._take_held(), self.coders, at_most_bytes)
+            yield from pieces(self._take_held(), self.order.coders, at_most_bytes)
             return
         self._stage()
         for rows in self._staging.ranges(at_most_bytes):
-            yield from pieces(rows, self.coders, at_most_bytes)
+            yield from pieces(rows, self.order.coders, at_most_bytes)
 
     def __enter__(self) -> "Delivery":
         return self
@@ -61,7 +61,7 @@ class Delivery:
 
     def _learn(self, schema: pa.Schema) -> None:
         self.schemas = self._plan.schemas(schema)
-        self.coders = self._plan.operator.order(self.schemas).coders
+        self.order = self._plan.operator.order(self.schemas)
 
     def _take(self, batch: pa.RecordBatch) -> None:
         kinds = to_numpy(batch.column(0))
@@ -81,7 +81,7 @@ class Delivery:
 
     def _stage(self) -> None:
         if self._staging is None:
-            self._staging = self._context.enter_context(Staging(self.schemas, self.coders))
+            self._staging = self._context.enter_context(Staging(self.schemas, self.order.coders))
         for which, rows in enumerate(self._take_held()):
             self._staging.add(which, rows)
 

@@ -6,7 +6,7 @@ results. Nothing here looks at a clock; work on disk is limited by bytes.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -18,7 +18,6 @@ from sooner.errors import InvalidJoin
 from sooner.operators.events import Event
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
-from sooner.operators.order import equal_ranges
 from sooner.operators.pieces import Rows, weight
 from sooner.policies.view import Surroundings
 from sooner.runs.files import RunFiles
@@ -99,8 +98,8 @@ class Step:
             MappedRuns(files(schema, ONE_BLOCK, rows="resident"), self._copies) for schema in delivery.schemas
         ]
         stores = [files(schema, block_bytes) for schema in delivery.schemas]
-        bounds = equal_ranges(CODE_RANGES)
-        told = zip(plan.inputs, delivery.schemas, delivery.coders, stores, self._mapped, strict=True)
+        bounds = delivery.order.bounds(CODE_RANGES)
+        told = zip(plan.inputs, delivery.schemas, delivery.order.coders, stores, self._mapped, strict=True)
         inputs = [Input(name, schema, code, store, bounds, mapped) for name, schema, code, store, mapped in told]
         budget = Budget(share_bytes - share_bytes // FRAMING_SHARE)
         self._operator = plan.operator.make(inputs, Means(budget, crowd=CROWD, listener=self._note))
@@ -113,7 +112,7 @@ class Step:
     def results(self) -> Iterator[pa.RecordBatch]:
         """Take in what arrived; then work on disk, as far as the budget of bytes goes."""
         operator, pulse = self._operator, self._delivery.pulse
-        rows_came = any(self._delivery.n_rows)
+        rows_came, was_at_work = any(self._delivery.n_rows), operator.phase == "reactive"
         at_once = min(operator.budget.limit_bytes // ARRIVING_SHARE, MOST_ARRIVING_BYTES)
         for piece in self._delivery.pieces(at_once) if rows_came else ():
             rows = self._without_late_rows(piece)
@@ -123,12 +122,20 @@ class Step:
         for which, one in enumerate(operator.inputs):
             if pulse.has_ended(which) and not one.ended:
                 operator.end(which)
-        settling = pulse.settling == "at once" or (pulse.settling == "in portions" and not rows_came)
-        around = Surroundings(silent=not rows_came, settling=settling)
         budget_bytes = self._work_budget()
         quantum_bytes = min(QUANTUM_BYTES, budget_bytes)
-        while operator.worked_bytes + quantum_bytes <= budget_bytes and operator.has_work(around):
-            yield from operator.work(quantum_bytes, around)
+        for around in self._surroundings(was_at_work):
+            while operator.worked_bytes + quantum_bytes <= budget_bytes and operator.has_work(around):
+                yield from operator.work(quantum_bytes, around)
+
+    def _surroundings(self, was_at_work: bool) -> Iterator[Surroundings]:
+        """In which disk work is done: if rows came in the middle of it, perhaps so few that it goes on after them."""
+        rows, settling = tuple(self._delivery.n_rows), self._delivery.pulse.settling
+        silent = not any(rows)
+        around = Surroundings(silent, rows, settling=settling == "at once" or (settling == "in portions" and silent))
+        yield around
+        if was_at_work and not silent:
+            yield replace(around, after_silence=True)
 
     def publish(self) -> None:
         """Put the new version in place, then let go of what only older ones needed."""
