@@ -50,6 +50,7 @@ class Algorithm:
     )
     order: Literal["hashes", "values"] = "hashes"  # in which rows are kept, of keys that have an order and fit 64 bits
     sees: Literal["partitions", "regions"] = "partitions"  # what its flush policy is told of rows in memory
+    splits: Literal["no code", "codes by age"] = "no code"  # where a flush ends: in the middle of a code, or after it
 
 
 ALGORITHMS: Final = {
@@ -82,6 +83,7 @@ ALGORITHMS: Final = {
             "flush the values that join least; a nested loop over the disk in silence",
             order="values",
             sees="regions",
+            splits="codes by age",
         ),
         Algorithm("random", Random(), ReactNever(), "flush random partitions: the floor for clever policies"),
     )

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sooner.errors import BudgetTooSmall
-from sooner.kernels.array_types import Codes, Flags, Positions
+from sooner.kernels.array_types import Flags, Positions
+from sooner.lab.counted_memory import CountedMemory
 from sooner.lab.counted_partition import CountedPartition, KeyCounts
 from sooner.lab.traces import Keys, key_codes
 from sooner.named_algorithms import Algorithm
@@ -23,7 +24,7 @@ from sooner.operators.operator import Means
 from sooner.operators.two_way.covering import COPIES
 from sooner.operators.two_way.looping import Chunk, Loop, next_chunk
 from sooner.operators.two_way.merging import DiskTask, MergePlan, covered_pairs, plan_merge
-from sooner.operators.two_way.regions import RegionStatistics, go_round
+from sooner.operators.two_way.regions import RegionStatistics
 from sooner.operators.two_way.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, scratch_bytes_of
 from sooner.operators.two_way.statistics import JoinStatistics
 from sooner.phases import Phase, Phases
@@ -35,7 +36,6 @@ from sooner.policies.view import (
     JoinView,
     MemoryDisk,
     NestedLoop,
-    RegionsView,
     Surroundings,
     Task,
     Together,
@@ -81,14 +81,14 @@ class CountedJoin:
         self._row_bytes = row_bytes
         self._flush_bytes = flush_bytes_of(algorithm, means)
         regions = RegionStatistics(partitions, self._flush_bytes) if algorithm.sees == "regions" else None
-        self._resident_row_bytes = row_bytes if regions is None else row_bytes + 1  # in memory it has a join bit
         self._keys = -(-domain // partitions)  # of a partition
         self._counts = KeyCounts.of_nothing(partitions, self._keys)
         self._flat = self._counts.in_one_row()
         self._partitions = [CountedPartition(self._counts.of_partition(p)) for p in range(partitions)]
-        self._codes = key_codes(self._keys * partitions, partitions).reshape(self._keys, partitions)
+        codes = key_codes(self._keys * partitions, partitions).reshape(self._keys, partitions)
         self._statistics = JoinStatistics(partitions, regions)
-        self._joined = np.zeros_like(self._counts.memory, np.bool_)  # [side, partition, key]: the join bits of its rows
+        splits_codes = algorithm.splits != "no code"
+        self._memory = CountedMemory(self._counts, codes, row_bytes, regions, splits_codes=splits_codes)
         self._ended = [False for _ in SIDES]
         self._phases = Phases()
         self._tick = NEVER
@@ -189,7 +189,7 @@ class CountedJoin:
     def _bytes_to_keep(self, arrived: Counts) -> int:
         if any(self._ended):
             arrived = np.array([np.where(self._is_kept(side), arrived[side], 0) for side in SIDES])
-        return int(arrived.sum()) * self._resident_row_bytes
+        return int(arrived.sum()) * self._memory.row_bytes
 
     def _is_kept(self, side: int) -> Flags:
         """[partition]: whether rows of this side that arrive may match something that they do not meet at once."""
@@ -215,23 +215,18 @@ class CountedJoin:
         np.add.at(flat.memory, kept.mine[kept.lefts :], 1)
         np.add.at(flat.unseen, kept.mine, 1)
         np.add.at(flat.unmet_matches, kept.mine, flat.on_disk[kept.other])
-        np.add.at(flat.unmet_pairs, kept.mine, spilled.reshape(-1)[kept.of_side])
+        unmet_pairs = spilled.reshape(-1)[kept.of_side]
+        np.add.at(flat.unmet_pairs, kept.mine, unmet_pairs)
+        self._memory.note_ages(kept.mine, unmet_pairs, self._tick)
         matched = np.bincount(arriving.of_side, matches, minlength=counts.size).reshape(counts.shape)
         statistics.matched_pairs += matched.sum(axis=0)
         statistics.results += int(matches.sum())
         statistics.resident_rows += kept.counts
-        statistics.resident_bytes += kept.counts * self._resident_row_bytes
+        statistics.resident_bytes += kept.counts * self._memory.row_bytes
         if statistics.regions is not None:
-            self._note_joins(arriving, matches, are_kept, statistics.regions)
-
-    def _note_joins(self, arriving: Arriving, matches: Counts, are_kept: Flags, regions: RegionStatistics) -> None:
-        """Of each result both rows have the same key."""
-        of_key = (len(self._partitions), self._keys)
-        joins = np.bincount(arriving.mine % np.prod(of_key), matches, minlength=np.prod(of_key)).reshape(of_key)
-        for side in SIDES:
-            self._joined[side] |= (joins > 0) & are_kept[side][:, None]
-            for p in np.flatnonzero(joins.any(axis=1)).tolist():
-                regions.count_joins(side, p, self._codes[:, p], joins[p].astype(np.int64))
+            keys = flat.memory.size // len(SIDES)
+            joins = np.bincount(arriving.mine % keys, matches, minlength=keys).astype(np.int64)
+            self._memory.note_joins(joins.reshape(self._counts.memory.shape[1:]), are_kept)
 
     # Rows that leave memory
 
@@ -243,96 +238,37 @@ class CountedJoin:
 
     def _flush(self, needed_bytes: int) -> bool:
         goal_bytes = max(needed_bytes, self._flush_bytes)
-        groups = self._algorithm.flush.choose(replace(self.view(), regions=self._seen_regions()), goal_bytes)
+        groups = self._algorithm.flush.choose(replace(self.view(), regions=self._memory.seen_regions()), goal_bytes)
         return self._evict(enough_of(groups, goal_bytes, self._freed_by))
 
     def _freed_by(self, eviction: Evict) -> int:
         if eviction.codes is not None:
-            rows = self._partitions[eviction.partition].counts.memory[eviction.side]
-            return int(rows[self._going(eviction)].sum()) * self._resident_row_bytes
+            return int(self._memory.leaving(eviction).sum()) * self._memory.row_bytes
         resident_bytes = int(self._statistics.resident_bytes[eviction.side, eviction.partition])
         return min(resident_bytes, eviction.at_most_bytes or resident_bytes)
 
     def _evict(self, evictions: Together) -> bool:
         self._tick += 1
-        places: dict[tuple[int, int], Flags] = {}
+        places: dict[tuple[int, int], Counts] = {}
         for one in evictions:
-            place, going = (one.side, one.partition), self._going(one)
-            places[place] = places[place] | going if place in places else going
-        leaving = [(*place, going) for place, going in places.items() if self._counts.memory[place][going].any()]
-        for side, p, going in leaving:
-            partition, statistics = self._partitions[p], self._statistics
-            unmet_pairs = int(partition.counts.unmet_pairs[side][going].sum())
-            run = partition.leave(side, going, self._row_bytes)
-            self._joined[side, p][going] = False
-            freed_bytes = run.n_rows * self._resident_row_bytes
+            place, rows = (one.side, one.partition), self._memory.leaving(one)
+            places[place] = np.maximum(places[place], rows) if place in places else rows
+        leaving = [(*place, rows) for place, rows in places.items() if rows.any()]
+        for side, p, rows in leaving:
+            statistics, unmet_pairs = self._statistics, self._memory.take_out(side, p, rows)
+            run = self._partitions[p].leave(side, rows, unmet_pairs, self._row_bytes)
+            freed_bytes = run.n_rows * self._memory.row_bytes
             self._budget.release(freed_bytes)
             statistics.resident_rows[side, p] -= run.n_rows
             statistics.resident_bytes[side, p] -= freed_bytes
             statistics.spilled_rows[side, p] += run.n_rows
             statistics.spilled_bytes[side, p] += run.n_bytes
             statistics.spilled_runs[side, p] += 1
-            statistics.carry_over(side, p, unmet_pairs)
+            statistics.carry_over(side, p, int(unmet_pairs.sum()))
             self._report(Flushed(self._tick, side, p, run.n_rows, run.n_bytes, run.number))
         for side in sorted({side for side, _, _ in leaving}):
-            self._renew_regions(side)
+            self._memory.renew_regions(side)
         return bool(leaving)
-
-    def _going(self, eviction: Evict) -> Flags:
-        """The keys of the partition whose rows leave memory."""
-        rows, codes = self._counts.memory[eviction.side, eviction.partition], self._codes[:, eviction.partition]
-        if eviction.codes is not None:
-            return np.isin(codes, eviction.codes)
-        by_clock = eviction.codes_from == "the clock's hand"
-        at_most_bytes = int(rows.sum()) * self._resident_row_bytes
-        if eviction.at_most_bytes is None or (eviction.at_most_bytes >= at_most_bytes and not by_clock):
-            everything: Flags = rows > 0
-            return everything
-        wanted_rows = max(1, -(-eviction.at_most_bytes // self._resident_row_bytes))
-        if by_clock:
-            return np.isin(codes, self._move_hand(eviction.side, eviction.partition, wanted_rows))
-        in_order = rows if eviction.codes_from == "lowest" else rows[::-1]
-        going: Flags = np.arange(len(rows)) <= np.searchsorted(in_order.cumsum(), wanted_rows)
-        return going if eviction.codes_from == "lowest" else going[::-1]
-
-    # Regions of keys
-
-    def _move_hand(self, side: int, p: int, wanted_rows: int) -> Codes:
-        """The clock of the middle region: these codes leave memory."""
-        regions, codes, rows = self._statistics.regions, self._codes[:, p], self._counts.memory[side, p]
-        assert regions is not None
-        first, last = regions.bounds[side, p]
-        middle = (codes >= first) & (codes <= last) & (rows > 0)
-        hand, joined = int(regions.hands[side, p]), self._joined[side, p]
-        passed_over = go_round(codes[middle], rows[middle], joined[middle], hand, wanted_rows)
-        regions.hands[side, p] = passed_over.hand
-        joined[np.isin(codes, passed_over.passed)] = False
-        return passed_over.going
-
-    def _seen_regions(self) -> RegionsView | None:
-        if (regions := self._statistics.regions) is None:
-            return None
-        rows = np.zeros_like(regions.joins)
-        for side in SIDES:
-            for p in range(len(self._partitions)):
-                codes, memory, (first, last) = self._codes[:, p], self._counts.memory[side, p], regions.bounds[side, p]
-                lower, upper = int(memory[codes < first].sum()), int(memory[codes > last].sum())
-                rows[side, p] = lower, int(memory.sum()) - lower - upper, upper
-        return regions.view(rows)
-
-    def _renew_regions(self, side: int) -> None:
-        if (regions := self._statistics.regions) is None:
-            return
-        regions.begin_anew(side)
-        for p in range(len(self._partitions)):
-            up_to = self._counts.memory[side, p].cumsum()
-            n_rows, codes = int(up_to[-1]), self._codes[:, p]
-            if n_rows:
-                rows = min(n_rows, max(1, -(-regions.outer_bytes // self._resident_row_bytes)))
-                lowest, highest = (codes[up_to.searchsorted(at)] for at in (rows, n_rows - rows + 1))
-                regions.set_outer_codes(side, p, int(lowest), int(highest))
-            else:
-                regions.forget_bounds(side, p)
 
     # Work on disk
 
@@ -394,6 +330,7 @@ class CountedJoin:
     def _scan(self, side: int, p: int) -> None:
         read = self._partitions[p].disk[opposite(side)].runs
         self._statistics.results += self._partitions[p].meet_disk(side)
+        self._memory.met_disk(side, p, self._tick)
         self._statistics.unmet_with_disk[side, p] = 0
         n_bytes, numbers = sum(run.n_bytes for run in read), tuple(run.number for run in read)
         self._report(Scanned(self._tick, side, p, len(read), n_bytes, numbers))

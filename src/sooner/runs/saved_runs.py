@@ -113,7 +113,7 @@ class MappedRuns:
 
 
 def _joins_to_plain(run: Run) -> dict[str, Any]:
-    """Rows of equal code may change places on their way, and they leave memory together: they have one bit."""
+    """Rows of equal code may change places on their way; what is asked is whether any of them has joined."""
     if run.joined is None or not run.joined.any():
         return {}
     starts = np.flatnonzero(np.append(True, run.codes[1:] != run.codes[:-1]))

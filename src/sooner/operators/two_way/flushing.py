@@ -18,7 +18,6 @@ from sooner.operators.events import Flushed
 from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.two_way.choosing import Choice, Goes, choice_of, has_one_of
 from sooner.operators.two_way.covering import Workbench
-from sooner.operators.two_way.regions import Round
 from sooner.operators.two_way.state import JoinState, arrivals_after
 from sooner.policies.view import Evict
 from sooner.runs.resident import ResidentRuns
@@ -158,8 +157,7 @@ def _leave(state: JoinState, departure: Departure, bench: Workbench) -> Ticks:
     resident = state.inputs[departure.side].partitions[departure.partition].resident
     unseen = arrivals_after((run, run.met_disk) for run in departure.going)
     departure.going.clear()  # they would keep the buffers of those that stay
-    if departure.choice.round is not None:
-        _move_hand(state, departure, departure.choice.round)
+    _set_clock(state, departure)
     before = resident.n_bytes
     _reduce(resident, departure.choice.goes, bench)
     state.budget.release(before)
@@ -167,12 +165,13 @@ def _leave(state: JoinState, departure: Departure, bench: Workbench) -> Ticks:
     return unseen
 
 
-def _move_hand(state: JoinState, departure: Departure, round_: Round) -> None:
-    assert state.statistics.regions is not None
-    state.statistics.regions.hands[departure.side, departure.partition] = round_.hand
-    for run in state.inputs[departure.side].partitions[departure.partition].resident:
+def _set_clock(state: JoinState, departure: Departure) -> None:
+    side, p, choice = departure.side, departure.partition, departure.choice
+    if choice.hand is not None and state.statistics.regions is not None:
+        state.statistics.regions.hands[side, p] = choice.hand
+    for run in state.inputs[side].partitions[p].resident if len(choice.cleared) else ():
         if run.joined is not None:
-            run.joined[has_one_of(round_.passed, run)] = False
+            run.joined[has_one_of(choice.cleared, run)] = False
 
 
 def _settle(state: JoinState, departure: Departure, spilled: SpilledRun, unseen: Ticks) -> None:

@@ -99,7 +99,7 @@ class TwoWayJoin(Generic[R]):
         regions = (
             RegionStatistics(len(inputs[LEFT].partitions), self._flush_bytes) if algorithm.sees == "regions" else None
         )
-        self._state = JoinState(inputs, budget, existence, kind, means.listener, regions)
+        self._state = JoinState(inputs, budget, existence, kind, means.listener, regions, algorithm.splits != "no code")
         self._bench = Workbench(scratch_bytes_of(budget), self._breathe)
         self._reception = Reception(self._state, self._reach, self._filters, self._bench, self._crew, self._reserve)
         self._tasks: list[Task] = []  # that have begun, in different partitions

@@ -2,7 +2,7 @@
 
 A partition of a side has a lower, a middle and an upper region. The outer ones have about as many rows as a flush lets
 go of, counted when rows of that side last left memory; before that, everything is in the middle. A code is never in two
-regions, nor is it ever split: it leaves memory whole, and it joined something if any of its rows did.
+regions, and it joined something if any of its rows did.
 
 The first flush has the clock's hand at the lowest code, where the paper has it anywhere.
 """
@@ -84,8 +84,14 @@ class Round:
     """What the clock's hand has come over."""
 
     going: Codes  # these leave memory
-    passed: Codes  # these had joined something: they stay, and their join bits are cleared
-    hand: int
+    passed: Codes  # these had joined something: their join bits are cleared
+    last: int  # of those that leave,
+    last_rows: int  # and so many rows of it would be enough
+
+    @property
+    def next_code(self) -> int:
+        """Where the hand is now, if all of the last code has left."""
+        return min(self.last + 1, HIGHEST_CODE)
 
 
 def go_round(codes: Codes, rows: Counts, joined: Flags, hand: int, wanted_rows: int) -> Round:
@@ -96,13 +102,15 @@ def go_round(codes: Codes, rows: Counts, joined: Flags, hand: int, wanted_rows: 
     once = np.roll(np.arange(len(codes)), -start)
     visits = np.concatenate((once, once[joined[once]]))
     leaves = np.concatenate((~joined[once], np.ones(len(visits) - len(once), np.bool_)))
-    enough = int(np.searchsorted(np.cumsum(rows[visits] * leaves), wanted_rows)) + 1
-    visits, leaves = visits[:enough], leaves[:enough]
+    leaving = np.cumsum(rows[visits] * leaves)
+    enough = min(int(leaving.searchsorted(wanted_rows)), len(visits) - 1)
+    last_rows = int(rows[visits[enough]]) - max(int(leaving[enough]) - wanted_rows, 0)
+    visits, leaves = visits[: enough + 1], leaves[: enough + 1]
     going = np.zeros(len(codes), np.bool_)
     going[visits[leaves]] = True
     passed = np.zeros(len(codes), np.bool_)
     passed[visits[~leaves]] = True
-    return Round(codes[going], codes[passed & ~going], min(int(codes[visits[-1]]) + 1, HIGHEST_CODE))
+    return Round(codes[going], codes[passed], int(codes[visits[-1]]), last_rows)
 
 
 def join_bits_by_code(codes: Codes, joined: Flags) -> tuple[Codes, Counts, Flags]:

@@ -33,10 +33,12 @@ class JoinState:
         kind: Kind = INNER,
         listener: Listener | None = None,
         regions: RegionStatistics | None = None,
+        splits_codes: bool = False,
     ) -> None:
         self.inputs = inputs
         self.budget = budget
         self.existence = existence
+        self.splits_codes = splits_codes  # whether some of the rows of a code may leave memory before the others
         self.kind = kind
         for side in kind.examined:
             inputs[side].follows_matches = True
