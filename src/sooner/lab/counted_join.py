@@ -243,7 +243,8 @@ class CountedJoin:
 
     def _freed_by(self, eviction: Evict) -> int:
         if eviction.codes is not None:
-            return int(self._memory.leaving(eviction).sum()) * self._memory.row_bytes
+            chosen_bytes = int(self._memory.leaving(eviction).sum()) * self._memory.row_bytes
+            return min(chosen_bytes, eviction.at_most_bytes or chosen_bytes)
         resident_bytes = int(self._statistics.resident_bytes[eviction.side, eviction.partition])
         return min(resident_bytes, eviction.at_most_bytes or resident_bytes)
 

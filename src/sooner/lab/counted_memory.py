@@ -67,9 +67,9 @@ class CountedMemory:
     def leaving(self, eviction: Evict) -> Counts:
         """How many rows of each key of the partition leave; the clock moves."""
         side, p = eviction.side, eviction.partition
-        rows, codes = self._counts.memory[side, p], self._codes[:, p]
+        rows = self._counts.memory[side, p]
         if eviction.codes is not None:
-            return np.where(np.isin(codes, eviction.codes), rows, 0)
+            return self._of_codes(eviction)
         n_bytes = int(rows.sum()) * self.row_bytes
         by_clock = eviction.codes_from == "the clock's hand"
         if eviction.at_most_bytes is None or (eviction.at_most_bytes >= n_bytes and not by_clock):
@@ -87,6 +87,16 @@ class CountedMemory:
             leaving[last] = self._oldest((side, p, key), wanted_rows - int(up_to[last] - in_order[last]))
             self._joined[side, p, key] = False
         return leaving if eviction.codes_from == "lowest" else leaving[::-1]
+
+    def _of_codes(self, eviction: Evict) -> Counts:
+        assert eviction.codes is not None
+        side, p = eviction.side, eviction.partition
+        leaving = np.where(np.isin(self._codes[:, p], eviction.codes), self._counts.memory[side, p], 0)
+        if eviction.at_most_bytes is not None and self._splits_codes:
+            [key] = np.flatnonzero(leaving)
+            leaving[key] = self._oldest((side, p, int(key)), -(-eviction.at_most_bytes // self.row_bytes))
+            self._joined[side, p, key] = False
+        return leaving
 
     def _by_clock(self, side: int, p: int, wanted_rows: int) -> Counts:
         regions, codes, rows = self._regions, self._codes[:, p], self._counts.memory[side, p]

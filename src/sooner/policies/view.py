@@ -108,7 +108,7 @@ CodesFrom = Literal["lowest", "highest", "the clock's hand"]
 @dataclass(frozen=True)
 class Evict:
     """Let rows of one side and partition leave memory: all of them, or those with the lowest or the highest codes up
-    to so many bytes, or those of certain codes.
+    to so many bytes, or those of certain codes; of a single code, if the algorithm splits codes, up to so many bytes.
 
     From the clock's hand on leave rows of the middle region whose join bit is unset; the bits of those that it passes
     are cleared (DINER sec. 3.3).

@@ -11,9 +11,8 @@ Not given, and chosen as for RPJ (`rpj`): a disk of which a random access takes 
 flushes. DINER and PMJ keep rows in the order of their values, in one partition. DINER flushes one block; a chunk of its
 nested loop and the inner side are read in sequence, as they were written.
 
-What differs by design: rows of a value that came together are never parted by a flush, so a little more than a block may
-leave. The policy that knows the future lets values go as a whole, and is no bound where a few have nearly all rows. And
-rows that wait have memory of their own here; how many did is a result (table 3).
+What differs by design: rows of a value that came together are never parted by a flush, so a little more than a block
+may leave. And rows that wait have memory of their own here; how many did is a result (table 3).
 
 Figure 13 is about range joins.
 
@@ -115,7 +114,8 @@ class DinerRace:
             case "rpj":
                 return Algorithm("rpj", RateOptimal(tolerance=0), BestRate(passes_by="pages"), splits="codes by age")
             case "clairvoyant":
-                return Algorithm("clairvoyant", Clairvoyant(trace, ROW_BYTES, memory_rows), Never())
+                bound = Clairvoyant(trace, ROW_BYTES, memory_rows, splits_codes=True)
+                return Algorithm("clairvoyant", bound, Never(), flushes=block_bytes, splits="codes by age")
         return ALGORITHMS[self.algorithm]
 
     def _laboratory(self, memory_rows: int, scale: int) -> Laboratory:

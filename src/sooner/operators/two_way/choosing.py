@@ -16,7 +16,7 @@ from sooner.operators.two_way.regions import go_round, join_bits_by_code
 from sooner.operators.two_way.state import JoinState
 from sooner.policies.view import Evict
 from sooner.runs.resident import ResidentRuns
-from sooner.runs.run import Run
+from sooner.runs.run import NEVER, Run
 
 Goes = Callable[[Run], Flags]  # which rows of a run
 
@@ -44,7 +44,10 @@ def choice_of(state: JoinState, side: int, p: int, evictions: Sequence[Evict]) -
 
 def _choice(state: JoinState, resident: ResidentRuns, eviction: Evict) -> Choice:
     if eviction.codes is not None:
-        return Choice(partial(has_one_of, eviction.codes))
+        if eviction.at_most_bytes is None or not state.splits_codes:
+            return Choice(partial(has_one_of, eviction.codes))
+        [code] = eviction.codes
+        return Choice(_oldest(resident, code, _wanted_rows(resident, eviction)), eviction.codes)
     if eviction.codes_from == "the clock's hand":
         return _by_clock(state, resident, eviction)
     if eviction.at_most_bytes is None or eviction.at_most_bytes >= resident.n_bytes:
@@ -92,7 +95,8 @@ def _oldest(resident: ResidentRuns, code: np.uint64, rows: int) -> Goes:
     """The first so many rows of this code that came, and those that came with the last of them."""
     parts = [run.between(int(code), int(code) + 1) for run in resident]
     arrived = np.concatenate([np.broadcast_to(np.asarray(part.arrived), len(part)) for part in parts])
-    until = np.partition(arrived, rows - 1)[rows - 1]
+    rows = min(rows, len(arrived))
+    until = np.partition(arrived, rows - 1)[rows - 1] if rows else NEVER
     return lambda run: (run.codes == code) & (np.asarray(run.arrived) <= until)
 
 

@@ -268,7 +268,8 @@ class TwoWayJoin(Generic[R]):
         resident = self._state.inputs[eviction.side].partitions[eviction.partition].resident
         if eviction.codes is not None:
             chosen = sum(int(np.isin(run.codes, eviction.codes).sum()) for run in resident)
-            return chosen * resident.n_bytes // max(resident.n_rows, 1)
+            chosen_bytes = chosen * resident.n_bytes // max(resident.n_rows, 1)
+            return min(chosen_bytes, eviction.at_most_bytes or chosen_bytes)
         return min(resident.n_bytes, eviction.at_most_bytes or resident.n_bytes)
 
     def _why_no_room(self, needed_bytes: int) -> str:
