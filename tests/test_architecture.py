@@ -17,7 +17,7 @@ MAY_ENTER: dict[str, set[str]] = {
     "extras": {"errors"},
     "lazily": {"extras"},
     "how": {"errors", "sides"},
-    "arguments": {"errors", "how"},
+    "arguments": {*BOTTOM, "how"},
     "phases": {"errors"},
     "kernels": {"errors"},
     "budget": {"errors"},

@@ -3,25 +3,72 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from sooner.errors import InvalidJoin
 from sooner.how import Kind
+from sooner.kernels.ranges import Near, Within
 
 Columns = str | Sequence[str]
+ON: Final = ("on", "left_on", "right_on")
 SUFFIXES: Final = ("_left", "_right")
 MOST_PARTS: Final = 2**16  # of anything; far more than pays
 
 
-def key_names(on: Columns | None, left_on: Columns | None, right_on: Columns | None) -> tuple[list[str], list[str]]:
-    """The key columns of both sides."""
+def key_names(
+    on: Columns | None, left_on: Columns | None, right_on: Columns | None, called: tuple[str, str, str] = ON
+) -> tuple[list[str], list[str]]:
+    """The columns of both sides, as one name for both or a name for each."""
+    both, left, right = called
     if on is not None and (left_on is not None or right_on is not None):
-        raise InvalidJoin("on= and left_on=/right_on= were both given; give one of the two.")
+        raise InvalidJoin(f"{both}= and {left}=/{right}= were both given; give one of the two.")
     if on is not None:
-        return _names("on", on), _names("on", on)
+        return _names(both, on), _names(both, on)
     if left_on is None or right_on is None:
-        raise InvalidJoin("Which columns must be equal? Give on=, or both left_on= and right_on=.")
-    return _names("left_on", left_on), _names("right_on", right_on)
+        raise InvalidJoin(f"Which columns must be equal? Give {both}=, or both {left}= and {right}=.")
+    return _names(left, left_on), _names(right, right_on)
+
+
+class JoinColumns(NamedTuple):
+    """The columns of both sides that must be equal, and those that must be near each other, if there are any."""
+
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+    near: Near | None = None
+
+    @property
+    def of_right(self) -> list[str]:
+        """All that is compared of the right."""
+        return [*self.right, *(() if self.near is None or self.near.right in self.right else (self.near.right,))]
+
+
+def join_columns(
+    on: Columns | None,
+    left_on: Columns | None,
+    right_on: Columns | None,
+    by: Columns | None,
+    left_by: Columns | None,
+    right_by: Columns | None,
+    within: Within | None,
+) -> JoinColumns:
+    """With `within`, `on` are columns that must be so near each other, and `by` those that must be equal."""
+    lefts, rights = key_names(on, left_on, right_on)
+    equal = {"by": by, "left_by": left_by, "right_by": right_by}
+    given = [f"{name}={value!r}" for name, value in equal.items() if value is not None]
+    if within is None:
+        if given:
+            raise InvalidJoin(f"{given[0]} was given without within=; give columns that must be equal as on=.")
+        return JoinColumns(tuple(lefts), tuple(rights))
+    if len(lefts) != 1 or len(rights) != 1:
+        raise InvalidJoin(
+            f"within={within!r} is for one column of each side, and on= names {', '.join(lefts) or 'none'}; "
+            "give columns that must be equal as by=."
+        )
+    near = Near(lefts[0], rights[0], within)
+    if not given:
+        return JoinColumns((), (), near)
+    lefts, rights = key_names(by, left_by, right_by, ("by", "left_by", "right_by"))
+    return JoinColumns(tuple(lefts), tuple(rights), near)
 
 
 def _names(argument: str, columns: Columns) -> list[str]:

@@ -121,7 +121,7 @@ def test_they_agree_event_for_event(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_they_agree_about_regions_in_the_order_of_values(seed: int) -> None:
-    """DINER as its paper has it, in one partition, flushing and joining a few rows at a time, with more and more skew."""
+    """DINER as its paper has it, in one partition, flushing and joining a few rows at a time, more and more skewed."""
     loop = ReactiveNestedLoop(max_new_arrivals=10, max_outer_bytes=40 * ROW_BYTES)
     diner = replace(ALGORITHMS["diner"], react=loop, flushes=15 * ROW_BYTES)
     run_both(Twins(in_one_partition(seed), lambda: diner), seed)

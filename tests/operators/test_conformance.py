@@ -21,11 +21,16 @@ from sooner.policies.flush.largest import Largest
 from sooner.policies.react.merge import Merge
 from sooner.policies.view import JoinView, Surroundings, Task, Together
 from sooner.testing import CHECKS, KINDS, SEEDS, Row, Subject, check_algorithm, check_operator, two_way_subject
+from sooner.testing.near import near_subject
 from sooner.testing.two_way import SCHEMA, draw_numbered_rows
 from union import UnionPlan
 
 EVERY_ALGORITHM = {algorithm.name: algorithm for algorithm in (*ALGORITHMS.values(), *PATIENT)}
 NEVER_SPILLS = "symmetric_hash"
+FOR_RANGES = ["symmetric_hash", "pmj", "xjoin", "hmj", "rpj"]
+RANGES = [(-2, 2), (-500, 500), (1, 3), (0, 0), (None, 1), (-7, -2), (-(2**70), 2**70), (3, None), (-20, 20)]
+JOINS = ["inner", *OTHER_JOINS, "inner"]
+GROUPS = [0, 3, 0, 1_000, 0]
 every_check = pytest.mark.parametrize("check", CHECKS)
 
 
@@ -87,6 +92,30 @@ def test_every_join_with_every_algorithm_keeps_the_contract_for_long(name: str, 
 @pytest.mark.parametrize("name", ["xjoin", "rpj with a fan-in of 2"])
 def test_codes_that_collide_are_no_excuse(name: str, check: str) -> None:
     CHECKS[check](two_way_subject(EVERY_ALGORITHM[name], colliding=True), seed_for(len(name), check))
+
+
+def near_subject_of(name: str, number: int) -> Subject:
+    """All joins, ranges, groups and places of values take their turns, each with a period of its own."""
+    within = RANGES[number % len(RANGES)]
+    how, groups, at_the_end = JOINS[number % len(JOINS)], GROUPS[number % len(GROUPS)], number % 11 < 4
+    algorithm, spills = EVERY_ALGORITHM[name], name != NEVER_SPILLS
+    return near_subject(algorithm, within, how=how, groups=groups, at_the_end=at_the_end, spills=spills)
+
+
+@every_check
+@pytest.mark.parametrize("name", FOR_RANGES)
+def test_ranges_keep_the_contract(name: str, check: str) -> None:
+    number = len(CHECKS) * FOR_RANGES.index(name) + [*CHECKS].index(check)
+    CHECKS[check](near_subject_of(name, number), number)
+
+
+@pytest.mark.long
+@every_check
+@pytest.mark.parametrize("name", EVERY_ALGORITHM)
+def test_ranges_keep_the_contract_for_long(name: str, check: str) -> None:
+    first = 97 * [*EVERY_ALGORITHM].index(name) + 31 * [*CHECKS].index(check)
+    for number in range(first, first + 12):
+        CHECKS[check](near_subject_of(name, number), number)
 
 
 @every_check

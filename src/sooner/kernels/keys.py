@@ -12,6 +12,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -35,9 +36,9 @@ _FAMILIES = (
     ("bytes", lambda t: pa.types.is_binary(t) or pa.types.is_large_binary(t) or pa.types.is_binary_view(t)),
     ("bytes", pa.types.is_fixed_size_binary),
 )
-_NUMBERS = {"integer", "float", "decimal"}
-_MOMENTS = {"date", "local time", "instant", "time of day", "duration"}
-_ONE_WORD = {"boolean", "integer", "float", *_MOMENTS}
+NUMBERS = {"integer", "float", "decimal"}
+MOMENTS = {"date", "local time", "instant", "time of day", "duration"}
+_ONE_WORD = {"boolean", "integer", "float", *MOMENTS}
 _UNITS_COARSE_TO_FINE = ("s", "ms", "us", "ns")
 _DIGITS_BY_INTEGER_BITS = {8: 3, 16: 5, 32: 10, 64: 19}
 _SPARK_DIGITS_OF_INT64 = 20
@@ -58,6 +59,9 @@ class KeyPlan:
     exact: bool
 
 
+NO_KEYS: Final = KeyPlan((), (), (), exact=False)  # where rows match by a range alone
+
+
 def plan_keys(left: pa.Schema, right: pa.Schema, left_on: Sequence[str], right_on: Sequence[str]) -> KeyPlan:
     """Pair the key columns of both sides, or say in one sentence why they cannot be paired."""
     if not left_on or not right_on:
@@ -68,12 +72,12 @@ def plan_keys(left: pa.Schema, right: pa.Schema, left_on: Sequence[str], right_o
             f"the right ({', '.join(right_on)}); give as many on one side as on the other"
         )
     for side, schema, names in (("left", left, left_on), ("right", right, right_on)):
-        _require_usable_columns(side, schema, names)
+        require_usable_columns(side, schema, names)
     types = tuple(
-        _meeting_type(left.field(left_name), right.field(right_name))
+        meeting_type(left.field(left_name), right.field(right_name))
         for left_name, right_name in zip(left_on, right_on, strict=True)
     )
-    exact = len(types) == 1 and _family(types[0]) in _ONE_WORD
+    exact = len(types) == 1 and family(types[0]) in _ONE_WORD
     return KeyPlan(tuple(left_on), tuple(right_on), types, exact)
 
 
@@ -83,16 +87,16 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
     >>> common_type(pa.int32(), pa.float32())
     DataType(double)
     """
-    left, right = _type_of_values(left), _type_of_values(right)
-    families = {_family(left), _family(right)}
+    left, right = type_of_values(left), type_of_values(right)
+    families = {family(left), family(right)}
     if None in families:
         return None
     if "null" in families:
         other = right if pa.types.is_null(left) else left
         return other if pa.types.is_null(other) else common_type(other, other)
-    if families <= _NUMBERS:
+    if families <= NUMBERS:
         return _common_number(left, right, families)
-    if families <= _MOMENTS:
+    if families <= MOMENTS:
         return _common_moment(left, right, families)
     if families == {"text"}:
         return pa.large_string() if pa.large_string() in (left, right) else pa.string()
@@ -109,7 +113,7 @@ def coalesced_type(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     """
     if left == right:
         return left
-    left, right = _type_of_values(left), _type_of_values(right)
+    left, right = type_of_values(left), type_of_values(right)
     if pa.types.is_signed_integer(left) and pa.types.is_signed_integer(right):
         return max(left, right, key=lambda type_: type_.bit_width)
     common = common_type(left, right)
@@ -137,7 +141,7 @@ def keys_in_common_type(batch: pa.RecordBatch, columns: Sequence[str], types: Se
     return keys
 
 
-def _require_usable_columns(side: str, schema: pa.Schema, names: Sequence[str]) -> None:
+def require_usable_columns(side: str, schema: pa.Schema, names: Sequence[str]) -> None:
     for position, name in enumerate(names):
         if name in names[:position]:
             raise InvalidJoin(f"key {name!r} is listed twice on the {side}; list it once")
@@ -152,14 +156,14 @@ def _require_usable_columns(side: str, schema: pa.Schema, names: Sequence[str]) 
             raise InvalidJoin(
                 f"the {side} has no column {name!r}; {hint} columns are {', '.join(schema.names) or 'none'}"
             )
-        if _family(_type_of_values(schema.field(name).type)) is None:
+        if family(type_of_values(schema.field(name).type)) is None:
             raise InvalidJoin(
                 f"column {name!r} on the {side} is {schema.field(name).type} and cannot be a key; choose a "
                 f"column of a flat type, or derive one from it"
             )
 
 
-def _meeting_type(left: pa.Field, right: pa.Field) -> pa.DataType:
+def meeting_type(left: pa.Field, right: pa.Field) -> pa.DataType:
     type_ = common_type(left.type, right.type)
     if type_ is None:
         partner = "" if left.name == right.name else f"{right.name!r} is "
@@ -170,16 +174,16 @@ def _meeting_type(left: pa.Field, right: pa.Field) -> pa.DataType:
     return type_
 
 
-def _type_of_values(type_: pa.DataType) -> pa.DataType:
+def type_of_values(type_: pa.DataType) -> pa.DataType:
     """What is left of a type when its encoding is taken off."""
     if isinstance(type_, pa.BaseExtensionType):
-        return _type_of_values(type_.storage_type)
+        return type_of_values(type_.storage_type)
     if pa.types.is_dictionary(type_) or pa.types.is_run_end_encoded(type_):
-        return _type_of_values(type_.value_type)
+        return type_of_values(type_.value_type)
     return type_
 
 
-def _family(type_: pa.DataType) -> str | None:
+def family(type_: pa.DataType) -> str | None:
     return next((name for name, belongs in _FAMILIES if belongs(type_)), None)
 
 
@@ -262,7 +266,7 @@ def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
     try:
         return array.cast(type_)
     except pa.ArrowInvalid:
-        if _family(type_) not in _MOMENTS:
+        if family(type_) not in MOMENTS:
             raise
     import pyarrow.compute as pc
 

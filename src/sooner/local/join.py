@@ -6,12 +6,13 @@ from typing import Final
 
 from sooner.arguments import (
     Columns,
-    key_names,
+    join_columns,
     plain_path,
     require_whole_number,
     usable_suffixes,
 )
 from sooner.how import How, kind_of
+from sooner.kernels.ranges import Within
 from sooner.local.arguments import require_silence, require_two_streams, usable_memory
 from sooner.local.query import Query
 from sooner.local.starting import start
@@ -33,6 +34,10 @@ def join(
     *,
     left_on: Columns | None = None,
     right_on: Columns | None = None,
+    within: Within | None = None,
+    by: Columns | None = None,
+    left_by: Columns | None = None,
+    right_by: Columns | None = None,
     how: How = "inner",
     suffixes: tuple[str, str] | None = None,
     algorithm: AlgorithmName | Algorithm = "rpj",
@@ -48,6 +53,9 @@ def join(
     left, right: anything with rows in Arrow form (tables, readers, datasets, Polars, DuckDB, pandas), a path to a
         Parquet, CSV or Arrow file, or a `sooner.sources.Source`.
     on, left_on, right_on: the key columns, by one name for both sides or by a name for each.
+    within: how far apart the values of `on` may be: 5 is |left - right| <= 5, and (low, high) is low <= right - left <=
+        high, where None is no limit. Numbers for numbers, a `datetime.timedelta` for dates and times.
+    by, left_by, right_by: beside `within`, columns that must be equal.
     how: "inner", "left", "right", "full", "semi" or "anti", or another word of PySpark, pandas or Polars for one of
         them. A row that matches nothing comes out as soon as that is certain: when the other input has ended.
     suffixes: for columns that are not keys and have the same name on both sides; by default ("_left", "_right").
@@ -65,7 +73,7 @@ def join(
     {'customer': [1, 2, 1], 'amount': [10, 20, 30], 'name': ['Ada', 'Alan', 'Ada']}
     """
     kind = kind_of(how)
-    left_names, right_names = key_names(on, left_on, right_on)
+    columns = join_columns(on, left_on, right_on, by, left_by, right_by, within)
     chosen = find_algorithm(algorithm)
     memory_bytes = usable_memory(memory)
     partitions = _partition_count(memory_bytes) if partitions is None else partitions
@@ -75,11 +83,11 @@ def join(
     require_silence(silence_seconds)
     spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
     require_two_streams(left, right)
-    plan = TwoWayPlan(tuple(left_names), tuple(right_names), usable_suffixes(suffixes, kind), chosen, kind)
+    plan = TwoWayPlan(columns.left, columns.right, usable_suffixes(suffixes, kind), chosen, kind, columns.near)
     with opened(left, right) as sources:
         plan.output([source.schema for source in sources])  # refused before anything is made
         if not kind.pairs:
-            sources = sources[LEFT], only_columns(sources[RIGHT], right_names)
+            sources = sources[LEFT], only_columns(sources[RIGHT], columns.of_right)
         tracer = open_trace(trace)
         return start(plan, INPUTS, sources, memory_bytes, partitions, workers, silence_seconds, spill_parent, tracer)
 

@@ -12,7 +12,7 @@ from sooner.local.query import Query
 from sooner.local.reading import Reader
 from sooner.local.returned_memory import ReturnedMemory
 from sooner.local.spill_directory import SpillDirectory
-from sooner.operators.inputs import Input
+from sooner.operators.inputs import inputs_in
 from sooner.operators.operator import FLUSH_FRACTION, Means, OperatorPlan
 from sooner.runs.files import RunFiles
 from sooner.sources.checked import checked
@@ -50,9 +50,7 @@ def start(
     rows_bytes = memory_bytes - piece_bytes * len(sources) * PIECES_HELD
     block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
     files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in schemas]
-    order = plan.order(schemas)
-    told = zip(names, schemas, order.coders, files, strict=True)
-    inputs = [Input(*one, order.bounds(partitions)) for one in told]
+    inputs = inputs_in(plan.order(schemas), names, schemas, files, partitions)
     listener = None if tracer is None else timed(tracer)
     means = Means(Budget(rows_bytes), workers, _flush_fraction(rows_bytes), CROWD, listener=listener)
     inbox, returned = Inbox(len(sources), piece_bytes), ReturnedMemory(memory_bytes)

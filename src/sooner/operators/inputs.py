@@ -10,7 +10,8 @@ import pyarrow as pa
 from sooner.budget import Budget
 from sooner.kernels.array_types import Codes
 from sooner.kernels.gathering import as_one
-from sooner.operators.order import Arrivals, CodeRows, sorted_runs
+from sooner.kernels.matching import EQUAL, Reach
+from sooner.operators.order import Arrivals, CodeRows, Order, sorted_runs
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import Run
 from sooner.runs.saved_runs import RewrittenRuns, SavedRuns
@@ -41,12 +42,14 @@ class Input:
         store: RunStore,
         bounds: Codes,
         saved_runs: SavedRuns | None = None,
+        overlap: Reach = EQUAL,
     ) -> None:
         self.name = name
         self.schema = schema
         self.code = code
         self.store = store
         self.bounds = bounds  # where partitions begin, but for the first
+        self.overlap = overlap  # how far a row reaches beyond them, and is in the next one as well
         self.partitions = [Partition() for _ in range(len(bounds) + 1)]
         self.ended = False
         self.follows_matches = False  # whether it is noted of rows in memory that they have a match
@@ -57,7 +60,7 @@ class Input:
         """These rows as a run for each partition that has any of them."""
         if not batches:
             return Arrivals([None] * len(self.partitions))
-        return sorted_runs(as_one(batches), self.code, self.bounds)
+        return sorted_runs(as_one(batches), self.code, self.bounds, self.overlap)
 
     @property
     def resident_bytes(self) -> int:
@@ -94,3 +97,20 @@ class Input:
 
     def _resident_runs(self) -> Iterator[Run]:
         return (run for partition in self.partitions for run in partition.resident)
+
+
+def inputs_in(
+    order: Order,
+    names: Sequence[str],
+    schemas: Sequence[pa.Schema],
+    stores: Sequence[RunStore],
+    partitions: int,
+    saved_runs: Sequence[SavedRuns] | None = None,
+) -> list[Input]:
+    """The inputs of an operator whose rows are kept in this order, in so many partitions if it has any."""
+    bounds, saved = order.bounds(partitions), saved_runs or (None,) * len(names)
+    told = enumerate(zip(names, schemas, order.coders, stores, saved, strict=True))
+    return [
+        Input(name, schema, code, store, bounds, runs, order.overlap(which))
+        for which, (name, schema, code, store, runs) in told
+    ]

@@ -3,7 +3,6 @@
 All of it is a pure function of the rows.
 """
 
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,10 +15,13 @@ from sooner.kernels.codes import code_rows
 from sooner.kernels.equality import only_equal
 from sooner.kernels.gathering import gather
 from sooner.kernels.keys import KeyPlan
+from sooner.kernels.lines import code_ranges
 from sooner.kernels.matching import EQUAL, Reach
+from sooner.kernels.ranges import RangePlan, only_near
 from sooner.kernels.sorting import sort
 from sooner.kernels.value_codes import code_values
-from sooner.runs.run import NEVER, Run
+from sooner.runs.run import NEVER, Run, code_position
+from sooner.sides import LEFT
 
 CodeRows = Callable[[pa.RecordBatch], tuple[Codes, Flags | None]]  # which rows can match anything; None: all
 OnlyMatching = Callable[[pa.RecordBatch, pa.RecordBatch, Positions, Positions], tuple[Positions, Positions]]
@@ -32,11 +34,18 @@ class Order:
     coders: Sequence[CodeRows]  # of each input
     reach: Reach = EQUAL
     only_matching: OnlyMatching | None = None  # of pairs within reach, by the rows themselves; None: all match
+    copied: int | None = None  # the input whose rows go to all partitions that they reach; those of others to their own
     is_spread: bool = True  # whether codes are everywhere; else they lie so close that partitions are of no use
 
     def bounds(self, partitions: int) -> Codes:
-        """Where partitions begin, but for the first, if there are to be so many."""
-        return equal_ranges(partitions if self.is_spread else 1)
+        """Where partitions begin, but for the first, if there are to be so many: what matches must meet in one."""
+        return equal_ranges(partitions if self.is_spread and (self.reach == EQUAL or self.copied is not None) else 1)
+
+    def overlap(self, which: int) -> Reach:
+        """How far the rows of an input reach into other partitions."""
+        if which != self.copied:
+            return EQUAL
+        return self.reach if which == LEFT else self.reach.from_the_right()
 
 
 def by_hashes(keys: KeyPlan) -> Order:
@@ -62,6 +71,20 @@ def by_values(keys: KeyPlan) -> Order:
     return Order([coder(column) for [column] in (keys.left, keys.right)], is_spread=False)
 
 
+def by_lines(keys: KeyPlan, plan: RangePlan, copied: int | None) -> Order:
+    """Values near each other have codes near each other, of rows with equal keys if there are any."""
+
+    def only_matching(
+        left: pa.RecordBatch, right: pa.RecordBatch, at_left: Positions, at_right: Positions
+    ) -> tuple[Positions, Positions]:
+        if keys.left:
+            at_left, at_right = only_equal(left, right, keys, at_left, at_right)
+        return only_near(left, right, plan, at_left, at_right)
+
+    coders, reach = code_ranges(keys, plan)
+    return Order(coders, reach, only_matching, copied, is_spread=bool(keys.left))
+
+
 def _by_hash(columns: Sequence[str], keys: KeyPlan) -> CodeRows:
     return lambda batch: code_rows(batch, columns, keys.types)
 
@@ -78,13 +101,14 @@ class Arrivals(NamedTuple):
     keyless: tuple[Run, Positions] | None = None  # all rows in no order, and where those are whose key is null
 
 
-def sorted_runs(batch: pa.RecordBatch, code: CodeRows, bounds: Codes) -> Arrivals:
-    """The rows of each partition."""
+def sorted_runs(batch: pa.RecordBatch, code: CodeRows, bounds: Codes, overlap: Reach = EQUAL) -> Arrivals:
+    """The rows of each partition; those that reach over its bounds as well."""
     row_codes, wanted = code(batch)
     codes, order = sort(row_codes, wanted)
-    cuts = [0, *np.searchsorted(codes, bounds).tolist(), len(codes)]
+    begins = [0, *(code_position(codes, max(bound - overlap.above, 0)) for bound in bounds.tolist())]
+    ends = [*(code_position(codes, bound + overlap.below) for bound in bounds.tolist()), len(codes)]
     runs: list[Run | None] = []
-    for begin, end in itertools.pairwise(cuts):
+    for begin, end in zip(begins, ends, strict=True):
         # Each partition gets buffers of its own, or none of them could be freed before all are.
         rows = gather(batch, order[begin:end]) if end > begin else None
         runs.append(None if rows is None else Run(codes[begin:end].copy(), rows, NEVER))

@@ -6,9 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from sooner.kernels.matching import EQUAL
 from sooner.operators.operator import Operator
+from sooner.operators.order import Order
 from sooner.policies.view import SETTLING, Surroundings
-from sooner.runs.run import HELPER_BYTES
+from sooner.runs.run import HELPER_BYTES, code_position
 from sooner.testing.dice import LONG_RUNS
 from sooner.testing.schedules import Arrive, Schedule, Work, draw_schedule
 from sooner.testing.subject import Row, Subject, require_same
@@ -66,19 +68,28 @@ class QuantaTrial(Trial):
         return results
 
     def _most_in_a_step(self) -> int:
-        """What belongs to one code, and a block of each run in a partition: read, and written again."""
+        """What a code reaches, and a block of each run in a partition: read, and written again.
+
+        Where codes of a match may differ, a slab reaches beyond both its ends.
+        """
         runs = int(np.max(self.operator.view(SETTLING).spilled_runs.sum(axis=0), initial=0))
-        return 2 * self.largest_block_bytes * (runs + self._bytes_of_a_code // BLOCK_BYTES + 1)
+        most = 2 * self.largest_block_bytes * (runs + self._bytes_in_reach // BLOCK_BYTES + 1)
+        return most if self._order.reach == EQUAL else self.schedule.quantum_bytes + 2 * most
 
     @cached_property
-    def _bytes_of_a_code(self) -> int:
-        """What the rows of a code weigh in the end, if it is the heaviest of each input."""
-        n_bytes = 0
+    def _order(self) -> Order:
+        return self.subject.plan.order(self.subject.schemas)
+
+    @cached_property
+    def _bytes_in_reach(self) -> int:
+        """What the rows in reach of a code weigh in the end, if it is the heaviest of each input."""
+        n_bytes, either = 0, max(self._order.reach)
         batches = zip(*(step.rows for step in self.schedule.steps if isinstance(step, Arrive)), strict=True)
-        for some, code in zip(batches, self.subject.plan.order(self.subject.schemas).coders, strict=True):
-            codes = np.concatenate([code(batch)[0] for batch in some])
+        for some, code in zip(batches, self._order.coders, strict=True):
+            codes = np.sort(np.concatenate([code(batch)[0] for batch in some]))
             row_bytes = sum(batch.nbytes for batch in some) / max(len(codes), 1) + HELPER_BYTES
-            n_bytes += int(np.unique(codes, return_counts=True)[1].max(initial=0) * row_bytes)
+            ends = [code_position(codes, code + either + 1) for code in codes.tolist()]
+            n_bytes += int(np.max(np.array(ends, np.int64) - np.searchsorted(codes, codes), initial=0) * row_bytes)
         return n_bytes
 
 

@@ -14,9 +14,8 @@ import pyarrow.fs as pafs
 
 from sooner.budget import Budget
 from sooner.operators.events import Listener
-from sooner.operators.inputs import Input
+from sooner.operators.inputs import inputs_in
 from sooner.operators.operator import Means, Operator
-from sooner.operators.order import equal_ranges
 from sooner.policies.view import SILENT, Surroundings
 from sooner.runs.files import FileBlock, RunFiles
 from sooner.runs.run import Run
@@ -147,10 +146,11 @@ class Trial:
 
     def _new_operator(self, budget_bytes: int) -> Operator[pa.RecordBatch]:
         schemas, schedule = self.subject.schemas, self.schedule
-        inputs = [
-            Input(f"input {which}", schema, code, _WatchedFiles(self, schema), equal_ranges(schedule.partitions))
-            for which, (schema, code) in enumerate(zip(schemas, self.subject.plan.order(schemas).coders, strict=True))
-        ]
+        names, stores = (
+            [f"input {which}" for which in range(len(schemas))],
+            [_WatchedFiles(self, one) for one in schemas],
+        )
+        inputs = inputs_in(self.subject.plan.order(schemas), names, schemas, stores, schedule.partitions)
         means = Means(
             Budget(budget_bytes),
             workers=schedule.workers,

@@ -58,7 +58,7 @@ def test_a_run_that_is_larger_than_a_chunk_is_one() -> None:
 
 
 def test_roles_change_when_the_outer_side_is_through() -> None:
-    """Point 3: what has left memory of the inner side meanwhile is the outer side then, and meets what it has not met."""
+    """Point 3: what has left memory of the inner side meanwhile is the outer side then, and meets what is left."""
     disk = Disk(4, 2, max_outer_bytes=2 * TEN)
     assert disk.join() == (LEFT, ((1, 2), (1, 2)))
     disk.flush(RIGHT)

@@ -97,6 +97,145 @@ static inline uint64_t word_of_text(const uint8_t *text, int64_t length)
 FOLD_TEXTS(32)
 FOLD_TEXTS(64)
 
+/* ---- Ranges: values on a line, and whether two of them are near enough. ---- */
+
+typedef __int128 Integer128;
+typedef unsigned __int128 Natural128;
+
+static inline Integer128 wide_at(const void *bytes) /* aligned to 8 of them, as Arrow and NumPy have it */
+{
+    Integer128 value;
+    memcpy(&value, bytes, 16);
+    return value;
+}
+
+/* How values become places on a line: moved, and in units of so many bits. Places end at these limits. */
+typedef struct {
+    uint64_t moved[2];
+    int64_t bits, lowest, highest;
+} Line;
+
+/* What would lie beyond all numbers lies at the last one: whatever was within reach of it still is. */
+static inline int64_t place_on(const Line *line, Integer128 value)
+{
+    Integer128 place;
+    if (__builtin_add_overflow(value, wide_at(line->moved), &place))
+        place = (Integer128)(((Natural128)1 << 127) - (value > 0));
+    place >>= line->bits;
+    return place < line->lowest ? line->lowest : place > line->highest ? line->highest : (int64_t)place;
+}
+
+#define ADD_PLACES(name, type)                                                                                         \
+    EXPORT void add_places_of_##name(uint64_t *codes, const type *values, int64_t n, const Line *line)                 \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            codes[i] += (uint64_t)place_on(line, (Integer128)values[i]);                                               \
+    }
+ADD_PLACES(integers, int64_t)
+ADD_PLACES(naturals, uint64_t)
+
+EXPORT void add_places_of_decimals(uint64_t *codes, const uint8_t *values, int64_t n, const Line *line)
+{
+    for (int64_t i = 0; i < n; i++)
+        codes[i] += (uint64_t)place_on(line, wide_at(values + 16 * i));
+}
+
+/* Doubles have as many places as units up to 2^52 of them. Beyond, where they are further apart than a unit, four
+   neighbours share one. The unit is a power of two, so nothing is rounded. */
+typedef struct {
+    double moved, unit, straight; /* the last place is a unit wide up to here: 2^52 units, or infinite */
+} DoubleLine;
+
+#define STRAIGHT_PLACES (INT64_C(1) << 52)
+#define LAST_PLACE (INT64_C(1) << 62)
+
+static inline uint64_t bits_of(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, 8);
+    return bits;
+}
+
+static inline int64_t place_of_double(const DoubleLine *line, double value)
+{
+    double moved = value + line->moved, size = moved < 0 ? -moved : moved;
+    const double most = 1.7976931348623157e308;
+    if (size > most) {
+        if (value > most || value < -most)
+            return value > 0 ? LAST_PLACE : -LAST_PLACE;
+        moved = moved > 0 ? most : -most;
+        size = most;
+    }
+    if (size <= line->straight) {
+        double units = moved / line->unit;
+        int64_t place = (int64_t)units;
+        return place - (units < (double)place);
+    }
+    int64_t beyond = STRAIGHT_PLACES + (int64_t)((bits_of(size) - bits_of(line->straight)) >> 2);
+    return moved < 0 ? -beyond : beyond;
+}
+
+EXPORT void add_places_of_doubles(uint64_t *codes, const double *values, int64_t n, const DoubleLine *line)
+{
+    for (int64_t i = 0; i < n; i++)
+        codes[i] += values[i] != values[i] ? 0 : (uint64_t)place_of_double(line, values[i]);
+}
+
+/* A number of any size, by its size and its sign. */
+typedef struct {
+    uint64_t size[2];
+    int64_t is_negative, is_given;
+} Bound;
+
+static inline int not_above(Natural128 size, int is_negative, const Bound *bound)
+{
+    if (!bound->is_given || is_negative != bound->is_negative)
+        return !bound->is_given || is_negative;
+    return is_negative ? size >= (Natural128)wide_at(bound->size) : size <= (Natural128)wide_at(bound->size);
+}
+
+static inline int not_below(Natural128 size, int is_negative, const Bound *bound)
+{
+    if (!bound->is_given || is_negative != bound->is_negative)
+        return !bound->is_given || !is_negative;
+    return is_negative ? size <= (Natural128)wide_at(bound->size) : size >= (Natural128)wide_at(bound->size);
+}
+
+static inline int is_between(Integer128 left, Integer128 right, const Bound *bounds)
+{
+    int is_negative = right < left;
+    Natural128 apart = (Natural128)right - (Natural128)left, size = is_negative ? -apart : apart;
+    return not_below(size, is_negative, &bounds[0]) && not_above(size, is_negative, &bounds[1]);
+}
+
+/* Of each pair whether bounds[0] <= right - left <= bounds[1]. */
+#define NEAR_ENOUGH(name, type)                                                                                        \
+    EXPORT void near_enough_##name(const type *left, const int64_t *at_left, const type *right,                        \
+                                   const int64_t *at_right, int64_t n, const Bound *bounds, uint8_t *near)             \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            near[i] = is_between(left[at_left[i]], right[at_right[i]], bounds);                                        \
+    }
+NEAR_ENOUGH(integers, int64_t)
+NEAR_ENOUGH(naturals, uint64_t)
+
+EXPORT void near_enough_decimals(const uint8_t *left, const int64_t *at_left, const uint8_t *right,
+                                 const int64_t *at_right, int64_t n, const Bound *bounds, uint8_t *near)
+{
+    for (int64_t i = 0; i < n; i++)
+        near[i] = is_between(wide_at(left + 16 * at_left[i]), wide_at(right + 16 * at_right[i]), bounds);
+}
+
+/* As doubles subtract; but what is equal is nowhere apart, infinities too. */
+EXPORT void near_enough_doubles(const double *left, const int64_t *at_left, const double *right,
+                                const int64_t *at_right, int64_t n, const double *bounds, uint8_t *near)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double a = left[at_left[i]], b = right[at_right[i]], apart = a == b ? 0 : b - a;
+        near[i] = apart >= bounds[0] && apart <= bounds[1];
+    }
+}
+
 /* ---- Places: XXH64 of each column's values, seeded with the hash of the columns before, as Spark computes it. ---- */
 
 #define PRIME_1 UINT64_C(0x9E3779B185EBCA87)

@@ -4,20 +4,26 @@ Runs are sorted by code, so any set of runs can be joined slab by slab: a slab i
 the runs on disk together, fit the scratch memory. Only one code by itself may not fit; it is done piece against piece.
 Rows in memory are joined where they are.
 
+Where codes of a match may differ, a slab of one side meets all that it reaches of the other, which may be any amount:
+so that is done piece by piece too. It is rows in memory that reach out: below the cursor they have met all.
+
 Scratch memory: the rows of a slab, those of one side twice while they are merged; and of each run the block in which
 the slab ends.
 """
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain, groupby
 from typing import Final, NamedTuple, Protocol
 
+from sooner.kernels.matching import EQUAL, Reach
 from sooner.operators.two_way.pairs import Bundle, Findings, Pairs, Singles, bundled
 from sooner.runs.block_index import Block
 from sooner.runs.run import NEVER, STILL_HERE, Run, arrived_between, merge
-from sooner.runs.slabs import Slab, slabs
+from sooner.runs.slabs import ALL_CODES, Slab, slabs
 from sooner.runs.store import RunStore, RunWriter, Segment
 
 COPIES: Final = 2  # of the rows of a slab, at most
@@ -122,20 +128,21 @@ class Examined(Protocol):
     def in_slab(self, slab: "LoadedSlab") -> Iterator[Singles]:
         """What comes out of it in a range of codes."""
 
-    def in_code(self, code: int, piece_bytes: int) -> Iterator["Step"]:
-        """The same for one code that does not fit into a slab, step by step."""
+    def in_steps(self, span: "Span", reach: Reach, piece_bytes: int) -> Iterator["Step"]:
+        """The same where not all that is in reach fits into a slab, step by step."""
 
 
 class Cursor(NamedTuple):
-    """How far a sweep is: codes below are done, and of one with too many rows for a slab so many steps."""
+    """How far a sweep is: codes below are done, and so many steps of those from there up to an end."""
 
     code: int
     steps: int = 0
+    end: int = 0
 
     @property
     def met_memory_below(self) -> int:
-        """Below this code, rows in memory have met all that they should: of a code they do so in its first step."""
-        return self.code + (self.steps > 0)
+        """Below this code, rows in memory have met all that they should: they do so in the first step."""
+        return self.end if self.steps else self.code
 
 
 START: Final = Cursor(0)
@@ -151,6 +158,7 @@ class Sweep:
         rectangles: Sequence[PartRectangle],
         outputs: Sequence[MergedOutput],
         examined: Sequence[Examined],
+        reach: Reach,
         slab_bytes: int,
         bench: Workbench,
         begin: Cursor,
@@ -158,15 +166,19 @@ class Sweep:
         self._rectangles = rectangles
         self._outputs = outputs
         self._examined = examined
-        self._slab_bytes = slab_bytes
+        self._reach = reach
+        self._piece_bytes = slab_bytes // 2  # one of each side is there at a time
         self._passes = 2 if outputs or any(one.writes for one in examined) else 1
         self._breathe = bench.breathe
         groups = {tuple(group) for rectangle in rectangles for group in rectangle}
         groups |= {tuple(output.parts) for output in outputs}
         groups |= {tuple(group) for one in examined for group in one.groups}
         self._in_groups = Counter(part for group in groups for part in group if isinstance(part, OnDisk))
-        self._slabs = slabs([part.blocks for part in self._in_groups], slab_bytes, begin.code)
-        self._next: Slab | None = next(self._slabs)
+        blocks = [part.blocks for part in self._in_groups]
+        self._slabs = slabs(blocks, slab_bytes if reach == EQUAL else self._piece_bytes, max(begin.code, begin.end))
+        if begin.steps:  # the slab that it is in
+            self._slabs = chain([Slab(begin.code, begin.end, 0, is_hot=True)], self._slabs)
+        self._next: Slab | None = next(self._slabs, None)
         self.cursor = begin
         self.worked_bytes = 0  # read and written
 
@@ -175,8 +187,8 @@ class Sweep:
         goal = self.worked_bytes + quantum_bytes
         begun = self.worked_bytes
         while (slab := self._next) is not None:
-            if slab.is_hot:
-                yield from self._advance_in_code(slab, goal, begun, join)
+            if slab.is_hot or self._reach != EQUAL:
+                yield from self._advance_in_steps(slab, goal, begun, join)
                 if self.cursor.code == slab.low:
                     return
             else:
@@ -198,9 +210,9 @@ class Sweep:
             if (merged := slab.on_disk(output.parts)) is not None:
                 output.append(merged)
 
-    def _advance_in_code(self, slab: Slab, goal: int, begun: int, join: JoinRuns) -> Iterator[Bundle]:
-        """Steps of one code, as far as they go."""
-        for number, step in enumerate(self._steps(slab, join)):
+    def _advance_in_steps(self, slab: Slab, goal: int, begun: int, join: JoinRuns) -> Iterator[Bundle]:
+        """Steps of one slab, as far as they go."""
+        for number, step in enumerate(self._steps(Span(slab.low, slab.high), join)):
             if number < self.cursor.steps:
                 continue
             if self.worked_bytes > begun and self.worked_bytes + step.n_bytes > goal:
@@ -208,26 +220,31 @@ class Sweep:
             self._breathe()
             yield from bundled(step.work())
             self.worked_bytes += step.n_bytes
-            self.cursor = Cursor(slab.low, number + 1)
+            self.cursor = Cursor(slab.low, number + 1, slab.high)
         self.cursor = Cursor(slab.high)
 
-    def _steps(self, slab: Slab, join: JoinRuns) -> Iterator["Step"]:
-        """Memory with disk first, all at once: rows that leave memory can say that they met a code, but not half of it.
+    def _steps(self, span: "Span", join: JoinRuns) -> Iterator["Step"]:
+        """Memory with disk first, all at once: rows that leave memory can say that they met all, but not half of it.
 
         Then piece against piece, and what is to be written.
         """
-        code, piece_bytes = slab.low, self._slab_bytes // 2  # one of each side is there at a time
-        with_memory = [(left, right) for left, right in self._rectangles if not (_on_disk(left) and _on_disk(right))]
-        yield Step(slab.n_bytes if with_memory else 0, partial(_memory_of_code, with_memory, code, piece_bytes, join))
+        piece_bytes = self._piece_bytes
+        from_left, from_right = span.reached(self._reach), span.reached(self._reach.from_the_right())
+        with_memory = [
+            MemoryWithDisk(lefts, rights, span, from_right if _on_disk(lefts) else from_left, piece_bytes)
+            for lefts, rights in self._rectangles
+            if not (_on_disk(lefts) and _on_disk(rights))
+        ]
+        yield Step(sum(one.n_bytes for one in with_memory), partial(_join_memory, with_memory, join))
         for lefts, rights in self._rectangles:
             if _on_disk(lefts) and _on_disk(rights):
-                for left in pieces(lefts, code, piece_bytes):
-                    for right in pieces(rights, code, piece_bytes):
+                for left in pieces_of_span(lefts, span, piece_bytes):
+                    for right in pieces(rights, from_left, piece_bytes):
                         yield Step(left.n_bytes + right.n_bytes, partial(_join_pieces, left, right, join))
         for one in self._examined:
-            yield from one.in_code(code, piece_bytes)
+            yield from one.in_steps(span, self._reach, piece_bytes)
         for output in self._outputs:
-            for piece in pieces(output.parts, code, piece_bytes):
+            for piece in pieces_of_span(output.parts, span, piece_bytes):
                 yield Step(2 * piece.n_bytes, partial(_append, output, piece))
 
 
@@ -271,7 +288,18 @@ def _cover_slab(rectangles: Sequence[PartRectangle], join: JoinRuns, slab: Loade
                 yield from join(left, run)
 
 
-# One code with too many rows for a slab
+# Steps: one code with too many rows for a slab, or all that a slab reaches
+
+
+class Span(NamedTuple):
+    """The codes from low to high, without the last."""
+
+    low: int
+    high: int
+
+    def reached(self, reach: Reach) -> "Span":
+        """The codes that those of the span reach."""
+        return Span(max(self.low - reach.below, 0), min(self.high + reach.above, ALL_CODES))
 
 
 @dataclass(frozen=True)
@@ -282,9 +310,9 @@ class Step:
 
 @dataclass(frozen=True)
 class Piece:
-    """Blocks that have rows of one code: which they are follows from the index alone, before anything is read."""
+    """Blocks that have rows of a span: which they are follows from the index alone, before anything is read."""
 
-    code: int
+    span: Span
     blocks: Sequence[tuple[OnDisk, Block]]
 
     @property
@@ -297,42 +325,67 @@ class Piece:
         return self.read()
 
     def read(self) -> Run:
-        """There may be none: a block can reach over a code that it does not have."""
-        runs = [run for part, block in self.blocks for run in part.read([block])]
-        parts = [run.between(self.code, self.code + 1) for run in runs]
+        """There may be none: a block can reach over codes that it does not have."""
+        by_part = groupby(self.blocks, key=lambda one: id(one[0]))
+        of_parts = ((some[0][0], [block for _, block in some]) for some in (list(group) for _, group in by_part))
+        parts = [run.between(*self.span) for part, blocks in of_parts for run in part.read(blocks)]
         return merge([part for part in parts if len(part)] or parts[:1])
 
 
-def pieces(parts: Sequence[Part], code: int, piece_bytes: int) -> Iterator[Piece]:
-    """The rows of one code on disk, in pieces of about so many bytes."""
+def pieces(parts: Sequence[Part], span: Span, piece_bytes: int) -> Iterator[Piece]:
+    """The rows of a span on disk, in pieces of about so many bytes."""
     held: list[tuple[OnDisk, Block]] = []
     held_bytes = 0
     for part in parts:
         assert isinstance(part, OnDisk)
-        for block in part.blocks.between(code, code + 1):
+        for block in part.blocks.between(*span):
             if held and held_bytes + block.n_bytes > piece_bytes:
-                yield Piece(code, held)
+                yield Piece(span, held)
                 held, held_bytes = [], 0
             held.append((part, block))
             held_bytes += block.n_bytes
     if held:
-        yield Piece(code, held)
+        yield Piece(span, held)
+
+
+def pieces_of_span(parts: Sequence[Part], span: Span, piece_bytes: int) -> Iterator[Piece]:
+    """The rows of a slab, which fit into it, as one piece in the order of their codes; of one code in several."""
+    return pieces(parts, span, piece_bytes if span.high - span.low == 1 else sys.maxsize)
 
 
 def _on_disk(parts: Sequence[Part]) -> bool:
     return all(isinstance(part, OnDisk) for part in parts)
 
 
-def _memory_of_code(
-    rectangles: Sequence[PartRectangle], code: int, piece_bytes: int, join: JoinRuns
-) -> Iterator[Pairs]:
-    for lefts, rights in rectangles:
-        disk, memory = (lefts, rights) if _on_disk(lefts) else (rights, lefts)
-        for piece in pieces(disk, code, piece_bytes):
-            on_disk = piece.rows
-            for part in memory:
-                for run in part.load(code, code + 1):
-                    yield from join(on_disk, run) if disk is lefts else join(run, on_disk)
+@dataclass(frozen=True)
+class MemoryWithDisk:
+    """A rectangle of which one side is in memory: its rows of a span, and what they reach of the other."""
+
+    lefts: Sequence[Part]
+    rights: Sequence[Part]
+    span: Span
+    reached: Span
+    piece_bytes: int
+
+    @property
+    def _pieces(self) -> Iterator[Piece]:
+        return pieces(self.lefts if _on_disk(self.lefts) else self.rights, self.reached, self.piece_bytes)
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(piece.n_bytes for piece in self._pieces)
+
+    def joined(self, join: JoinRuns) -> Iterator[Pairs]:
+        is_left = _on_disk(self.lefts)
+        for piece in self._pieces:
+            for part in self.rights if is_left else self.lefts:
+                for run in part.load(*self.span):
+                    yield from join(piece.rows, run) if is_left else join(run, piece.rows)
+
+
+def _join_memory(rectangles: Sequence[MemoryWithDisk], join: JoinRuns) -> Iterator[Pairs]:
+    for rectangle in rectangles:
+        yield from rectangle.joined(join)
 
 
 def _join_pieces(left: Piece, right: Piece, join: JoinRuns) -> Iterator[Pairs]:

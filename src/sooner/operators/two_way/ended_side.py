@@ -4,6 +4,7 @@ Such rows are not kept (`JoinState.is_met_at_once`), so it would be a waste to s
 rows of this side, it pays to have those as one run with an index.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -14,12 +15,14 @@ import pyarrow as pa
 from sooner.kernels.array_types import Flags
 from sooner.kernels.gathering import as_one
 from sooner.kernels.looking_up import CodeIndex, counts_between
-from sooner.kernels.matching import Reach
+from sooner.kernels.matching import EQUAL, Reach
+from sooner.operators.inputs import Input
 from sooner.operators.statistics import Counts
 from sooner.operators.two_way.existence import Existence
 from sooner.operators.two_way.pairs import Filter, Pairs, pairs_by_index
 from sooner.operators.two_way.state import JoinState
 from sooner.runs.run import NEVER, Run
+from sooner.runs.slabs import ALL_CODES
 from sooner.sides import opposite
 
 MOST_BYTES: Final = 2**31 - 1  # of text in one column
@@ -29,7 +32,7 @@ class EndedSide:
     """Its rows once more, with an index; `n_bytes` of the memory are reserved for that."""
 
     def __init__(self, state: JoinState, side: int, n_bytes: int) -> None:
-        self._residents = [run for partition in state.inputs[side].partitions for run in partition.resident]
+        self._residents = _once_each(state.inputs[side])
         self.side = side
         self.n_bytes = n_bytes
         runs = self._residents
@@ -69,6 +72,15 @@ class EndedSide:
             for run, matched in zip(self._residents, np.split(self._run.matched, ends), strict=True):
                 assert run.matched is not None
                 run.matched[:] = matched
+
+
+def _once_each(input_: Input) -> list[Run]:
+    """Its rows in memory, in the order of their codes; of those that are in several partitions, where they belong."""
+    if input_.overlap == EQUAL:
+        return [run for partition in input_.partitions for run in partition.resident]
+    bounds = [0, *input_.bounds.tolist(), ALL_CODES]
+    own = zip(input_.partitions, itertools.pairwise(bounds), strict=True)
+    return [run.between(*between) for partition, between in own for run in partition.resident]
 
 
 def in_one_piece(state: JoinState, side: int, merge_bytes: int) -> EndedSide | None:

@@ -1,7 +1,7 @@
 """Examine the rows of one side, range by range: which of them match anything of the other, wherever that is.
 
 A sweep sees all rows of a range of codes, so no row has to carry what it has matched; where one is known to have a
-match it is not asked again. Nothing here assumes that rows that match have equal codes, beyond the slabs of the sweep.
+match it is not asked again. Where codes of a match may differ, all that a range reaches is looked at.
 """
 
 import itertools
@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from sooner.kernels.array_types import Flags
+from sooner.kernels.matching import Reach
 from sooner.operators.two_way.covering import (
     InMemory,
     LoadedSlab,
@@ -21,12 +22,15 @@ from sooner.operators.two_way.covering import (
     OnDisk,
     Part,
     Piece,
+    Span,
     Step,
     pieces,
+    pieces_of_span,
 )
 from sooner.operators.two_way.existence import Existence
 from sooner.operators.two_way.pairs import Singles, singles_of
 from sooner.runs.run import NEVER, STILL_HERE, Run
+from sooner.sides import LEFT
 
 
 @dataclass(frozen=True)
@@ -71,31 +75,34 @@ class Examination:
         for resident in slab.in_memory(self.mine.in_memory):
             yield from self._of_memory(resident, others)
 
-    def in_code(self, code: int, piece_bytes: int) -> Iterator[Step]:
+    def in_steps(self, span: Span, reach: Reach, piece_bytes: int) -> Iterator[Step]:
         """Rows that are in memory, or have left it since the task began, all at once: these may leave before the next
         step. Then piece by piece those that were on disk.
         """
-        others = list(pieces([*self.others.on_disk, *self.others.since], code, piece_bytes))
+        reached = span.reached(reach if self.side == LEFT else reach.from_the_right())
+        others = list(pieces([*self.others.on_disk, *self.others.since], reached, piece_bytes))
         others_bytes = others[0].n_bytes if others else 0  # mostly the first of them tells
-        since = list(pieces(self.mine.since, code, piece_bytes))
+        since = list(pieces_of_span(self.mine.since, span, piece_bytes))
         first_bytes = sum(piece.n_bytes for piece in since) + (others_bytes if self.mine.in_memory or since else 0)
-        yield Step(first_bytes, partial(self._others_of_code, code, since, others))
-        for piece in pieces(self.mine.on_disk, code, piece_bytes):
+        yield Step(first_bytes, partial(self._first_of_span, span, since, reached, others))
+        for piece in pieces_of_span(self.mine.on_disk, span, piece_bytes):
             n_bytes = piece.n_bytes * (2 if self.writes else 1) + others_bytes
-            yield Step(n_bytes, partial(self._piece_of_code, code, piece, others))
+            yield Step(n_bytes, partial(self._piece_of_span, piece, reached, others))
 
-    def _others_of_code(self, code: int, since: Sequence[Piece], others: Sequence[Piece]) -> Iterator[Singles]:
+    def _first_of_span(
+        self, span: Span, since: Sequence[Piece], reached: Span, others: Sequence[Piece]
+    ) -> Iterator[Singles]:
         for piece in since:
-            yield from self._examined(piece.rows, self._in_code(code, others))
+            yield from self._examined(piece.rows, self._reached(reached, others))
         for part in self.mine.in_memory:
-            for run in part.load(code, code + 1):
-                yield from self._of_memory(run, self._in_code(code, others))
+            for run in part.load(*span):
+                yield from self._of_memory(run, self._reached(reached, others))
 
-    def _piece_of_code(self, code: int, piece: Piece, others: Sequence[Piece]) -> Iterator[Singles]:
-        yield from self._of_disk(piece.rows, self._in_code(code, others))
+    def _piece_of_span(self, piece: Piece, reached: Span, others: Sequence[Piece]) -> Iterator[Singles]:
+        yield from self._of_disk(piece.rows, self._reached(reached, others))
 
-    def _in_code(self, code: int, others: Sequence[Piece]) -> Iterable[Run]:
-        in_memory = (run for part in self.others.in_memory for run in part.load(code, code + 1))
+    def _reached(self, span: Span, others: Sequence[Piece]) -> Iterable[Run]:
+        in_memory = (run for part in self.others.in_memory for run in part.load(*span))
         return itertools.chain(in_memory, (piece.read() for piece in others))
 
     def _of_memory(self, run: Run, others: Iterable[Run]) -> Iterator[Singles]:

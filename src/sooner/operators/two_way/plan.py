@@ -1,4 +1,4 @@
-"""A two-way equi-join as plain data: what it needs to be made wherever it runs."""
+"""A two-way join as plain data: what it needs to be made wherever it runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,38 +6,57 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sooner.how import INNER, Kind
-from sooner.kernels.keys import KeyPlan, plan_keys
+from sooner.kernels.keys import NO_KEYS, KeyPlan, plan_keys
+from sooner.kernels.ranges import Near, RangePlan, plan_range
 from sooner.named_algorithms import Algorithm
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
-from sooner.operators.order import Order, by_hashes, by_values
+from sooner.operators.order import Order, by_hashes, by_lines, by_values
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.output import OutputPlan, plan_output
+from sooner.sides import SIDES
 
 INPUTS = ("left", "right")
 
 
 @dataclass(frozen=True)
 class TwoWayPlan:
+    """`near` are a column of each side whose values may be so far apart; without it, there are keys alone."""
+
     left_on: tuple[str, ...]
     right_on: tuple[str, ...]
     suffixes: tuple[str, str]
     algorithm: Algorithm
     kind: Kind = INNER
+    near: Near | None = None
 
     def keys(self, schemas: Sequence[pa.Schema]) -> KeyPlan:
         left, right = schemas
+        if self.near is not None and not self.left_on:
+            return NO_KEYS
         return plan_keys(left, right, self.left_on, self.right_on)
+
+    def range(self, schemas: Sequence[pa.Schema]) -> RangePlan | None:
+        left, right = schemas
+        return None if self.near is None else plan_range(left, right, *self.near)
 
     def columns(self, schemas: Sequence[pa.Schema]) -> OutputPlan:
         left, right = schemas
         return plan_output(left, right, self.keys(schemas), self.suffixes, self.kind)
 
     def order(self, schemas: Sequence[pa.Schema]) -> Order:
-        keys = self.keys(schemas)
+        keys, near = self.keys(schemas), self.range(schemas)
+        if near is not None:
+            return by_lines(keys, near, self._copied)
         return by_values(keys) if self.algorithm.order == "values" and keys.exact else by_hashes(keys)
 
+    @property
+    def _copied(self) -> int | None:
+        """A side of which nobody asks what becomes of each row: it may be there several times."""
+        return next((side for side in SIDES if side not in self.kind.examined), None)
+
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
+        self.range(schemas)  # it may be impossible
         return self.columns(schemas).schema
 
     def make(self, inputs: Sequence[Input], means: Means) -> TwoWayJoin[pa.RecordBatch]:

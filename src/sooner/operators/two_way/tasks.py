@@ -87,7 +87,7 @@ class Task(ABC):
         if self._sweep is None:
             if not begun.cursor.steps:
                 begun.slab_bytes = bench.slab_within(quantum_bytes // self.passes)
-            what = self._rectangles(bench), self._outputs(), self._examined()
+            what = self._rectangles(bench), self._outputs(), self._examined(), self._state.existence.reach
             self._sweep = Sweep(*what, begun.slab_bytes, bench, begun.cursor)
         before = self._sweep.worked_bytes
         yield from self._sweep.advance(quantum_bytes, join)

@@ -16,7 +16,7 @@ from pyspark import TaskContext
 from sooner.budget import Budget
 from sooner.errors import InvalidJoin
 from sooner.operators.events import Event
-from sooner.operators.inputs import Input
+from sooner.operators.inputs import inputs_in
 from sooner.operators.operator import Means
 from sooner.operators.pieces import Rows, weight
 from sooner.policies.view import Surroundings
@@ -98,9 +98,7 @@ class Step:
             MappedRuns(files(schema, ONE_BLOCK, rows="resident"), self._copies) for schema in delivery.schemas
         ]
         stores = [files(schema, block_bytes) for schema in delivery.schemas]
-        bounds = delivery.order.bounds(CODE_RANGES)
-        told = zip(plan.inputs, delivery.schemas, delivery.order.coders, stores, self._mapped, strict=True)
-        inputs = [Input(name, schema, code, store, bounds, mapped) for name, schema, code, store, mapped in told]
+        inputs = inputs_in(delivery.order, plan.inputs, delivery.schemas, stores, CODE_RANGES, self._mapped)
         budget = Budget(share_bytes - share_bytes // FRAMING_SHARE)
         self._operator = plan.operator.make(inputs, Means(budget, crowd=CROWD, listener=self._note))
         self._trace = None if plan.trace is None else StepTrace(plan.trace, place, attempt.version)
