@@ -34,7 +34,7 @@ from sooner.lab.experiments.diner_workloads import Workload
 from sooner.lab.history import History
 from sooner.lab.resources import Disk, Machine
 from sooner.lab.simulator import Laboratory, TaskManner, simulate
-from sooner.lab.traces import Pushed, Trace
+from sooner.lab.traces import Pushed, Trace, silences_of, silent_together
 from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.policies.flush.rate_optimal import RateOptimal
 from sooner.policies.react.best_rate import BestRate
@@ -73,6 +73,7 @@ class DinerRace:
     delay_share: float | None = None  # after each of ten fragments, of the time that it took
     gap_seconds: float = GAP_SECONDS
     max_outer_blocks: int = MAX_OUTER_BLOCKS
+    partitions: int = PARTITIONS  # of the algorithms that hash
 
     @property
     def seconds(self) -> float:
@@ -90,20 +91,26 @@ class DinerRace:
         return replace(history, stands_for=scale)
 
     def trace(self, scale: int, seed: int) -> Trace:
-        """Keys are the places of the values among all that there are."""
+        """Keys are the places of the values among all that there are; silences are those of the paper's rows."""
         left, right = self.workload.values(np.random.default_rng((seed, 2)), scale)
         values, keys = np.unique(np.concatenate((left, right)), return_inverse=True)
         by_relation = np.split(keys.astype(np.int32), [len(left)])
-        seconds = [self._times(len(some), scale, 2 * seed + side) for side, some in enumerate(by_relation)]
-        pushed = [Pushed(*both, SILENCE_SECONDS) for both in zip(seconds, by_relation, strict=True)]
-        partitions = 1 if self.algorithm in IN_VALUE_ORDER else PARTITIONS
-        return replace(Trace.of_inputs(pushed, len(values), partitions), silences_by_input=())
+        seconds = [self._times(len(some) * scale, 2 * seed + side) for side, some in enumerate(by_relation)]
+        silences = [silences_of(times, SILENCE_SECONDS) for times in seconds]
+        pushed = [
+            Pushed(times[scale - 1 :: scale], some, SILENCE_SECONDS)
+            for times, some in zip(seconds, by_relation, strict=True)
+        ]
+        partitions = 1 if self.algorithm in IN_VALUE_ORDER else self.partitions
+        trace = Trace.of_inputs(pushed, len(values), partitions)
+        together = silent_together(silences, until_seconds=float(trace.seconds[-1]))
+        return replace(trace, silences=together, silences_by_input=())
 
-    def _times(self, rows: int, scale: int, seed: int) -> Seconds:
+    def _times(self, rows: int, seed: int) -> Seconds:
         pattern: ArrivalPattern = Exponential(self.gap_seconds)
         if self.delay_share is not None:
-            pattern = Fragments(rows * scale // FRAGMENTS, self.gap_seconds, self.delay_share)
-        return arrival_times(pattern, rows * scale, seed)[scale - 1 :: scale]
+            pattern = Fragments(rows // FRAGMENTS, self.gap_seconds, self.delay_share)
+        return arrival_times(pattern, rows, seed)
 
     def _algorithm(self, trace: Trace, memory_rows: int, scale: int) -> Algorithm:
         block_bytes = max(1, BLOCK_ROWS // scale) * ROW_BYTES

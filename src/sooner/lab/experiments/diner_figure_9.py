@@ -27,15 +27,10 @@ def _experiment(data: str) -> Experiment:
             Claim(f"DINER has more early results than {shown} with each memory", "ahead", ahead_each_time(both)),
             Claim(f"DINER's advantage over {shown} grows as memory shrinks", "grows", growing(both), OTHER_DATA),
         ]
-    every_pair = [pair for other in ("rpj", "hmj") for pair in pairs(set_ups, other)]
-    claims.append(
-        Claim(
-            "DINER has up to 2.5 times the results of RPJ or HMJ (over all data sets)",
-            "up to 2.5 times",
-            best_ratio(every_pair, least=2.0),
-            OTHER_DATA,
-        )
-    )
+    if data == "CSCO":
+        every_pair = [pair for other in ("rpj", "hmj") for pair in pairs(set_ups, other)]
+        what = "DINER has up to 2.5 times the results of RPJ or HMJ (this is the data set where it is furthest ahead)"
+        claims.append(Claim(what, "up to 2.5 times", best_ratio(every_pair, least=2.0), OTHER_DATA))
     for share, expected in zip((0.15, 0.20), TABLE_4[data], strict=True):
         read = early_share(contestant("diner", f"{share:.0%}"), expected - WITHIN, expected + WITHIN)
         what = f"Table 4: DINER's share before the clean-up, with {share:.0%} of memory"

@@ -12,6 +12,10 @@ OTHERS: Final = (("rpj", "RPJ"), ("hmj", "HMJ"))
 INTERVALS: Final[SetUps] = {f"{n} intervals": DinerRace(PartlySorted(n), "diner") for n in (10, 50, 100, 500)}
 SHIFTS: Final[SetUps] = {f"shift {x}": DinerRace(Shifting(x), "diner") for x in (0, 5, 10, 20, 40)}
 
+OLD_AND_NEW: Final = (
+    "settings: of HMJ's partitions nothing is said; with 20 of them it keeps more new rows than RPJ does"
+)
+
 _SORTED: Final = tuple(
     Claim(
         f"DINER has more early results than {shown} each time", "significant", ahead_each_time(pairs(INTERVALS, other))
@@ -25,7 +29,10 @@ _SHIFTED: Final = tuple(
         Claim(f"DINER has more early results than {shown} each time", "ahead", ahead_each_time(pairs(SHIFTS, other))),
         Claim(f"DINER's advantage over {shown} grows with the shift", "grows", growing(pairs(SHIFTS, other))),
         Claim(
-            f"DINER has up to 3 times the results of {shown}", "up to 3 times", best_ratio(pairs(SHIFTS, other), 2.4)
+            f"DINER has up to 3 times the results of {shown}",
+            "up to 3 times",
+            best_ratio(pairs(SHIFTS, other), 2.4),
+            OLD_AND_NEW if other == "hmj" else "",
         ),
     )
 )
