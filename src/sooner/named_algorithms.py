@@ -37,6 +37,9 @@ AlgorithmName = Literal[
 ]
 
 
+Flushes = Literal["a share of the memory", "what is needed"] | int  # or so many bytes
+
+
 @dataclass(frozen=True)
 class Algorithm:
     """Make your own: `sooner.join(..., algorithm=Algorithm("mine", flush=..., react=...))`."""
@@ -45,9 +48,7 @@ class Algorithm:
     flush: FlushPolicy
     react: ReactPolicy
     summary: str = ""
-    flushes: Literal["a share of the memory", "what is needed"] | int = (
-        "a share of the memory"  # at least; or so many bytes
-    )
+    flushes: Flushes = "a share of the memory"  # when it is full, at least
     order: Literal["hashes", "values"] = "hashes"  # in which rows are kept, of keys that have an order and fit 64 bits
     sees: Literal["partitions", "regions"] = "partitions"  # what its flush policy is told of rows in memory
     splits: Literal["no code", "codes by age"] = "no code"  # where a flush ends: in the middle of a code, or after it

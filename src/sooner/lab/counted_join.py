@@ -24,8 +24,7 @@ from sooner.operators.operator import Means
 from sooner.operators.two_way.covering import COPIES
 from sooner.operators.two_way.looping import Chunk, Loop, next_chunk
 from sooner.operators.two_way.merging import DiskTask, MergePlan, covered_pairs, plan_merge
-from sooner.operators.two_way.regions import RegionStatistics
-from sooner.operators.two_way.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, scratch_bytes_of
+from sooner.operators.two_way.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, regions_of, scratch_bytes_of
 from sooner.operators.two_way.statistics import JoinStatistics
 from sooner.phases import Phase, Phases
 from sooner.policies.view import (
@@ -80,7 +79,7 @@ class CountedJoin:
         self._budget = means.budget
         self._row_bytes = row_bytes
         self._flush_bytes = flush_bytes_of(algorithm, means)
-        regions = RegionStatistics(partitions, self._flush_bytes) if algorithm.sees == "regions" else None
+        regions = regions_of(algorithm, partitions, means)
         self._keys = -(-domain // partitions)  # of a partition
         self._counts = KeyCounts.of_nothing(partitions, self._keys)
         self._flat = self._counts.in_one_row()

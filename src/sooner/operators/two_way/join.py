@@ -50,8 +50,7 @@ from sooner.operators.two_way.pairs import (
     pairs_of,
 )
 from sooner.operators.two_way.reception import Reception
-from sooner.operators.two_way.regions import RegionStatistics
-from sooner.operators.two_way.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, scratch_bytes_of
+from sooner.operators.two_way.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, regions_of, scratch_bytes_of
 from sooner.operators.two_way.state import JoinState
 from sooner.operators.two_way.statistics import JoinStatistics
 from sooner.operators.two_way.tasks import Task
@@ -96,9 +95,7 @@ class TwoWayJoin(Generic[R]):
         self._filters = (self._going_on, *checks, *((note_matches,) if kind.examined else ()))
         self._flush_bytes = flush_bytes_of(algorithm, means)
         existence = Existence(order.reach, order.only_matching, self._breathe)
-        regions = (
-            RegionStatistics(len(inputs[LEFT].partitions), self._flush_bytes) if algorithm.sees == "regions" else None
-        )
+        regions = regions_of(algorithm, len(inputs[LEFT].partitions), means)
         self._state = JoinState(inputs, budget, existence, kind, means.listener, regions, algorithm.splits != "no code")
         self._bench = Workbench(scratch_bytes_of(budget), self._breathe)
         self._reception = Reception(self._state, self._reach, self._filters, self._bench, self._crew, self._reserve)

@@ -118,16 +118,11 @@ class JoinState:
         """What a flush policy sees of regions, if it looks at them."""
         if (regions := self.statistics.regions) is None:
             return None
-        rows = [
-            [
-                rows_by_region(
-                    [run.codes for run in self.inputs[side].partitions[p].resident], *regions.bounds[side, p]
-                )
-                for p in range(self.n_partitions)
-            ]
-            for side in SIDES
-        ]
-        return regions.view(np.array(rows, np.int64))
+        rows = np.zeros_like(regions.joins)
+        for side, p in np.ndindex(*rows.shape[:2]):
+            codes = [run.codes for run in self.inputs[side].partitions[p].resident]
+            rows[side, p] = rows_by_region(codes, *regions.bounds[side, p])
+        return regions.view(rows)
 
     def renew_regions(self, side: int) -> None:
         """Rows of this side have left memory: regions are cut anew, so that each outer one has enough for a flush."""
