@@ -15,12 +15,13 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_type
 from pyspark.sql.types import StructType
 
 from sooner.how import KINDS
+from sooner.kernels.ranges import Near
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.runs.versions import Versions
 from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.spark.meeting_places import placements
 from sooner.spark.shuffle.packing import PACK, PACKED_ROWS, PLACE, Packing
-from sooner.spark.shuffle.placing import placed_types
 from sooner.spark.shuffle.row_kinds import MARK, PULSE, SETTLING, Settling, kind_of
 from sooner.spark.shuffle.shared_columns import KIND, share_columns
 from sooner.spark.step.delivery import Delivery
@@ -45,11 +46,12 @@ def plan_of(
     identity: dict[str, Any] | None = None,
     trace: str | None = None,
     how: str = "inner",
+    near: Near | None = None,
 ) -> StepPlan:
     """A join of one partition."""
     keys = tuple(left_on), tuple(right_on)
     return StepPlan(
-        operator=TwoWayPlan(*keys, ("_left", "_right"), ALGORITHMS[algorithm], KINDS[how]),
+        operator=TwoWayPlan(*keys, ("_left", "_right"), ALGORITHMS[algorithm], KINDS[how], near),
         state=str(folder / "state"),
         inputs=INPUTS,
         columns=(tuple(left.names), tuple(right.names)),
@@ -111,35 +113,19 @@ def _as_sent(table: pa.Table, plan: StepPlan, side: int, seed: int | None) -> pa
     """The rows of a side, packed if they are; a seed cuts and packs them in another order."""
     schema = plan.packed[side]
     assert isinstance(plan.operator, TwoWayPlan)
-    if schema is None:
-        keeps_keyless = side in plan.operator.kind.unmatched
-        names = (plan.operator.left_on, plan.operator.right_on)[side]
-        return table if keeps_keyless else _with_whole_keys(table, names)
-    keys = plan.operator.keys([_schema(plan, side) for side in SIDES])
-    types = placed_types(keys)
-    assert types is not None
-    packing = Packing(
-        schema,
-        tuple(schema.names),
-        schema,
-        (keys.left, keys.right)[side],
-        types,
-        partitions=1,
-        keeps_keyless=side in plan.operator.kind.unmatched,
-    )
+    placement = placements(plan.operator, [_schema(plan, side) for side in SIDES], partitions=1)[side]
     rows = pa.RecordBatch.from_arrays(
-        [pa.concat_arrays([pa.nulls(0, c.type), *c.chunks]) for c in table.columns], schema=schema
+        [pa.concat_arrays([pa.nulls(0, c.type), *c.chunks]) for c in table.columns], schema=table.schema
     )
+    if schema is None:
+        complete = None if placement.keeps_keyless else placement.complete(rows)
+        return table if complete is None else table.filter(pa.array(complete))
+    assert placement.is_a_readers
+    packing = Packing(schema, tuple(schema.names), schema, placement)
     dice = np.random.default_rng(seed)
     pieces = [rows] if seed is None else cut(rows.take(pa.array(dice.permutation(len(rows)))), dice)
     packs = [pack for piece in pieces for pack in packing.packed(iter([piece]))]
     return pa.Table.from_batches(packs, pa.schema([(PLACE, pa.int32()), (PACK, pa.binary())])).select([PACK])
-
-
-def _with_whole_keys(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    for name in names:
-        table = table.filter(table.column(name).is_valid())
-    return table
 
 
 def _parts(sent: Sequence[pa.Table], plan: StepPlan, position: int, type_: pa.DataType) -> Iterator[pa.Array]:

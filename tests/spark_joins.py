@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import coalesce, col
+from pyspark.sql.functions import coalesce, col, expr
 
 import sooner.spark as ss
 from sooner.how import Kind, kind_of
@@ -54,6 +54,7 @@ class JoinCase:
     batches: int = 4
     arguments: dict[str, Any] = field(default_factory=dict)
     ways: tuple[Way, Way] = ("Spark's source", "Spark's source")  # in which the rows of each side come
+    near: str | None = None  # of a range join: what must hold of l and r, in Spark's words
     progress: list[ss.JoinProgress] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -77,7 +78,8 @@ class JoinCase:
     def on(self) -> tuple[list[str], list[str]]:
         both = self.arguments.get("on", "k")
         left, right = (self.arguments.get(f"{name}_on", both) for name in NAMES)
-        return _listed(left), _listed(right)
+        by = _listed(self.arguments.get("by") or [])
+        return _listed(left) + by, _listed(right) + by
 
     def streams(self) -> tuple[DataFrame, DataFrame]:
         left, right = (self._stream(name, way) for name, way in zip(NAMES, self.ways, strict=True))
@@ -117,9 +119,11 @@ class JoinCase:
         return kind_of(self.arguments.get("how", "inner"))
 
     def whole_rows(self, side: int) -> int:
-        """Rows that arrive: those without a null in their key, and others only where they are wanted."""
+        """Rows that arrive: those without a null in what is compared, and others only where they are wanted."""
         table = (self.left, self.right)[side]
-        return table.num_rows if side in self.kind.unmatched else _whole(table, self.on[side])
+        if side in self.kind.unmatched:
+            return table.num_rows
+        return _whole(table, self.on[side], nan_is_none=self.near is not None)
 
     def run(self, **changes: Any) -> ss.Query:
         """To its end."""
@@ -139,6 +143,8 @@ class JoinCase:
         left, right = (self.spark.read.parquet(str(self.folder / name)) for name in NAMES)
         left_on, right_on = self.on
         how = how or self.kind.name
+        if self.near is not None:
+            return self._spark_range_join(left, right, how)
         # Names that both have are given away first: neither side may be ambiguous.
         shared = left_on if left_on == right_on else []
         right = right.toDF(*(name if name in shared else f"right {name}" for name in right.columns))
@@ -146,6 +152,17 @@ class JoinCase:
             return left.join(right, on=shared, how=how)
         keys = [left[quoted(a)] == right[quoted(f"right {b}")] for a, b in zip(left_on, right_on, strict=True)]
         return left.join(right, on=reduce(and_, keys), how=how)
+
+    def _spark_range_join(self, left: DataFrame, right: DataFrame, how: str) -> DataFrame:
+        """A column that must be equal comes once, and first."""
+        by = self.arguments.get("by")
+        condition = f"{self.near} and l.{by} = r.{by}" if by else f"{self.near}"
+        joined = left.alias("l").join(right.alias("r"), on=expr(condition), how=how)
+        if how in ("semi", "anti"):
+            return joined
+        named = (("l", left), ("r", right))
+        others = [f"{side}.{name} as {side}_{name}" for side, rows in named for name in rows.columns if name != by]
+        return joined.selectExpr(*([f"coalesce(l.{by}, r.{by})"] if by else []), *others)
 
     def run_until_batch(self, batch: int, **changes: Any) -> ss.Query:
         """Stop it there, or a little later."""
@@ -188,10 +205,12 @@ def rows_of(rows: DataFrame) -> Rows:
     return Counter(zip(*columns, strict=True))
 
 
-def _whole(table: pa.Table, keys: Sequence[str]) -> int:
+def _whole(table: pa.Table, keys: Sequence[str], nan_is_none: bool) -> int:
     valid = pa.array(np.ones(table.num_rows, np.bool_))
     for key in keys:
-        valid = pc.and_(valid, pc.is_valid(table.column(key).combine_chunks()))
+        column = table.column(key).combine_chunks()
+        is_number = nan_is_none and pa.types.is_floating(column.type)
+        valid = pc.and_(valid, pc.invert(pc.is_null(column, nan_is_null=is_number)))
     return int(pc.sum(valid).as_py() or 0)
 
 

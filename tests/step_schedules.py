@@ -1,5 +1,6 @@
 """Random schedules for steps of a Spark join, each from one number: what arrives when, and what must come out."""
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from join_steps import Arriving, Pairs, as_pairs
 from queries import nested_loop
+from sooner.kernels.ranges import Near
 from sooner.sides import LEFT, RIGHT, opposite
 from sooner.spark.shuffle.row_kinds import SETTLING
 
@@ -24,6 +26,14 @@ KEYS: dict[str, tuple[Callable[[int], tuple[Any, ...]], list[pa.DataType], list[
     "floats": (lambda n: (SPECIAL_FLOATS[n] if n < 5 else n / 4,), [pa.float64()], [pa.float32()]),
     "decimals": (lambda n: (Decimal(n) / 4,), [pa.decimal128(12, 2)], [pa.decimal128(20, 5)]),
 }
+# The first column may be so far apart, and the others must be equal.
+RANGES: dict[str, tuple[float, float]] = {
+    "integers": (-2, 2),
+    "int and long": (1, 4),
+    "composite": (-1, 1),
+    "floats": (-0.25, 0.5),
+    "decimals": (-0.5, -0.25),
+}
 
 
 @dataclass(frozen=True)
@@ -33,10 +43,16 @@ class StepSchedule:
     kind: str
     steps: list[Arriving]
     memory_bytes: int
+    near: Near | None = None
+
+    @property
+    def compared(self) -> list[str]:
+        return [f"k{i}" for i in range(len(KEYS[self.kind][1]))]
 
     @property
     def keys(self) -> list[str]:
-        return [f"k{i}" for i in range(len(KEYS[self.kind][1]))]
+        """Those that must be equal."""
+        return self.compared if self.near is None else self.compared[1:]
 
     @property
     def left(self) -> pa.Table:
@@ -48,7 +64,7 @@ class StepSchedule:
 
     def expected(self, how: str = "inner", ended: tuple[bool, bool] = (True, True)) -> Pairs:
         """Nested loops, by Spark's rules for keys; what matches nothing is certain when the other side has ended."""
-        met = np.array(list(nested_loop(self.left, self.right, self.keys, self.keys)), np.int64).reshape(-1, 2)
+        met = np.array(self._met(), np.int64).reshape(-1, 2)
         if how in ("semi", "anti"):
             matched = np.unique(met[:, LEFT])
             found = matched if how == "semi" else np.setdiff1d(self._certain(LEFT, ended), matched)
@@ -62,11 +78,27 @@ class StepSchedule:
             found.append(as_pairs(np.full(len(alone), -1), alone))
         return np.sort(np.concatenate(found))
 
+    def _met(self) -> list[tuple[int, int]]:
+        if self.near is None:
+            return list(nested_loop(self.left, self.right, self.keys, self.keys))
+        low, high = RANGES[self.kind]
+        lefts, rights = (
+            [[row[name] for name in self.compared] for row in table.to_pylist()] for table in (self.left, self.right)
+        )
+        return [
+            (i, j)
+            for (i, (a, *equal)), (j, (b, *other)) in itertools.product(enumerate(lefts), enumerate(rights))
+            if None not in (a, b, *equal) and equal == other and low <= (0 if a == b else b - a) <= high
+        ]
+
     def _certain(self, side: int, ended: tuple[bool, bool]) -> Pairs:
         """The numbers of rows of which it is certain whether they match: all, or those without a key."""
         rows = (self.left, self.right)[side].to_pylist()
-        keyless = [None in [row[key] for key in self.keys] for row in rows]
+        keyless = [None in [row[key] for key in self.compared] or self._is_near_nothing(row) for row in rows]
         return np.flatnonzero(np.array(keyless, np.bool_) | ended[opposite(side)])
+
+    def _is_near_nothing(self, row: dict[str, Any]) -> bool:
+        return self.near is not None and row[self.near.left] != row[self.near.left]
 
     def require_values(self, results: list[pa.RecordBatch]) -> None:
         """Each result has the values of the two rows that it names."""
@@ -78,13 +110,13 @@ class StepSchedule:
                 continue
             rows = table.take(joined.column(number))
             for name in table.column_names:
-                if name not in self.keys:
+                if name not in self.compared:
                     assert joined.column(name).equals(rows.column(name)), name
 
 
-def step_schedule(seed: int) -> StepSchedule:
+def step_schedule(seed: int, *, ranged: bool = False) -> StepSchedule:
     dice = random.Random(seed)
-    kind = dice.choice(list(KEYS))
+    kind = dice.choice(list(RANGES if ranged else KEYS))
     domain = dice.choice([6, 60, 600])
     largest = dice.choice([40, 120, 300])
     nested = dice.random() < 0.4
@@ -120,7 +152,9 @@ def step_schedule(seed: int) -> StepSchedule:
     steps = [step() for _ in range(dice.randrange(6, 13))]
     if dice.random() < 0.4:
         steps = with_one_side_ending_early(steps, dice.randrange(len(steps)), dice.randrange(2))
-    return StepSchedule(kind, [settling_now_and_then(s, dice) for s in steps], dice.choice([2**13, 2**14, 2**15]))
+    steps = [settling_now_and_then(s, dice) for s in steps]
+    near = Near("k0", "k0", RANGES[kind]) if ranged else None
+    return StepSchedule(kind, steps, dice.choice([2**13, 2**14, 2**15]), near)
 
 
 def settling_now_and_then(step: Arriving, dice: random.Random) -> Arriving:

@@ -154,6 +154,9 @@ class DistinctUnion(Generic[R]):
                 yield self._result(run.rows.select([self._on]))
         self._report(Arrived(self._tick, n_rows, compared=0))
 
+    def learn(self, newest: Sequence[int | float | None]) -> None:
+        """It forgets nothing."""
+
     def end(self, which: int) -> None:
         """After the last of them what is open is decided, and all is forgotten."""
         self._inputs[which].ended = True

@@ -64,7 +64,7 @@ def start(spark: SparkSession, folder: Path) -> ss.Query:
         shared_memory=folder / "shared-memory",
     )
     place = F.pmod(F.xxhash64("k"), F.lit(PARTITIONS)).cast("int")
-    inflows = [Inflow(frame, frame.schema, place, None, "as Spark's rows") for frame in frames]
+    inflows = [Inflow(frame, frame.schema, [place], None, "as Spark's rows") for frame in frames]
     united = dataflow(inflows, plan, StructType([StructField("k", LongType())]))
     writer = united.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
     return ss.start(writer, str(folder / "output"))

@@ -1,5 +1,6 @@
 """Refuse what cannot be right before any row is read, in a sentence that names the argument and what would do."""
 
+import datetime as dt
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,6 +77,20 @@ def _names(argument: str, columns: Columns) -> list[str]:
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise InvalidJoin(f"{argument}={columns!r} must be the name of a column, or a list of names.")
     return list(names)
+
+
+def require_forgetting(lateness: object, retention: object, within: object) -> None:
+    """`lateness` is for values that may be apart, `retention` for keys alone."""
+    if lateness is not None and within is None:
+        raise InvalidJoin(
+            f"lateness={lateness!r} was given without within=; for equal keys give retention=, by time since arrival."
+        )
+    if retention is None:
+        return
+    if within is not None:
+        raise InvalidJoin(f"retention={retention!r} is for equal keys alone; with within= give lateness=.")
+    if not isinstance(retention, dt.timedelta) or retention <= dt.timedelta():
+        raise InvalidJoin(f"retention={retention!r} must be a datetime.timedelta, longer than nothing.")
 
 
 def usable_suffixes(suffixes: object, kind: Kind) -> tuple[str, str]:

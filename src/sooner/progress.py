@@ -25,6 +25,9 @@ class Progress:
     results: int
     arrived_pairs: float  # the rectangle of rows that have arrived, as far as they share a partition
     covered_pairs: float
+    late_rows: PerInput = ()  # came too late to be joined, and were left out; nothing where none can
+    newest: tuple[int | float | None, ...] = ()  # value of each input, in the units of its type, where lateness counts
+    copied_rows: int = 0  # on Spark: how often a row went to a second partition, since its range reaches there too
 
     @property
     def resident_rows(self) -> int:
@@ -47,10 +50,12 @@ class Progress:
         arrived = " x ".join(f"{rows:,}" for rows in self.arrived_rows)
         is_news = self.forgotten_rows and self.phase != "done"
         forgotten = f", {self.forgotten_rows:,} rows no longer needed" if is_news else ""
+        late = f", {sum(self.late_rows):,} came too late" if sum(self.late_rows) else ""
+        copied = f" ({self.copied_rows:,} copied)" if self.copied_rows else ""
         return (
-            f"{self.phase}: {arrived} rows arrived, {self.covered_fraction:.1%} of their pairs covered, "
+            f"{self.phase}: {arrived} rows arrived{copied}, {self.covered_fraction:.1%} of their pairs covered, "
             f"{self.results:,} results, {format_bytes(self.resident_bytes)} in memory, "
-            f"{format_bytes(self.spilled_bytes)} spilled{forgotten}"
+            f"{format_bytes(self.spilled_bytes)} spilled{forgotten}{late}"
         )
 
     def to_plain(self) -> dict[str, Any]:
@@ -77,7 +82,14 @@ def together(parts: Sequence[Progress]) -> Progress:
         results=sum(part.results for part in parts),
         arrived_pairs=sum(part.arrived_pairs for part in parts),
         covered_pairs=sum(part.covered_pairs for part in parts),
+        late_rows=_sums(part.late_rows for part in parts),
+        newest=tuple(map(_latest, zip(*(part.newest for part in parts), strict=True))),
+        copied_rows=sum(part.copied_rows for part in parts),
     )
+
+
+def _latest(values: Iterable[int | float | None]) -> int | float | None:
+    return max((value for value in values if value is not None), default=None)
 
 
 def _sums(per_input: Iterable[PerInput]) -> PerInput:

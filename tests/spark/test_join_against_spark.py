@@ -75,6 +75,17 @@ def by_case(rows: Rows) -> dict[str, Rows]:
     return found
 
 
+def require_answers_of_spark(spark: SparkSession, folder: Path, cases: dict[str, JoinCase]) -> None:
+    run_together(folder, cases)
+    expected = reduce(DataFrame.union, [as_text(case.spark_join(), name) for name, case in cases.items()])
+    written_by_case, expected_by_case = (
+        by_case(rows_of(rows)) for rows in (spark.read.parquet(str(folder / "output")), expected)
+    )
+    assert expected_by_case.keys() == {repr(name) for name in cases}
+    for name, rows in expected_by_case.items():
+        assert written_by_case[name] == rows, name
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_some_of_every_algorithm_kind_of_key_and_number_of_partitions(
     spark: SparkSession, tmp_path: Path, group: list[tuple[str, int, str, str]]
@@ -83,14 +94,7 @@ def test_some_of_every_algorithm_kind_of_key_and_number_of_partitions(
         "-".join(map(str, one)): case_of(spark, tmp_path / f"{number}", *one, WAYS[number % 3])
         for number, one in enumerate(group)
     }
-    run_together(tmp_path, cases)
-    expected = reduce(DataFrame.union, [as_text(case.spark_join(), name) for name, case in cases.items()])
-    written_by_case, expected_by_case = (
-        by_case(rows_of(rows)) for rows in (spark.read.parquet(str(tmp_path / "output")), expected)
-    )
-    assert expected_by_case.keys() == {repr(name) for name in cases}
-    for name, rows in expected_by_case.items():
-        assert written_by_case[name] == rows, name
+    require_answers_of_spark(spark, tmp_path, cases)
     for name, case in cases.items():
         if case.arguments["partitions"] < 7 and case.arguments["algorithm"] != "symmetric_hash":
             assert case.most_spilled_rows > 200, f"the memory of {name} was not small enough to tell anything"

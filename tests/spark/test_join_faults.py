@@ -193,6 +193,8 @@ def test_damage_is_found_and_nothing_wrong_is_written(
         ({"partitions": 3, "memory": "1MB"}, "another number of partitions: 2 there, 3 here"),
         ({"algorithm": "hmj"}, "another algorithm: rpj there, hmj here"),
         ({"on": None, "left_on": "a", "right_on": "b"}, "other keys"),
+        ({"within": 3}, "other keys"),
+        ({"by": "k", "on": None, "left_on": "a", "right_on": "b", "within": 3}, "another range: None there, ['a', 'b'"),
     ],
 )
 def test_a_state_of_another_join_is_refused_before_the_query_starts(

@@ -19,7 +19,7 @@ from sooner.errors import InvalidJoin
 from sooner.kernels.keys import plan_keys
 from sooner.spark.shuffle.conditions import holds
 from sooner.spark.shuffle.packing import OPTION, Packing, unpacked
-from sooner.spark.shuffle.placing import place, placed_types, places
+from sooner.spark.shuffle.placing import Placement
 from sooner.spark.sources.pushed_down import Reading, reading_of
 from sooner.spark.sources.spark_types import arrow_schema
 
@@ -60,18 +60,18 @@ def test_a_reader_places_rows_where_spark_does(spark: SparkSession, partitions: 
         rows = frame_of(spark, name).where("k is not null")
         schema, other_schema = (arrow_schema(frame_of(spark, one).schema) for one in (name, other))
         keys = plan_keys(schema, other_schema, ["k"], ["k"])
-        types = placed_types(keys)
-        assert types is not None
-        found = places(in_arrow(rows), ["k"], types, partitions)
-        assert found.tolist() == [
-            row.place for row in rows.select(place(["k"], keys, partitions).alias("place")).collect()
-        ]
+        placement = Placement(keys.left, keys.types, partitions)
+        assert placement.is_a_readers
+        [found] = placement.places(in_arrow(rows))
+        wanted, [place] = placement.of_rows(rows)
+        assert found.tolist() == [row.place for row in wanted.select(place.alias("place")).collect()]
 
 
 def test_rows_are_packed_and_unpacked_without_those_that_match_nothing() -> None:
     schema = pa.schema([("k", pa.string()), ("row", pa.int64()), ("again", pa.int64())])
     source = pa.schema([("key", pa.string()), ("n", pa.int64()), ("seen", pa.bool_())])
-    packing = Packing(source, ("key", "n", "n"), schema, ("k",), (pa.string(),), 3, ["=", "seen", "true"])
+    placement = Placement(("k",), (pa.string(),), 3)
+    packing = Packing(source, ("key", "n", "n"), schema, placement, ["=", "seen", "true"])
     packing = Packing.chosen({OPTION: packing.to_text()}) or pytest.fail("it was given")
     keys = [None if n % 11 == 0 else f"k{n % 40}" for n in range(500)]
     rows = pa.record_batch(
@@ -85,8 +85,7 @@ def test_rows_are_packed_and_unpacked_without_those_that_match_nothing() -> None
     wanted = [{"k": key, "row": n, "again": n} for n, key in enumerate(keys) if key is not None and n % 3 > 0]
     assert sorted((row for part in found.values() for row in part), key=lambda row: row["row"]) == wanted
     assert {where: {row["k"] for row in part} for where, part in found.items()} == {
-        where: {row["k"] for row in wanted if places(_one(row["k"]), ["k"], (pa.string(),), 3)[0] == where}
-        for where in found
+        where: {row["k"] for row in wanted if placement.places(_one(row["k"]))[0] == where} for where in found
     }
     assert list(packing.packed(iter([]))) == []
 

@@ -110,5 +110,6 @@ def require_figures(query: ss.Query, case: JoinCase) -> None:
         "resident_bytes": total.resident_bytes,
         "spilled_bytes": total.spilled_bytes,
         "forgotten_rows": total.forgotten_rows,
+        "copied_rows": 0,
         "covered_fraction": total.covered_fraction,
     }

@@ -33,6 +33,7 @@ def plan_for(schedule: StepSchedule, folder: Path, algorithm: str, how: str) -> 
         algorithm=algorithm,
         memory_bytes=schedule.memory_bytes,
         how=how,
+        near=schedule.near,
     )
 
 
@@ -45,9 +46,9 @@ def seed_for(algorithm: str, seed: int) -> int:
     return seed + 1000 * list(ALGORITHMS).index(algorithm)
 
 
-def several_attempts(algorithm: str, seed: int, folder: Path, how: str = "inner") -> None:
+def several_attempts(algorithm: str, seed: int, folder: Path, how: str = "inner", *, ranged: bool = False) -> None:
     """Results are taken from one attempt, the state from another one, which got its rows in another order and way."""
-    schedule, dice = step_schedule(seed), random.Random(seed)
+    schedule, dice = step_schedule(seed, ranged=ranged), random.Random(seed)
     plan = plan_for(schedule, folder, algorithm, how)
     lane = Lane(plan)
     for arriving in schedule.steps:
@@ -81,12 +82,22 @@ def test_so_it_is_with_every_join(algorithm: str, how: str, tmp_path: Path) -> N
     try_it(algorithm, seed, tmp_path, how)
 
 
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_so_it_is_with_ranges(algorithm: str, tmp_path: Path) -> None:
+    """Each algorithm with one join; all of them, in both ways, are in the long set."""
+    number = list(ALGORITHMS).index(algorithm)
+    how = list(KINDS)[number % len(KINDS)]
+    try_it = several_attempts if number % 4 < 2 else zombies_and_restarts
+    try_it(algorithm, seed_for(algorithm, 20), tmp_path, how, ranged=True)
+
+
 @pytest.mark.parametrize("seed", range(20, 30))
 def test_batches_that_are_staged_on_disk_are_no_exception(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sooner.spark.step.delivery, "LEAST_HELD_BYTES", 2**10)
-    several_attempts(list(ALGORITHMS)[1 + seed % (len(ALGORITHMS) - 1)], seed, tmp_path, list(KINDS)[seed % len(KINDS)])
+    algorithm, how = list(ALGORITHMS)[1 + seed % (len(ALGORITHMS) - 1)], list(KINDS)[seed % len(KINDS)]
+    several_attempts(algorithm, seed, tmp_path, how, ranged=seed % 5 == 0)
 
 
 @pytest.mark.long
@@ -96,6 +107,15 @@ def test_batches_that_are_staged_on_disk_are_no_exception(
 def test_so_it_is_with_every_join_for_long(algorithm: str, how: str, seed: int, tmp_path: Path) -> None:
     several_attempts(algorithm, seed_for(algorithm, seed), tmp_path / "attempts", how)
     zombies_and_restarts(algorithm, seed_for(algorithm, seed), tmp_path / "zombies", how)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(300, 310))
+@pytest.mark.parametrize("how", KINDS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_so_it_is_with_ranges_for_long(algorithm: str, how: str, seed: int, tmp_path: Path) -> None:
+    several_attempts(algorithm, seed_for(algorithm, seed), tmp_path / "attempts", how, ranged=True)
+    zombies_and_restarts(algorithm, seed_for(algorithm, seed), tmp_path / "zombies", how, ranged=True)
 
 
 @pytest.mark.long
@@ -134,9 +154,9 @@ class Zombies:
         self._waiting.append((step, expected, True))
 
 
-def zombies_and_restarts(algorithm: str, seed: int, folder: Path, how: str = "inner") -> None:
+def zombies_and_restarts(algorithm: str, seed: int, folder: Path, how: str = "inner", *, ranged: bool = False) -> None:
     """A batch may run again as long as the next one has not begun; attempts at older ones may write at any time."""
-    schedule, dice = step_schedule(seed), random.Random(seed)
+    schedule, dice = step_schedule(seed, ranged=ranged), random.Random(seed)
     plan = plan_for(schedule, folder, algorithm, how)
     lane, zombies = Lane(plan), Zombies(dice)
     for arriving in schedule.steps:

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from sooner.errors import InvalidJoin
 from sooner.kernels.array_types import Flags, Positions
+from sooner.kernels.arrays import to_numpy
 from sooner.kernels.gathering import gather
 from sooner.kernels.keys import (
     MOMENTS,
@@ -42,6 +43,7 @@ LAYOUTS: Final = ("integers", "naturals", "decimals", "doubles")
 _near_enough: Final = {layout: loop(f"near_enough_{layout}", "aaaanaa") for layout in LAYOUTS}
 _UNITS_IN_A_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _SECONDS_IN_A_DAY: Final = 86_400
+_DIGITS_OF_A_WORD: Final = 18
 
 
 class Near(NamedTuple):
@@ -134,6 +136,19 @@ def in_units(argument: str, value: object, column: str, type_: pa.DataType) -> i
     return scaled.numerator
 
 
+def units_of_lateness(lateness: Width, plan: RangePlan) -> int | float:
+    """How far behind the newest value a row may come, in the units of the plan."""
+    if pa.types.is_decimal(plan.type) and plan.type.precision > _DIGITS_OF_A_WORD:
+        raise InvalidJoin(
+            f"lateness={lateness!r} is for values of up to {_DIGITS_OF_A_WORD} digits, but {plan.left!r} is compared "
+            f"as {plan.type}; cast it."
+        )
+    units = in_units("lateness", lateness, plan.left, plan.type)
+    if units < 0:
+        raise InvalidJoin(f"lateness={lateness!r} is no distance; give 0 or more.")
+    return units
+
+
 def _in_units_of_time(argument: str, value: object, column: str, type_: pa.DataType) -> int:
     if isinstance(value, np.timedelta64) and np.datetime_data(value)[0] not in ("Y", "M", "generic"):
         nanoseconds = int(value.astype("timedelta64[ns]").astype(np.int64))
@@ -192,6 +207,19 @@ def _numbers_at(batch: pa.RecordBatch, column: str, plan: RangePlan, positions: 
     picked = gather(pa.RecordBatch.from_arrays([values], [column]), positions)
     [cast] = keys_in_common_type(picked, [column], [plan.type])
     return numbers_of(cast), np.arange(len(positions))
+
+
+def values_in(batch: pa.RecordBatch, column: str, plan: RangePlan) -> tuple[npt.NDArray[Any], pa.Array]:
+    """The values of a column as numbers, in the units of the plan, and as they were compared; of 64 bits at most."""
+    [values] = keys_in_common_type(batch, [column], [plan.type])
+    if pa.types.is_decimal(values.type):
+        if not len(values):
+            return np.empty(0, np.int64), values
+        words = np.frombuffer(values.buffers()[1], np.int64, 2 * len(values), values.offset * 16)
+        return words[::2], values  # of up to 18 digits, the lower half has all
+    if pa.types.is_floating(values.type) or values.type == pa.uint64():
+        return to_numpy(values), values
+    return as_integers(values), values
 
 
 def _limits(plan: RangePlan) -> npt.NDArray[Any]:

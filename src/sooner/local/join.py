@@ -1,5 +1,6 @@
 """`sooner.join`: check what the user gave, and put a query together from it. No row is read here."""
 
+import datetime as dt
 import os
 from pathlib import Path
 from typing import Final
@@ -8,11 +9,12 @@ from sooner.arguments import (
     Columns,
     join_columns,
     plain_path,
+    require_forgetting,
     require_whole_number,
     usable_suffixes,
 )
 from sooner.how import How, kind_of
-from sooner.kernels.ranges import Within
+from sooner.kernels.ranges import Width, Within
 from sooner.local.arguments import require_silence, require_two_streams, usable_memory
 from sooner.local.query import Query
 from sooner.local.starting import start
@@ -38,6 +40,8 @@ def join(
     by: Columns | None = None,
     left_by: Columns | None = None,
     right_by: Columns | None = None,
+    lateness: Width | None = None,
+    retention: dt.timedelta | None = None,
     how: How = "inner",
     suffixes: tuple[str, str] | None = None,
     algorithm: AlgorithmName | Algorithm = "rpj",
@@ -56,6 +60,11 @@ def join(
     within: how far apart the values of `on` may be: 5 is |left - right| <= 5, and (low, high) is low <= right - left <=
         high, where None is no limit. Numbers for numbers, a `datetime.timedelta` for dates and times.
     by, left_by, right_by: beside `within`, columns that must be equal.
+    lateness: beside `within`, how far behind the newest value of its own input a row may come. Rows that nothing can
+        match any more are then forgotten, and those that match nothing come out, although both inputs go on. Rows that
+        come later than that are counted (`progress.late_rows`) and left out.
+    retention: for equal keys, how long after its arrival a row is kept at least. Pairs of rows that arrive further
+        apart than that may be missing.
     how: "inner", "left", "right", "full", "semi" or "anti", or another word of PySpark, pandas or Polars for one of
         them. A row that matches nothing comes out as soon as that is certain: when the other input has ended.
     suffixes: for columns that are not keys and have the same name on both sides; by default ("_left", "_right").
@@ -74,6 +83,7 @@ def join(
     """
     kind = kind_of(how)
     columns = join_columns(on, left_on, right_on, by, left_by, right_by, within)
+    require_forgetting(lateness, retention, within)
     chosen = find_algorithm(algorithm)
     memory_bytes = usable_memory(memory)
     partitions = _partition_count(memory_bytes) if partitions is None else partitions
@@ -83,7 +93,8 @@ def join(
     require_silence(silence_seconds)
     spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
     require_two_streams(left, right)
-    plan = TwoWayPlan(columns.left, columns.right, usable_suffixes(suffixes, kind), chosen, kind, columns.near)
+    names, near = usable_suffixes(suffixes, kind), columns.near
+    plan = TwoWayPlan(columns.left, columns.right, names, chosen, kind, near, lateness, retention)
     with opened(left, right) as sources:
         plan.output([source.schema for source in sources])  # refused before anything is made
         if not kind.pairs:

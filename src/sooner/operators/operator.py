@@ -54,6 +54,9 @@ class Operator(Protocol[R_co]):
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R_co]:
         """Take in rows of each input; `now` is in seconds. What follows from them and what is in memory comes out."""
 
+    def learn(self, newest: Sequence[int | float | None]) -> None:
+        """So new are the newest rows of each input, wherever they came; asked of one that forgets, and is not alone."""
+
     def end(self, which: int) -> None:
         """This input has no more rows. After the last of them the clean-up begins."""
 
@@ -100,6 +103,7 @@ class Means:
     crowd: int | None = None  # of so many runs on disk that are alike the smaller ones become one
     device: DeviceCosts = SOLID_STATE
     listener: Listener | None = None
+    alone: bool = True  # whether all rows of its inputs come to it; else it is told how new the newest are
 
 
 class OperatorPlan(Protocol):

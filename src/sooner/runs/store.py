@@ -60,11 +60,15 @@ class RunOnDisk(Protocol):
 
 @dataclass(frozen=True)
 class SpilledRun:
-    """A run on disk. `number` names it within its input and partition; `level` counts the merges behind it."""
+    """A run on disk. `number` names it within its input and partition; `level` counts the merges behind it.
+
+    Where rows are forgotten one day, `newest` is the highest of the marks that tell when.
+    """
 
     number: int
     level: int
     segments: tuple[Segment, ...]
+    newest: int | float | None = None
 
     @cached_property
     def n_rows(self) -> int:
@@ -79,6 +83,7 @@ class SpilledRun:
             "number": self.number,
             "level": self.level,
             "segments": [segment.to_plain() for segment in self.segments],
+            **({} if self.newest is None else {"newest": self.newest}),
         }
 
 
@@ -138,7 +143,8 @@ def adopted(store: RunStore, data: dict[str, Any]) -> Segment:
 
 
 def run_from_plain(store: RunStore, data: dict[str, Any]) -> SpilledRun:
-    return SpilledRun(data["number"], data["level"], tuple(adopted(store, one) for one in data["segments"]))
+    segments = tuple(adopted(store, one) for one in data["segments"])
+    return SpilledRun(data["number"], data["level"], segments, data.get("newest"))
 
 
 def remove_run(store: RunStore, run: SpilledRun) -> None:

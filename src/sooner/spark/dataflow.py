@@ -32,12 +32,13 @@ from sooner.spark.step.plan import StepPlan, Task
 from sooner.spark.step.step import Attempt, run_step
 
 
-def dataflow(inflows: Sequence[Inflow], plan: StepPlan, schema: StructType) -> DataFrame:
+def dataflow(inflows: Sequence[Inflow], plan: StepPlan, schema: StructType, notes: Sequence[str] = ()) -> DataFrame:
+    """`notes` are what else there is to explain."""
     tagged = [
-        plan.shared.tagged(inflow.rows, inflow.columns.names, which, inflow.place)
+        plan.shared.tagged(inflow.rows, inflow.columns.names, which, *inflow.places)
         for which, inflow in enumerate(inflows)
     ]
-    pulses = plan.shared.pulses(_pulses(inflows, plan), plan.partitions)
+    pulses = plan.shared.pulses(_pulses(inflows, plan, notes), plan.partitions)
     marks = plan.shared.marks(_places(inflows[0].rows.sparkSession, plan.partitions))
     union = reduce(DataFrame.unionAll, [*tagged, pulses, marks])
     flow = Flow(union.repartitionById(plan.partitions, place_column(F.col(KIND))), plan)
@@ -72,7 +73,7 @@ def _step_of(plan: StepPlan) -> Task:
     return step
 
 
-def _pulses(inflows: Sequence[Inflow], plan: StepPlan) -> DataFrame:
+def _pulses(inflows: Sequence[Inflow], plan: StepPlan, notes: Sequence[str]) -> DataFrame:
     spark = inflows[0].rows.sparkSession
     register_source(spark, Pulses)
     pulses = (
@@ -82,7 +83,9 @@ def _pulses(inflows: Sequence[Inflow], plan: StepPlan) -> DataFrame:
         .option("inputs", ",".join(plan.inputs))
         .option("streams", ",".join(str(len(streams_of(inflow.rows))) for inflow in inflows))
         .option("paths", json.dumps([inflow.path for inflow in inflows]))
+        .option("notes", json.dumps(notes))
         .option("shared_memory", str(plan.shared_memory or ""))
+        .option("retention", plan.retention)
         .load()
     )
     return with_figures(pulses, plan.state, plan.inputs)

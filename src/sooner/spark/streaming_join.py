@@ -1,5 +1,6 @@
 """`sooner.spark.join`: two streaming DataFrames in, one out. Checks what the user gave; no row is read here."""
 
+import datetime as dt
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -13,20 +14,22 @@ from pyspark.sql.types import StructField, StructType
 
 from sooner.arguments import (
     Columns,
-    key_names,
+    join_columns,
     plain_path,
+    require_forgetting,
     require_whole_number,
     usable_suffixes,
 )
 from sooner.budget import format_bytes, parse_bytes
 from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.how import How, Kind, kind_of
+from sooner.kernels.ranges import Width, Within
 from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
 from sooner.operators.two_way.output import OutputPlan
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
-from sooner.sides import LEFT, RIGHT
 from sooner.spark.dataflow import dataflow
 from sooner.spark.inflow import inflow_of
+from sooner.spark.meeting_places import in_words, placements
 from sooner.spark.session.prerequisites import require_classic
 from sooner.spark.shuffle.placing import require_binary_collation
 from sooner.spark.shuffle.shared_columns import quoted, share_columns
@@ -43,6 +46,12 @@ def join(
     *,
     left_on: Columns | None = None,
     right_on: Columns | None = None,
+    within: Within | None = None,
+    by: Columns | None = None,
+    left_by: Columns | None = None,
+    right_by: Columns | None = None,
+    lateness: Width | None = None,
+    retention: dt.timedelta | None = None,
     how: How = "inner",
     suffixes: tuple[str, str] | None = None,
     algorithm: AlgorithmName | Algorithm = "rpj",
@@ -54,7 +63,9 @@ def join(
 ) -> DataFrame:
     """Join two streaming DataFrames while they arrive: no watermark, exact, in bounded memory.
 
-    on, left_on, right_on, suffixes, algorithm: as for `sooner.join`.
+    on, left_on, right_on, within, by, left_by, right_by, suffixes, algorithm: as for `sooner.join`.
+    lateness, retention: as for `sooner.join`: what Spark does by a watermark. The newest values count from the next
+        batch on, and the time of arrival is that of the batch; both are in Spark's log.
     how: "inner", "left", "right", "full", "semi" or "anti", or another word of PySpark, pandas or Polars for one of
         them. A row that matches nothing comes out as soon as that is certain: when the other input has ended, because
         its source is finite or by `query.finish`.
@@ -62,19 +73,19 @@ def join(
     partitions: of the join, each a task in every batch; by default one for each core, or as many as the state has.
     state: a directory of its own for the rows, by path or URI; all executors must reach it. It belongs to one query and
         its checkpoint.
-    shared_memory: where executors keep rows in memory; by default `/dev/shm`, or a temporary directory where that is
-        missing.
+    shared_memory: where executors keep rows in memory; by default `/dev/shm`, or a temporary directory without it.
     trace: a folder for what happens, by path or URI; each partition and batch gets a file (see `sooner.trace`).
 
     Results come as rows meet. Started with `sooner.spark.start`, the query completes the answer when its inputs end.
     """
     kind = kind_of(how)
-    left_names, right_names = key_names(on, left_on, right_on)
-    chosen = find_algorithm(algorithm)
-    operator = TwoWayPlan(tuple(left_names), tuple(right_names), usable_suffixes(suffixes, kind), chosen, kind)
+    columns = join_columns(on, left_on, right_on, by, left_by, right_by, within)
+    require_forgetting(lateness, retention, within)
+    chosen, names = find_algorithm(algorithm), usable_suffixes(suffixes, kind)
+    operator = TwoWayPlan(columns.left, columns.right, names, chosen, kind, columns.near, lateness, retention)
     spark = _session_of(left, right)
-    if not kind.pairs and {*right_names} <= {*right.columns}:
-        right = right.select(*map(quoted, right_names))  # nobody needs the others
+    if not kind.pairs and {*columns.of_right} <= {*right.columns}:
+        right = right.select(*map(quoted, columns.of_right))  # nobody needs the others
     location = location_of(state)
     stored = stored_identity(location)
     if partitions is None:
@@ -82,28 +93,28 @@ def join(
     require_whole_number("partitions", partitions)
     memory_bytes = _usable_memory(memory, partitions)
     schemas = _checked_schemas(spark, left.schema, right.schema, operator)
-    keys, output = operator.keys(schemas), operator.columns(schemas)
-    identity = _identity(left, right, operator, partitions)
+    placed = placements(operator, schemas, partitions)
+    identity = _identity(left, right, operator, schemas, partitions)
     if stored is not None:
         require_same_join(location, stored, identity)
-    inflows = [
-        inflow_of(left, [right], left_names, keys, schemas[LEFT], partitions, keeps_keyless=LEFT in kind.unmatched),
-        inflow_of(right, [left], right_names, keys, schemas[RIGHT], partitions, keeps_keyless=RIGHT in kind.unmatched),
-    ]
+    sides = zip((left, right), (right, left), schemas, placed, strict=True)
+    inflows = [inflow_of(side, [other], schema, placement) for side, other, schema, placement in sides]
     plan = StepPlan(
         operator=operator,
         state=location,
         inputs=INPUTS,
         columns=(tuple(left.columns), tuple(right.columns)),
         packed=tuple(inflow.packed for inflow in inflows),
-        shared=share_columns(*(inflow.columns for inflow in inflows)),
+        shared=share_columns(*(inflow.columns for inflow in inflows), words=operator.forgets),
         memory_bytes=memory_bytes,
         partitions=partitions,
         identity=identity,
         shared_memory=None if shared_memory is None else plain_path("shared_memory", shared_memory),
+        retention="" if retention is None else str(retention),
         trace=None if trace is None else location_of(trace, "trace"),
     )
-    return dataflow(inflows, plan, _result_schema(left.schema, right.schema, output, kind))
+    results = _result_schema(left.schema, right.schema, operator.columns(schemas), kind)
+    return dataflow(inflows, plan, results, in_words(operator, placed))
 
 
 def _session_of(left: DataFrame, right: DataFrame) -> SparkSession:
@@ -123,8 +134,11 @@ def _session_of(left: DataFrame, right: DataFrame) -> SparkSession:
     return left.sparkSession
 
 
-def _identity(left: DataFrame, right: DataFrame, operator: TwoWayPlan, partitions: int) -> dict[str, Any]:
+def _identity(
+    left: DataFrame, right: DataFrame, operator: TwoWayPlan, schemas: Sequence[pa.Schema], partitions: int
+) -> dict[str, Any]:
     """What must not change while a state is in use."""
+    near = operator.range(schemas)
     return {
         "partitions": partitions,
         "algorithm": operator.algorithm.name,
@@ -132,6 +146,8 @@ def _identity(left: DataFrame, right: DataFrame, operator: TwoWayPlan, partition
         "left": left.schema.simpleString(),
         "right": right.schema.simpleString(),
         "keys": [list(operator.left_on), list(operator.right_on)],
+        "range": None if near is None else [near.left, near.right, near.low, near.high],
+        "forgets": [str(limit) for limit in (operator.lateness, operator.retention) if limit is not None],
         "arrow": left.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes"),
     }
 

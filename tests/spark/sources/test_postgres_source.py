@@ -19,6 +19,7 @@ from stream_reading import Collected, batches_of, end_offset, offsets_of, reader
 from sooner.errors import InvalidCall, SourceFailed
 from sooner.spark import sources
 from sooner.spark.shuffle.packing import OPTION, Packing
+from sooner.spark.shuffle.placing import Placement
 from sooner.spark.sources import batch_sizes
 from sooner.spark.sources.postgres_source import PostgresDataSource
 
@@ -66,7 +67,7 @@ def test_packed_rows_are_the_same_rows_with_no_column_that_nobody_wants(database
     run_sql(database, "INSERT INTO t SELECT i, nullif('key ' || i % 7, 'key 3'), 'x' FROM generate_series(0, 94) i")
     source = pa.schema([("id", pa.int64()), ("s", pa.string())])
     schema = pa.schema([("k", pa.string()), ("number", pa.int64())])
-    packing = Packing(source, ("s", "id"), schema, ("k",), (pa.string(),), 2, [">", "id", "20"])
+    packing = Packing(source, ("s", "id"), schema, Placement(("k",), (pa.string(),), 2), [">", "id", "20"])
     reader = reader_of(PostgresDataSource, options(database, rows_per_batch=40, **{OPTION: packing.to_text()}))
     offsets = offsets_of(reader)
     packs = [pack for begin, end in pairwise(offsets) for pack in rows_between(reader, begin, end)]

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from sooner.operators.two_way.deciding import CleanUp, Parting, Winnow
+from sooner.operators.two_way.deciding import CleanUp, Forget, Parting, Winnow
+from sooner.operators.two_way.expiry import Expiry
 from sooner.operators.two_way.looping import Loop
 from sooner.operators.two_way.merging import DiskTask, MergePlan, covered_pairs, plan_merge, plan_tidying
 from sooner.operators.two_way.nested_loop import NestedLoopTask, begin_chunk
@@ -78,6 +79,11 @@ def begin_parting(state: JoinState, p: int, side: int) -> Task:
     statistics = state.statistics
     undecided_rows = int(statistics.undecided_rows[side, p])
     return Parting(state, Begun.now(state, p), float(statistics.unmet_on_disk[p]), side, undecided_rows)
+
+
+def begin_forgetting(state: JoinState, p: int, expiry: Expiry) -> Task:
+    """Forget rows of a partition that nothing will match any more; to be done in one go."""
+    return Forget(state, Begun.now(state, p), float(state.statistics.unmet_on_disk[p]), expiry)
 
 
 def tidying_plan(state: JoinState, p: int, crowd: int) -> MergePlan | None:

@@ -104,14 +104,17 @@ JoinRuns = Callable[[Run, Run], Iterator[Pairs]]
 
 @dataclass(frozen=True)
 class MergedOutput:
-    """These parts are to become one run as well."""
+    """These parts are to become one run as well, or what is needed of them."""
 
     parts: Sequence[OnDisk]
     store: RunStore
     writer: RunWriter
+    needed: Callable[[Run], Run] | None = None
 
     def append(self, run: Run) -> None:
-        self.writer.append(self.store.encode(run))
+        kept = run if self.needed is None else self.needed(run)
+        if len(kept):
+            self.writer.append(self.store.encode(kept))
 
 
 class Examined(Protocol):

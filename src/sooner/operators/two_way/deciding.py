@@ -6,15 +6,19 @@ as a left row has a match, which is all that it takes.
 """
 
 from abc import ABC
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+from sooner.kernels.array_types import Flags
 from sooner.operators.events import Merged
 from sooner.operators.two_way.covering import Examined, PartRectangle, Workbench
 from sooner.operators.two_way.examining import Examination
-from sooner.operators.two_way.state import JoinState
+from sooner.operators.two_way.expiry import Expiry
+from sooner.operators.two_way.state import LEAVING_SHARE, JoinState
 from sooner.operators.two_way.tasks import Begun, Rest, Writing
+from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 
@@ -34,6 +38,7 @@ class Deciding(Rest, ABC):
             after=state.decided[side][p],
             until=self._begun.tick,
             is_known_in_memory=not state.spilled(opposite(side), p),
+            meant=_undecided(state, side, p),
         )
 
 
@@ -101,6 +106,35 @@ class Parting(Deciding):
         return super().to_plain() | {"side": self._side, "undecided_rows": self._undecided_rows}
 
 
+class Forget(Deciding):
+    """Rows of one partition that nothing will match any more: all that is open meets, what is dead comes out if that is
+    wanted, and then nobody needs it. Done in one go: rows that left memory meanwhile would have to be told apart.
+    """
+
+    kind = "forget"
+
+    def __init__(self, state: JoinState, begun: Begun, open_pairs: float, expiry: Expiry) -> None:
+        super().__init__(state, begun, open_pairs)
+        self._expiry = expiry
+        self._dead = [expiry.dead_below(side) for side in SIDES]
+
+    def _examined(self) -> Sequence[Examined]:
+        return [self._dying(side) for side in self._state.kind.examined]
+
+    def _dying(self, side: int) -> Examination:
+        meant = partial(self._expiry.dying, side, self.partition, self._dead[side])
+        return replace(self._examination(side), meant=meant)
+
+    def finish(self) -> None:
+        """What is gone leaves memory if it is much, and the disk where a whole run is."""
+        if self._state.kind.pairs:
+            super().finish()
+        self._expiry.note_decided(self.partition, self._dead, self._begun.tick)
+        for side in SIDES:
+            self._state.let_gone_go(side, self.partition, at_least=LEAVING_SHARE)
+            self._state.let_gone_runs_go(side, self.partition)
+
+
 class Winnow(Writing):
     """Left rows of a partition that match anything come out or not, and leave the disk: those that do not are written
     anew, as one run. For joins that give no pairs, in which a left row has done its part with its first match.
@@ -124,6 +158,7 @@ class Winnow(Writing):
                 gives="matched" if self._state.kind.matched else "nothing",
                 is_known_in_memory=not self._state.spilled(RIGHT, self.partition),
                 survivors=self._open_output(LEFT, lefts) if lefts else None,
+                meant=_undecided(self._state, LEFT, self.partition),
             )
         ]
 
@@ -132,12 +167,16 @@ class Winnow(Writing):
         self.pause()
         state, p, tick, lefts = self._state, self.partition, self._begun.tick, self._begun.runs[LEFT]
         read = [run for side in SIDES for run in self._read_runs(side)]
-        read_bytes, rows_before = sum(run.n_bytes for run in read), state.statistics.spilled_rows[LEFT, p]
+        read_bytes = sum(run.n_bytes for run in read)
         state.cells[p].cover(*self._begun.runs)
         if lefts:
             self._become_one(LEFT, lefts, 1 + max(run.level for run in self._read_runs(LEFT)))
-        state.statistics.forgotten_rows[LEFT, p] += rows_before - state.statistics.spilled_rows[LEFT, p]
         for side in SIDES:
             state.memory_met_disk(side, p, tick)
         state.statistics.met_on_disk(p, tick, self._open_pairs)
         state.report(Merged(tick, p, len(read), read_bytes, self._written_bytes, (self._begun.runs,)))
+
+
+def _undecided(state: JoinState, side: int, p: int) -> Callable[[Run], Flags] | None:
+    """Which rows are to be examined, where some have been decided before their side's end."""
+    return None if state.expiry is None else partial(state.expiry.undecided, side, p)

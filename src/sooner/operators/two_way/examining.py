@@ -6,7 +6,7 @@ match it is not asked again. Where codes of a match may differ, all that a range
 
 import itertools
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -55,6 +55,7 @@ class Examination:
     until: int = STILL_HERE
     is_known_in_memory: bool = False  # rows in memory have met all of the other side: what has no match by now has none
     survivors: MergedOutput | None = None  # where rows on disk go that match nothing; those that do are gone then
+    meant: Callable[[Run], Flags] | None = None  # of these rows only those
 
     @property
     def groups(self) -> Sequence[Sequence[Part]]:
@@ -140,4 +141,4 @@ class Examination:
         meant = np.ones(len(run), np.bool_) if run.matched is None else ~run.matched
         if self.after > NEVER or self.until < STILL_HERE:
             meant &= (np.asarray(run.arrived) > self.after) & (np.asarray(run.arrived) <= self.until)
-        return meant
+        return meant if self.meant is None or not len(run) else meant & self.meant(run)

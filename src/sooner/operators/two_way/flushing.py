@@ -93,7 +93,8 @@ def _written(
             if slab.high == ALL_CODES:
                 number = state.inputs[side].partitions[p].new_number()
                 segment = writers[side].end_segment(slab.departure.shared if sharing[side] else None)
-                written.append(SpilledRun(number, 0, (segment,)))
+                newest = state.newest_of(side, slab.departure.going)
+                written.append(SpilledRun(number, 0, (segment,), newest))
     return written
 
 

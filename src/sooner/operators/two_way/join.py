@@ -9,6 +9,8 @@ merged, flushed and read slab by slab; a block of each run that is read; and for
 pairs whose rows weigh PAIRS_BYTES. Whatever is free of the memory is used for larger slabs at the end.
 """
 
+import math
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -29,6 +31,7 @@ from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.two_way import invariants
 from sooner.operators.two_way.beginning import (
     begin,
+    begin_forgetting,
     begin_parting,
     begin_rest,
     begin_tidying,
@@ -39,6 +42,7 @@ from sooner.operators.two_way.beginning import (
 )
 from sooner.operators.two_way.covering import COPIES, Workbench
 from sooner.operators.two_way.existence import Existence
+from sooner.operators.two_way.expiry import LATER, SOON, Expiry
 from sooner.operators.two_way.flushing import spill
 from sooner.operators.two_way.pairs import (
     Bundle,
@@ -61,6 +65,7 @@ from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 ROWS_WORTH_THREADS: Final = 300000  # fewer are joined faster than handed over
+ALL_OF_IT: Final = sys.maxsize  # bytes of disk work
 
 R = TypeVar("R")
 MakeRoom = Callable[[int], bool]
@@ -81,6 +86,7 @@ class TwoWayJoin(Generic[R]):
         means: Means,
         room: MakeRoom | None = None,
         kind: Kind = INNER,
+        expiry: Expiry | None = None,
     ) -> None:
         budget = means.budget
         self._algorithm = algorithm
@@ -95,8 +101,11 @@ class TwoWayJoin(Generic[R]):
         self._filters = (self._going_on, *checks, *((note_matches,) if kind.examined else ()))
         self._flush_bytes = flush_bytes_of(algorithm, means)
         existence = Existence(order.reach, order.only_matching, self._breathe)
-        regions = regions_of(algorithm, len(inputs[LEFT].partitions), means)
-        self._state = JoinState(inputs, budget, existence, kind, means.listener, regions, algorithm.splits != "no code")
+        regions, splits_codes = (
+            regions_of(algorithm, len(inputs[LEFT].partitions), means),
+            algorithm.splits != "no code",
+        )
+        self._state = JoinState(inputs, budget, existence, kind, means.listener, expiry, regions, splits_codes)
         self._bench = Workbench(scratch_bytes_of(budget), self._breathe)
         self._reception = Reception(self._state, self._reach, self._filters, self._bench, self._crew, self._reserve)
         self._tasks: list[Task] = []  # that have begun, in different partitions
@@ -127,11 +136,20 @@ class TwoWayJoin(Generic[R]):
 
     def progress(self) -> Progress:
         area = self.statistics.arrived_pairs
-        return self.statistics.progress(self.phase, self.budget, area, area * self.statistics.covered_fraction)
+        progress = self.statistics.progress(self.phase, self.budget, area, area * self.statistics.covered_fraction)
+        expiry = self._state.expiry
+        if expiry is None:
+            return progress
+        return replace(progress, late_rows=tuple(expiry.late_rows), newest=expiry.newest_of_all)
 
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
         """Join these rows with each other and with what is in memory, and take them in."""
         return self._exclusively(self._arrive(rows, now))
+
+    def learn(self, newest: Sequence[int | float | None]) -> None:
+        """So new are the newest rows of each side, wherever they came."""
+        assert self._state.expiry is not None, "nobody asked"
+        self._state.expiry.learn(newest)
 
     def end(self, which: int) -> None:
         """This side has no more rows."""
@@ -148,6 +166,8 @@ class TwoWayJoin(Generic[R]):
             return self._algorithm.react.choose(self.view(around)) is not None
         going_on = any(around.silent or not task.is_the_policys for task in self._tasks)
         if going_on or self._first_crowded() is not None or self._first_to_part(around) is not None:
+            return True
+        if self._first_to_forget(around) is not None:
             return True
         if around.settling:
             return bool(self._tasks) or self._first_open() is not None
@@ -170,9 +190,8 @@ class TwoWayJoin(Generic[R]):
             if task.partition in partitions:
                 task.let_go_of_memory()
         before = self.budget.used_bytes
-        if not self._kind.pairs:
-            for p in partitions:
-                self._state.let_matched_go(LEFT, p)
+        for p in partitions:
+            self._let_useless_go(p)
         return spill(self._state, evictions, self._bench, self._crew) or self.budget.used_bytes < before
 
     def snapshot(self) -> dict[str, Any]:
@@ -232,6 +251,8 @@ class TwoWayJoin(Generic[R]):
     def _arrive(self, batches: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
         state = self._state
         state.require("arriving", "reactive")
+        if (expiry := state.expiry) is not None:
+            batches = [[expiry.arrive(side, batch) for batch in some] for side, some in enumerate(batches)]
         rows = tuple(sum(batch.num_rows for batch in some) for some in batches)
         if not any(rows):
             return
@@ -246,20 +267,57 @@ class TwoWayJoin(Generic[R]):
         resident, arrived = self.statistics.resident_rows.copy(), self.statistics.arrived_rows.copy()
         yield from crew.together([self._results(bundled(findings)) for findings in works])
         self._reception.tidy_up(crew)
+        if expiry is not None:
+            expiry.tick(state.tick, now)
+            yield from self._forget_in_memory(expiry)
         arrived = self.statistics.arrived_rows - arrived
         compared = (arrived[LEFT] * resident[RIGHT] + arrived[RIGHT] * (resident[LEFT] + arrived[LEFT])).sum()
         state.report(Arrived(state.tick, rows, int(compared)))
         state.report_reached()
 
+    def _forget_in_memory(self, expiry: Expiry) -> Iterator[R]:
+        """Where nothing is on disk, what is dead is known without a look at it."""
+        for p in range(self._state.n_partitions):
+            if expiry.is_due(p, SOON) and not any(self._state.run_numbers(p)):
+                yield from self._forget(p, self._bench)
+
+    def _forget(self, p: int, bench: Workbench) -> Iterator[R]:
+        """All at once, with what is on disk."""
+        assert self._state.expiry is not None
+        self._reception.let_go_of_ended_side()
+        task = begin_forgetting(self._state, p, self._state.expiry)
+        while not task.is_done:
+            yield from self._results(task.advance(ALL_OF_IT, self._unmet_pairs, bench))
+        self.worked_bytes += task.worked_bytes
+        task.finish()
+
+    def _first_to_forget(self, around: Surroundings) -> int | None:
+        """A partition with rows that nothing will match any more: in silence any, else if enough have come together."""
+        expiry, state = self._state.expiry, self._state
+        if expiry is None:
+            return None
+        at_leisure = around.silent or around.settling
+        parts = [
+            math.inf if at_leisure else LATER if any(state.run_numbers(p)) else SOON for p in range(state.n_partitions)
+        ]
+        return next((p for p, share in enumerate(parts) if expiry.is_due(p, share)), None)
+
     def _reserve(self, needed_bytes: int) -> None:
         """Ask for room until so many bytes are free, and take them, before a merge of runs can."""
-        if self.budget.free_bytes < needed_bytes and not self._kind.pairs:
+        if self.budget.free_bytes < needed_bytes:
             for p in range(self._state.n_partitions):
-                self._state.let_matched_go(LEFT, p)
+                self._let_useless_go(p)
         while self.budget.free_bytes < needed_bytes:
             if not self._room(needed_bytes - self.budget.free_bytes):
                 raise BudgetTooSmall(self._why_no_room(needed_bytes))
         self.budget.reserve(needed_bytes)
+
+    def _let_useless_go(self, p: int) -> None:
+        """Rows in memory that nobody needs any more."""
+        if not self._kind.pairs:
+            self._state.let_matched_go(LEFT, p)
+        for side in SIDES:
+            self._state.let_gone_go(side, p)
 
     def _freed_by(self, eviction: Evict) -> int:
         resident = self._state.inputs[eviction.side].partitions[eviction.partition].resident
@@ -290,6 +348,9 @@ class TwoWayJoin(Generic[R]):
             self._begin_clean_up(quantum_bytes)
         else:
             self._state.enter("reactive")
+            if not self._tasks and (dying := self._first_to_forget(around)) is not None:
+                yield from self._forget(dying, self._bench)
+                return
             if not self._tasks and (task := self._most_urgent(quantum_bytes, around)) is not None:
                 self._tasks = [task]
         bench = self._bench if self.phase != "clean-up" else replace(self._bench, scratch_bytes=self._clean_up_bytes)

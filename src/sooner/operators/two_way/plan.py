@@ -1,5 +1,6 @@
 """A two-way join as plain data: what it needs to be made wherever it runs."""
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,11 +8,12 @@ import pyarrow as pa
 
 from sooner.how import INNER, Kind
 from sooner.kernels.keys import NO_KEYS, KeyPlan, plan_keys
-from sooner.kernels.ranges import Near, RangePlan, plan_range
+from sooner.kernels.ranges import Near, RangePlan, Width, plan_range, units_of_lateness
 from sooner.named_algorithms import Algorithm
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.operators.order import Order, by_hashes, by_lines, by_values
+from sooner.operators.two_way.expiry import ByLateness, ByRetention, Expiry
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.output import OutputPlan, plan_output
 from sooner.sides import SIDES
@@ -29,6 +31,8 @@ class TwoWayPlan:
     algorithm: Algorithm
     kind: Kind = INNER
     near: Near | None = None
+    lateness: Width | None = None
+    retention: dt.timedelta | None = None
 
     def keys(self, schemas: Sequence[pa.Schema]) -> KeyPlan:
         left, right = schemas
@@ -47,20 +51,37 @@ class TwoWayPlan:
     def order(self, schemas: Sequence[pa.Schema]) -> Order:
         keys, near = self.keys(schemas), self.range(schemas)
         if near is not None:
-            return by_lines(keys, near, self._copied)
+            return by_lines(keys, near, self.copied)
         return by_values(keys) if self.algorithm.order == "values" and keys.exact else by_hashes(keys)
 
     @property
-    def _copied(self) -> int | None:
+    def copied(self) -> int | None:
         """A side of which nobody asks what becomes of each row: it may be there several times."""
         return next((side for side in SIDES if side not in self.kind.examined), None)
 
+    @property
+    def forgets(self) -> bool:
+        """Whether rows are forgotten although their inputs go on."""
+        return self.lateness is not None or self.retention is not None
+
+    def expiry(self, schemas: Sequence[pa.Schema], partitions: int, *, alone: bool) -> Expiry | None:
+        """Which rows are forgotten and when, if any are."""
+        if self.retention is not None:
+            return ByRetention(partitions, self.kind.examined, self.retention.total_seconds())
+        near = self.range(schemas)
+        if near is None or self.lateness is None:
+            return None
+        return ByLateness(partitions, self.kind.examined, near, units_of_lateness(self.lateness, near), alone=alone)
+
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
-        self.range(schemas)  # it may be impossible
+        self.expiry(schemas, 1, alone=True)  # it may be impossible, as may be the range
+        self.range(schemas)
         return self.columns(schemas).schema
 
     def make(self, inputs: Sequence[Input], means: Means) -> TwoWayJoin[pa.RecordBatch]:
         left, right = inputs
         schemas = [one.schema for one in inputs]
         result_of = self.columns(schemas).batch
-        return TwoWayJoin((left, right), self.order(schemas), self.algorithm, result_of, means, kind=self.kind)
+        expiry = self.expiry(schemas, len(left.partitions), alone=means.alone)
+        order = self.order(schemas)
+        return TwoWayJoin((left, right), order, self.algorithm, result_of, means, kind=self.kind, expiry=expiry)

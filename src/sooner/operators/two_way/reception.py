@@ -4,7 +4,6 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +14,9 @@ from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.two_way.covering import Workbench
 from sooner.operators.two_way.ended_side import EndedSide, in_one_piece
 from sooner.operators.two_way.pairs import PAIRS_AT_ONCE, Filter, Findings, Pairs, pairs_of, singles_of
-from sooner.operators.two_way.state import JoinState
+from sooner.operators.two_way.state import LEAVING_SHARE, JoinState
 from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
-
-LEAVING_SHARE: Final = 0.25  # of rows in memory that nobody needs any more: then they leave it
 
 
 class Reception:

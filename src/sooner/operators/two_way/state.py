@@ -1,7 +1,7 @@
 """All that a two-way join knows: rows in memory and on disk, what has met, statistics, phase; saved as plain data."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from sooner.kernels.array_types import Codes
 from sooner.operators.events import Entered, Event, Listener, Reached
 from sooner.operators.inputs import Input
 from sooner.operators.two_way.existence import Existence
+from sooner.operators.two_way.expiry import Expiry, Mark
 from sooner.operators.two_way.looping import Loop
 from sooner.operators.two_way.regions import RegionStatistics, outer_codes, rows_by_region
 from sooner.operators.two_way.statistics import JoinStatistics
@@ -22,6 +23,7 @@ from sooner.runs.store import SpilledRun, remove_run
 from sooner.sides import LEFT, SIDES, opposite
 
 Numbers = tuple[int, ...]  # of runs on disk
+LEAVING_SHARE: Final = 0.25  # of rows in memory that nobody needs any more: then they leave it
 
 
 class JoinState:
@@ -32,6 +34,7 @@ class JoinState:
         existence: Existence,
         kind: Kind = INNER,
         listener: Listener | None = None,
+        expiry: Expiry | None = None,
         regions: RegionStatistics | None = None,
         splits_codes: bool = False,
     ) -> None:
@@ -40,6 +43,7 @@ class JoinState:
         self.existence = existence
         self.splits_codes = splits_codes  # whether some of the rows of a code may leave memory before the others
         self.kind = kind
+        self.expiry = expiry
         for side in kind.examined:
             inputs[side].follows_matches = True
         partitions = len(inputs[LEFT].partitions)
@@ -189,6 +193,38 @@ class JoinState:
         rows -= partition.resident.n_rows + sum(run.n_rows for run in partition.spilled)
         self.statistics.forgotten_rows[side, p] += rows
 
+    def let_gone_go(self, side: int, p: int, at_least: float = 0) -> None:
+        """Rows in memory that are gone leave it, if they are so large a share."""
+        expiry = self.expiry
+        if expiry is None or expiry.gone[side][p] is None:
+            return
+        resident = self.inputs[side].partitions[p].resident
+        rows = sum(int(np.count_nonzero(expiry.gone_rows(side, p, run))) for run in resident)
+        if not rows or rows < at_least * resident.n_rows:
+            return
+        before = resident.n_bytes
+        resident.reduce(lambda run: expiry.needed(side, p, run))
+        self.budget.release(before - resident.n_bytes)
+        self.count_resident(side, p)
+        self.statistics.forgotten_rows[side, p] += rows
+
+    def let_gone_runs_go(self, side: int, p: int) -> None:
+        """Runs on disk of which all rows are gone."""
+        assert self.expiry is not None
+        gone = [run for run in self.spilled(side, p) if self.expiry.is_all_gone(side, p, run.newest)]
+        if gone:
+            self.replace_spilled(side, p, [run.number for run in gone], None)
+            self.statistics.forgotten_rows[side, p] += sum(run.n_rows for run in gone)
+            if not self.spilled(side, p):
+                self.statistics.nothing_to_meet(opposite(side), p)
+
+    def newest_of(self, side: int, runs: Sequence[Run]) -> Mark | None:
+        """The highest mark of all these rows, where somebody asks for it."""
+        if self.expiry is None:
+            return None
+        newest: Mark = max(self.expiry.marks(side, run).max().item() for run in runs)
+        return newest
+
     def let_matched_go(self, side: int, p: int, at_least: float = 0) -> None:
         """Rows in memory that are known to match leave it, if they are so large a share: nobody needs them any more."""
         resident = self.inputs[side].partitions[p].resident
@@ -227,6 +263,7 @@ class JoinState:
             "cells": [cells.to_plain() for cells in self.cells],
             "loops": [[p, *loop.to_plain()] for p, loop in sorted(self.loops.items())],
             "statistics": self.statistics.to_plain(),
+            "expiry": None if self.expiry is None else self.expiry.to_plain(),
         }
 
     def load_plain(self, data: dict[str, Any]) -> None:
@@ -240,6 +277,8 @@ class JoinState:
         self.cells = [CoveredCells((left, right) for left, right in cells) for cells in data["cells"]]
         self.loops = {p: Loop(*loop) for p, *loop in data["loops"]}
         self.statistics.load_plain(data["statistics"])
+        if self.expiry is not None:
+            self.expiry.load_plain(data["expiry"])
         for side in SIDES:
             self.inputs[side].load_plain(data["inputs"][side], self.budget)
             for p in range(self.n_partitions):

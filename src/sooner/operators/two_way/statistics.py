@@ -114,6 +114,10 @@ class JoinStatistics(Statistics):
         still_unmet = self.history[opposite(side)][partition].flushed_before(unseen)
         self.unmet_with_disk[side, partition] = min(self.unmet_with_disk[side, partition], still_unmet)
 
+    def nothing_to_meet(self, side: int, partition: int) -> None:
+        """The other side has no rows on disk any more."""
+        self.unmet_with_disk[side, partition] = 0
+
     def met_on_disk(self, partition: int, tick: int, pairs: float) -> None:
         """A task covered so much of what was open on disk."""
         self.last_merge[partition] = tick

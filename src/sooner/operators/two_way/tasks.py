@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from sooner.operators.events import Merged, Scanned, Tidied
@@ -258,7 +259,9 @@ class Writing(Task):
         """For a new run of a side with the rows of these, or some of them."""
         store = self._state.inputs[side].store
         writer = self._files.enter_context(store.writer())
-        self._open_outputs[side] = MergedOutput(self._on_disk(side, numbers), store, writer)
+        expiry = self._state.expiry
+        needed = None if expiry is None else partial(expiry.needed, side, self.partition)
+        self._open_outputs[side] = MergedOutput(self._on_disk(side, numbers), store, writer, needed)
         return self._open_outputs[side]
 
     def pause(self) -> None:
@@ -283,8 +286,13 @@ class Writing(Task):
     def _become_one(self, side: int, members: Numbers, level: int) -> int:
         """These runs are what was written, with a new number; there may be nothing left of them."""
         number = self._state.inputs[side].partitions[self.partition].new_number()
-        merged = SpilledRun(number, level, tuple(self._written[side])) if self._written[side] else None
+        runs = [run for run in self._state.spilled(side, self.partition) if run.number in members]
+        newest = max((run.newest for run in runs if run.newest is not None), default=None)
+        written = tuple(self._written[side])
+        merged = SpilledRun(number, level, written, newest) if written else None
         self._state.replace_spilled(side, self.partition, members, merged)
+        rows_left_out = sum(run.n_rows for run in runs) - sum(segment.n_rows for segment in written)
+        self._state.statistics.forgotten_rows[side, self.partition] += rows_left_out
         return number
 
     @property

@@ -20,13 +20,14 @@ class RunningJoin:
     partitions: int
     inputs: tuple[str, ...]
     paths: tuple[str, ...]  # how each input reaches the join, in words
+    notes: tuple[str, ...]  # what else there is to explain
     shared_memory: Path | None
     stream: int
     streams: tuple[tuple[int, ...], ...]
 
     def __str__(self) -> str:
-        told = [f"  {name}: {path}" for name, path in zip(self.inputs, self.paths, strict=True)]
-        return "\n".join((f"join in {self.partitions} partitions, state {self.state}", *told))
+        paths = [f"{name}: {path}" for name, path in zip(self.inputs, self.paths, strict=True)]
+        return "\n  ".join((f"join in {self.partitions} partitions, state {self.state}", *self.notes, *paths))
 
 
 def explain(rows: DataFrame) -> str:
@@ -54,6 +55,7 @@ def joins_in(rows: DataFrame) -> list[RunningJoin]:
                     int(options["partitions"]),
                     tuple(options["inputs"].split(",")),
                     tuple(json.loads(options["paths"])),
+                    tuple(json.loads(options["notes"])),
                     Path(options["shared_memory"]) if options["shared_memory"] else None,
                     numbers[position],
                     tuple(tuple(before[begin:end]) for begin, end in itertools.pairwise(bounds)),

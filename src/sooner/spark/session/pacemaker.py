@@ -13,6 +13,7 @@ A pulse is a row, and so Spark counts it as one that came in. It also carries ho
 as of the batch before, since the pacemaker cannot see what will come. That is why a pulse follows the last change too.
 """
 
+import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
+from sooner.errors import InvalidJoin
 from sooner.spark.session.endings import noted_ends
 from sooner.spark.shuffle.row_kinds import SETTLING, Settling
 from sooner.spark.step.standing import JoinProgress, Standing, newest_batch, read_standing
@@ -35,6 +37,7 @@ FIGURES: Final = {
     "resident_bytes": "long",
     "spilled_bytes": "long",
     "forgotten_rows": "long",
+    "copied_rows": "long",
     "covered_fraction": "double",
 }
 
@@ -55,11 +58,13 @@ class Pulses(DataSource):
     def schema(self) -> str:
         """What a pulse says to the steps, and how far the join was before it."""
         figures = figures_of(self._inputs)
-        return ", ".join(("ended int", "settling int", *(f"{name} {kind}" for name, kind in figures.items())))
+        said = ("ended int", "settling int", "newest string")
+        return ", ".join((*said, *(f"{name} {kind}" for name, kind in figures.items())))
 
     def streamReader(self, schema: object) -> "PulseStream":  # noqa: ARG002, N802 - Spark's contract
         """The pacemaker; it runs in the driver."""
-        return PulseStream(PulseReader(self.options["state"], int(self.options["partitions"]), self._inputs))
+        retention = self.options.get("retention", "")
+        return PulseStream(PulseReader(self.options["state"], int(self.options["partitions"]), self._inputs, retention))
 
     @property
     def _inputs(self) -> list[str]:
@@ -87,7 +92,8 @@ class PulseStream(_SimpleStreamReaderWrapper):
 class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
     """Decides when there is a pulse, and what it says."""
 
-    def __init__(self, state: str, partitions: int, inputs: Sequence[str]) -> None:
+    def __init__(self, state: str, partitions: int, inputs: Sequence[str], retention: str = "") -> None:
+        self._retention = retention
         self._state = state
         self._partitions = partitions
         self._inputs = inputs
@@ -98,11 +104,20 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """What is there is to be joined, and then the query is to stop."""
+        self._require_that_time_passes("availableNow")
         self._settling = "in portions"
 
     def prepare_for_one_batch(self) -> None:
         """What is there is to be joined in the one batch that there will be."""
+        self._require_that_time_passes("once")
         self._settling = "at once"
+
+    def _require_that_time_passes(self, trigger: str) -> None:
+        if self._retention:
+            raise InvalidJoin(
+                f"retention={self._retention} counts the time since rows arrived, but with the trigger {trigger} all "
+                "that is there arrives at once, however long it took to come; use a trigger that goes on."
+            )
 
     def initialOffset(self) -> Offset:  # noqa: N802
         """Before the first pulse."""
@@ -166,11 +181,13 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _offset(self, pulse: int, ended: int) -> Offset:
         """With a name, because Spark has none for a source in Python."""
-        return {"pacemaker of": self._state, "pulse": pulse, "ended": ended, "settling": self._settling}
+        newest = [] if self._standing is None else list(self._standing.progress.total.newest)
+        said = {"pulse": pulse, "ended": ended, "settling": self._settling, "newest": newest}
+        return {"pacemaker of": self._state, **said}
 
     def _row(self, offset: Offset, standing: Standing | None) -> Row:
         figures = _figures(None if standing is None else standing.progress, len(self._inputs))
-        return (offset["ended"], SETTLING.index(offset["settling"]), *figures)
+        return (offset["ended"], SETTLING.index(offset["settling"]), json.dumps(offset["newest"]), *figures)
 
 
 def figures_of(inputs: Sequence[str]) -> dict[str, str]:
@@ -200,5 +217,6 @@ def _figures(progress: JoinProgress | None, inputs: int) -> Row:
         total.resident_bytes,
         total.spilled_bytes,
         total.forgotten_rows,
+        total.copied_rows,
         total.covered_fraction,
     )

@@ -11,17 +11,21 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
+from sooner.kernels.array_types import Positions
 from sooner.kernels.arrays import to_arrow
 from sooner.kernels.gathering import as_one, gather
 from sooner.spark.grouping import grouped
 from sooner.spark.shuffle.conditions import Condition, holds
-from sooner.spark.shuffle.placing import places
+from sooner.spark.shuffle.grid import Grid
+from sooner.spark.shuffle.placing import Placement
+from sooner.spark.shuffle.row_kinds import of_copy
 
 PLACE: Final = "place"
 PACK: Final = "pack"
@@ -39,22 +43,16 @@ class Packing:
     source: pa.Schema  # what is read: columns of the source, each once
     columns: tuple[str, ...]  # which of them the columns of the input are
     schema: pa.Schema  # of the input, in the types in which Spark would send it
-    keys: tuple[str, ...]  # names in that schema
-    key_types: tuple[pa.DataType, ...]  # in which they are placed
-    partitions: int
+    placement: Placement  # by columns of that schema
     condition: Condition | None = None  # on columns of the source
-    keeps_keyless: bool = False  # whether rows with a null in their key come along
 
     def to_text(self) -> str:
         plain = {
             "source": _schema_text(self.source),
             "columns": self.columns,
             "schema": _schema_text(self.schema),
-            "keys": self.keys,
-            "key_types": _schema_text(pa.schema([(str(at), type_) for at, type_ in enumerate(self.key_types)])),
-            "partitions": self.partitions,
+            "placement": _plain_placement(self.placement),
             "condition": self.condition,
-            "keeps_keyless": self.keeps_keyless,
         }
         return json.dumps(plain)
 
@@ -69,11 +67,8 @@ class Packing:
             _schema_of(plain["source"]),
             tuple(plain["columns"]),
             _schema_of(plain["schema"]),
-            tuple(plain["keys"]),
-            tuple(_schema_of(plain["key_types"]).types),
-            plain["partitions"],
+            _placement_of(plain["placement"]),
             plain["condition"],
-            plain["keeps_keyless"],
         )
 
     def packed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -87,21 +82,29 @@ class Packing:
         rows = pa.RecordBatch.from_arrays(
             [column.cast(type_) for column, type_ in zip(columns, self.schema.types, strict=True)], schema=self.schema
         )
-        for key in () if self.keeps_keyless else self.keys:  # a row without a key matches nothing
-            column = rows.column(self.schema.get_field_index(key))
-            rows = rows.filter(column.is_valid()) if column.null_count else rows
-        return rows
+        complete = None if self.placement.keeps_keyless else self.placement.complete(rows)
+        return rows if complete is None else rows.filter(to_arrow(complete))
 
     def _cut(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        where = places(rows, self.keys, self.key_types, self.partitions)
-        # In as few bits as there can be, since NumPy sorts small numbers by counting them.
-        order = np.argsort(where.astype(np.min_scalar_type(self.partitions)), kind="stable")
-        ends = np.cumsum(np.bincount(where, minlength=self.partitions)).tolist()
-        cuts = list(itertools.pairwise([0, *ends]))
-        filled = [place for place, (begin, end) in enumerate(cuts) if end > begin]
-        packs = [gather(rows, order[slice(*cuts[place])]).serialize() for place in filled]
+        first, *last = self.placement.places(rows)
+        filled, packs = self._packs(rows, np.arange(rows.num_rows), first)
+        for other in last:
+            copied = np.flatnonzero(other != first)
+            places, copies = self._packs(rows, copied, other[copied])
+            filled, packs = [*filled, *map(of_copy, places)], [*packs, *copies]
         columns = [to_arrow(np.array(filled, np.int32)), _binary(packs)]
         return pa.RecordBatch.from_arrays(columns, schema=_ARROW)
+
+    def _packs(
+        self, rows: pa.RecordBatch, positions: Positions, where: npt.NDArray[np.int64]
+    ) -> tuple[list[int], list[pa.Buffer]]:
+        """The rows at these positions, those of each place together."""
+        # In as few bits as there can be, since NumPy sorts small numbers by counting them.
+        order = positions[np.argsort(where.astype(np.min_scalar_type(self.placement.partitions)), kind="stable")]
+        ends = np.cumsum(np.bincount(where, minlength=self.placement.partitions)).tolist()
+        cuts = list(itertools.pairwise([0, *ends]))
+        filled = [place for place, (begin, end) in enumerate(cuts) if end > begin]
+        return filled, [gather(rows, order[slice(*cuts[place])]).serialize() for place in filled]
 
 
 def unpacked(packs: pa.ChunkedArray, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -122,3 +125,23 @@ def _schema_text(schema: pa.Schema) -> str:
 
 def _schema_of(text: str) -> pa.Schema:
     return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
+
+
+def _plain_placement(placement: Placement) -> dict[str, Any]:
+    grid = placement.grid
+    types = [*placement.types, *(() if grid is None else (grid.type,))]
+    return {
+        "keys": placement.keys,
+        "types": _schema_text(pa.schema([(str(at), type_) for at, type_ in enumerate(types)])),
+        "partitions": placement.partitions,
+        "keeps_keyless": placement.keeps_keyless,
+        "grid": None if grid is None else [grid.column, grid.width, grid.reach],
+    }
+
+
+def _placement_of(plain: Mapping[str, Any]) -> Placement:
+    keys, types, grid = tuple(plain["keys"]), _schema_of(plain["types"]).types, None
+    if plain["grid"] is not None:
+        column, width, reach = plain["grid"]
+        grid = Grid(column, types[-1], width, None if reach is None else tuple(reach))
+    return Placement(keys, tuple(types[: len(keys)]), plain["partitions"], grid, plain["keeps_keyless"])

@@ -1,12 +1,14 @@
 """Which of the partitions a row goes to: any function of its key will do that gives equal keys equal places.
 
 Keys that can be equal may differ in type (an int and a long, decimals of other scales), so both sides are brought to
-one type first. The same function is there twice: as a column of Spark, and for rows that are still in the hands of a
-reader of ours. Rows with a null in their key match nothing: they go nowhere, or where they are wanted anywhere, spread
-over all partitions.
+one type first. Values that may be apart have cells beside the keys, see `grid`. The same function is there twice: as
+columns of Spark, and for rows that are still in the hands of a reader of ours. Rows with a null in what is compared,
+or a NaN that is near nothing, match nothing: they go nowhere, or where they are wanted anywhere, spread over all
+partitions.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 from typing import Final
@@ -19,9 +21,12 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import DataType, StringType, StructType
 
 from sooner.errors import InvalidJoin
+from sooner.kernels.array_types import Flags
 from sooner.kernels.arrays import to_flags
-from sooner.kernels.keys import KeyPlan, keys_in_common_type
+from sooner.kernels.keys import decoded, keys_in_common_type
+from sooner.kernels.lines import can_match
 from sooner.kernels.xxh64 import is_hashed, xxh64
+from sooner.spark.shuffle.grid import Grid
 from sooner.spark.shuffle.shared_columns import quoted
 
 # Where the common type has no name in SQL, or would need casts that lose digits, a double does: this only places rows.
@@ -33,47 +38,74 @@ _PLACED_AS: Final = (
 )
 
 
-def with_whole_keys(rows: DataFrame, names: Sequence[str]) -> DataFrame:
-    """Without the rows that can match nothing."""
-    for name in names:
-        rows = rows.where(F.col(quoted(name)).isNotNull())
-    return rows
+@dataclass(frozen=True)
+class Placement:
+    """What the place of an input's row follows from: its keys, and the cell of a value that may be apart."""
+
+    keys: tuple[str, ...]
+    types: tuple[pa.DataType, ...]  # in which keys of both sides are compared
+    partitions: int
+    grid: Grid | None = None
+    keeps_keyless: bool = False  # whether rows come along that have a null in what is compared
+
+    @property
+    def is_a_readers(self) -> bool:
+        """Whether a reader can do as Spark does."""
+        return all(map(is_hashed, map(placed_type, self.types)))
+
+    def of_rows(self, rows: DataFrame) -> tuple[DataFrame, Sequence[Column]]:
+        """The rows that are wanted, and the place of each; of an input that is copied, the first and the last."""
+        keys = [_comparable(name, type_) for name, type_ in zip(self.keys, self.types, strict=True)]
+        complete = [F.col(quoted(name)).isNotNull() for name in self.keys]
+        cells: Sequence[Column] = ()
+        if self.grid is not None:
+            values = _comparable(self.grid.column, self.grid.type)
+            is_nan = F.isnan(values) if pa.types.is_floating(self.grid.type) else F.lit(False)
+            complete.append(F.col(quoted(self.grid.column)).isNotNull() & ~is_nan)
+            cells = self.grid.of_column(values)
+        places = [self._place(*keys, *cell) for cell in (zip(cells) if cells else [()])]
+        if not self.keeps_keyless:
+            return rows.where(reduce(and_, complete)), places
+        # Rows that match nothing go where all that they have says.
+        elsewhere = self._place(*(F.col(quoted(field.name)) for field in rows.schema if not _has_map(field.dataType)))
+        return rows, [F.when(reduce(and_, complete), place).otherwise(elsewhere) for place in places]
+
+    def _place(self, *columns: Column) -> Column:
+        return F.pmod(F.xxhash64(*columns), F.lit(self.partitions)).cast("int") if columns else F.lit(0)
+
+    def places(self, rows: pa.RecordBatch) -> Sequence[npt.NDArray[np.int64]]:
+        """The same of rows that have not reached Spark yet; those that match nothing go round."""
+        keys = keys_in_common_type(rows, self.keys, [placed_type(type_) for type_ in self.types])
+        cells = () if self.grid is None else self.grid.of_values(self._values(rows, self.grid))
+        hashed = [[*keys, *cell] for cell in (zip(cells) if cells else [()])]
+        none = np.zeros(rows.num_rows, np.int64)
+        found = [xxh64(columns) % self.partitions if columns else none.copy() for columns in hashed]
+        if (complete := self.complete(rows)) is not None:
+            keyless = np.flatnonzero(~complete)
+            for places in found:
+                places[keyless] = np.arange(len(keyless)) % self.partitions
+        return found
+
+    def complete(self, rows: pa.RecordBatch) -> Flags | None:
+        """Which rows have all that is compared (None: all)."""
+        columns = [decoded(rows.column(name)) for name in self.keys]
+        found = [to_flags(column.is_valid()) for column in columns if column.null_count]
+        if self.grid is not None and (near := can_match(self._values(rows, self.grid))) is not None:
+            found.append(near)
+        return reduce(and_, found) if found else None
+
+    def _values(self, rows: pa.RecordBatch, grid: Grid) -> pa.Array:
+        return keys_in_common_type(rows, [grid.column], [grid.type])[0]
 
 
-def place(names: Sequence[str], keys: KeyPlan, partitions: int) -> Column:
-    columns = [_comparable(F.col(quoted(name)), type_) for name, type_ in zip(names, keys.types, strict=True)]
-    return F.pmod(F.xxhash64(*columns), F.lit(partitions)).cast("int")
-
-
-def spreading_keyless(place: Column, rows: DataFrame, names: Sequence[str], partitions: int) -> Column:
-    """The same place, but for rows with a null in their key one that follows from all that they have."""
-    has_key = reduce(and_, (F.col(quoted(name)).isNotNull() for name in names))
-    hashed = [F.col(quoted(field.name)) for field in rows.schema if not _has_map(field.dataType)]
-    return F.when(has_key, place).otherwise(F.pmod(F.xxhash64(*hashed), F.lit(partitions)).cast("int"))
+def placed_type(type_: pa.DataType) -> pa.DataType:
+    """The type in which values are placed that are compared in this one."""
+    return next((arrow for belongs, _, arrow in _PLACED_AS if belongs(type_)), type_)
 
 
 def _has_map(type_: DataType) -> bool:
     """Spark hashes everything but these."""
     return any(word in type_.simpleString() for word in ("map<", "variant"))
-
-
-def placed_types(keys: KeyPlan) -> tuple[pa.DataType, ...] | None:
-    """The types in which keys are placed by a reader; None if it cannot do as Spark does."""
-    types = tuple(next((arrow for belongs, _, arrow in _PLACED_AS if belongs(type_)), type_) for type_ in keys.types)
-    return types if all(map(is_hashed, types)) else None
-
-
-def places(
-    rows: pa.RecordBatch, names: Sequence[str], types: Sequence[pa.DataType], partitions: int
-) -> npt.NDArray[np.int64]:
-    """What `place` says of rows that have not reached Spark yet; `types` are those of `placed_types`."""
-    keys = keys_in_common_type(rows, names, types)
-    found: npt.NDArray[np.int64] = xxh64(keys) % partitions
-    for key in keys:
-        if key.null_count:
-            keyless = np.flatnonzero(~to_flags(key.is_valid()))
-            found[keyless] = np.arange(len(keyless)) % partitions
-    return found
 
 
 def require_binary_collation(side: str, schema: StructType, names: Sequence[str]) -> None:
@@ -86,7 +118,8 @@ def require_binary_collation(side: str, schema: StructType, names: Sequence[str]
             )
 
 
-def _comparable(column: Column, type_: pa.DataType) -> Column:
+def _comparable(name: str, type_: pa.DataType) -> Column:
+    column = F.col(quoted(name))
     sql_type = next((name for belongs, name, _ in _PLACED_AS if belongs(type_)), None)
     if sql_type is None:
         return column

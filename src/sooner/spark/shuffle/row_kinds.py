@@ -1,8 +1,9 @@
 """What a row in the union of an operator's inputs is, in one number: its kind.
 
 From the lowest bit on: 8 bits say of which input it is, or that it is the mark of a partition or a pulse; 24 bits are
-the partition that it goes to; of a pulse, 2 bits say whether everything is to be settled, and the rest which inputs
-have ended. The same formula is for Spark's columns, NumPy's arrays and plain integers.
+the partition that it goes to; of a row of an input, the next bit says that it is a copy, which is elsewhere as well; of
+a pulse, 2 bits say whether everything is to be settled, and the rest which inputs have ended. The same formula is for
+Spark's columns, NumPy's arrays and plain integers.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
 Kinds = npt.NDArray[np.int64]
+Newest = tuple[int | float | None, ...]
 Settling = Literal["not now", "in portions", "at once"]
 
 SETTLING: Final[tuple[Settling, ...]] = get_args(Settling)
@@ -29,6 +31,17 @@ def kind_of(what: Any, place: Any, settling: Any = 0, ended: Any = 0) -> Any:
     """`what` is an input, MARK or PULSE; `settling` is a place in SETTLING, and `ended` has a bit for each input."""
     above_place = settling + ended * 2**_SETTLING_BITS
     return what + place * 2**_WHAT_BITS + above_place * 2 ** (_WHAT_BITS + _PLACE_BITS)
+
+
+def of_copy(place: Any, is_copy: Any = 1) -> Any:
+    """What to give as the place of a copy."""
+    return place + is_copy * 2**_PLACE_BITS
+
+
+def are_copies(kinds: Kinds) -> npt.NDArray[np.bool_]:
+    """Of rows of inputs."""
+    copies: npt.NDArray[np.bool_] = (kinds >> (_WHAT_BITS + _PLACE_BITS)) > 0
+    return copies
 
 
 def place_column(kind: Column) -> Column:
@@ -50,6 +63,7 @@ class Pulse:
 
     ended: int = 0  # a bit for each input that has
     settling: Settling = "not now"
+    newest: Newest = ()  # values of each input, as of the batch before; nothing where nobody asks
 
     def has_ended(self, which: int) -> bool:
         return bool(self.ended >> which & 1)

@@ -8,41 +8,62 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone calls it
 from pyspark.sql.types import DataType, StructType
 
 from sooner.kernels.arrays import to_arrow
-from sooner.spark.shuffle.row_kinds import MARK, PULSE, Kinds, kind_of, of_input
+from sooner.spark.shuffle.row_kinds import MARK, PULSE, Kinds, kind_of, of_copy, of_input
 
 KIND: Final = "kind"
+WORD: Final = "word"
 
 
 @dataclass(frozen=True)
 class SharedColumns:
-    """Which shared column each column of an input travels in."""
+    """Which shared column each column of an input travels in. With `words` there is one more: for a pulse how new the
+    newest rows are, and for a mark the time of its batch.
+    """
 
     types: tuple[DataType, ...]
     of_input: tuple[tuple[int, ...], ...]
+    words: bool = False
 
-    def tagged(self, rows: DataFrame, names: Sequence[str], which: int, place: Column) -> DataFrame:
-        """Rows of one input with these columns, ready for the union."""
+    def tagged(self, rows: DataFrame, names: Sequence[str], which: int, *places: Column) -> DataFrame:
+        """Rows of one input with these columns, ready for the union; with a copy in a place that is another."""
         found = dict(zip(self.of_input[which], names, strict=True))
         columns = [self._filled(i, F.col(quoted(found[i])) if i in found else None) for i in range(len(self.types))]
-        return rows.select(_kind(F.lit(which), place), *columns)
+        columns += self._word(F.lit(None))
+        if len(places) == 1:
+            return rows.select(_kind(F.lit(which), *places), *columns)
+        numbered = F.posexplode(F.array_distinct(F.array(*places))).alias("number", "place")
+        kind = _kind(F.lit(which), of_copy(F.col("place"), F.col("number")))
+        exploded = rows.select(*columns, numbered)
+        return exploded.select(kind, *exploded.columns[: len(columns)])
 
     def pulses(self, pulses: DataFrame, partitions: int) -> DataFrame:
-        """A pulse in every place. `pulses` has `ended`, a bit for each input, and `settling`."""
+        """A pulse in every place. `pulses` has `ended`, a bit for each input, `settling` and `newest`."""
         places = pulses.select("*", F.explode(F.sequence(F.lit(0), F.lit(partitions - 1))).alias("place"))
-        return self._empty(places, _kind(F.lit(PULSE), F.col("place"), F.col("settling"), F.col("ended")))
+        kind = _kind(F.lit(PULSE), F.col("place"), F.col("settling"), F.col("ended"))
+        return self._empty(places, kind, F.col("newest"))
 
     def marks(self, places: DataFrame) -> DataFrame:
-        """The mark of each place."""
-        return self._empty(places, _kind(F.lit(MARK), F.col("place")))
+        """The mark of each place. What Spark calls the current time is that of the batch, which is in its log."""
+        return self._empty(places, _kind(F.lit(MARK), F.col("place")), F.unix_micros(F.current_timestamp()))
 
-    def _empty(self, rows: DataFrame, kind: Column) -> DataFrame:
-        return rows.select(kind, *(self._filled(i, None) for i in range(len(self.types))))
+    def _empty(self, rows: DataFrame, kind: Column, word: Column) -> DataFrame:
+        return rows.select(kind, *(self._filled(i, None) for i in range(len(self.types))), *self._word(word))
+
+    def _word(self, word: Column) -> list[Column]:
+        return [word.cast("string").alias(WORD)] if self.words else []
+
+    def word_of(self, batch: pa.RecordBatch, kinds: Kinds, what: int) -> str | None:
+        """What the first row of a kind says, if there is one and there are words."""
+        at = np.flatnonzero(of_input(kinds, what))
+        word: str | None = batch.column(batch.num_columns - 1)[int(at[0])].as_py() if self.words and len(at) else None
+        return word
 
     def _filled(self, position: int, column: Column | None) -> Column:
         value = F.lit(None).cast(self.types[position]) if column is None else column
@@ -56,11 +77,11 @@ class SharedColumns:
         return table if mine.all() else table.filter(to_arrow(mine))
 
 
-def share_columns(*schemas: StructType) -> SharedColumns:
+def share_columns(*schemas: StructType, words: bool = False) -> SharedColumns:
     """As few columns as hold a row of any of these."""
     types: list[DataType] = []
     of_input = tuple(_places_in(types, [field.dataType for field in schema]) for schema in schemas)
-    return SharedColumns(tuple(types), of_input)
+    return SharedColumns(tuple(types), of_input, words)
 
 
 def _places_in(types: list[DataType], wanted: Sequence[DataType]) -> tuple[int, ...]:
@@ -74,7 +95,7 @@ def _places_in(types: list[DataType], wanted: Sequence[DataType]) -> tuple[int, 
 
 
 def _kind(what: Column, place: Column, settling: Column | int = 0, ended: Column | int = 0) -> Column:
-    kind: Column = kind_of(what.cast("long"), place, settling, ended)
+    kind: Column = kind_of(what.cast("long"), place.cast("long"), settling, ended)
     return kind.alias(KIND)
 
 

@@ -1,16 +1,19 @@
 """What a task gets in a batch: rows of all inputs, the mark of its partition and perhaps a pulse, in any order."""
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 
 from sooner.kernels.arrays import to_numpy
 from sooner.kernels.sizes import data_bytes
 from sooner.operators.pieces import Rows, pieces
 from sooner.spark.shuffle.packing import unpacked
-from sooner.spark.shuffle.row_kinds import Kinds, Pulse, place_of, pulse_in
+from sooner.spark.shuffle.row_kinds import MARK, PULSE, Kinds, Pulse, are_copies, of_input, place_of, pulse_in
 from sooner.spark.shuffle.shared_columns import as_one_batch
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.staging import Staging
@@ -30,7 +33,9 @@ class Delivery:
         self._held_bytes = 0
         self._staging: Staging | None = None
         self.n_rows = [0] * len(plan.inputs)
+        self.n_copies = [0] * len(plan.inputs)  # among them: rows that are in another partition as well
         self._pulse: Pulse | None = None
+        self.time: float | None = None  # of the batch, in seconds; None where nobody asks
         # Rows know their partition: a union after the join changes what Spark calls it. Without a row there is none.
         self.place: int | None = None
         for batch in batches:
@@ -63,21 +68,35 @@ class Delivery:
         self.schemas = self._plan.schemas(schema)
         self.order = self._plan.operator.order(self.schemas)
 
+    def _hear(self, batch: pa.RecordBatch, kinds: Kinds) -> None:
+        """What pulse and mark say, if they are in this batch."""
+        if self._pulse is None and (pulse := pulse_in(kinds)) is not None:
+            newest = self._plan.shared.word_of(batch, kinds, PULSE)
+            self._pulse = pulse if newest is None else replace(pulse, newest=tuple(json.loads(newest)))
+        if (time := self._plan.shared.word_of(batch, kinds, MARK)) is not None:
+            self.time = int(time) / 10**6
+
     def _take(self, batch: pa.RecordBatch) -> None:
         kinds = to_numpy(batch.column(0))
-        self._pulse = self._pulse or pulse_in(kinds)
+        self._hear(batch, kinds)
         for which, held in enumerate(self._held):
-            rows = self._rows_of(batch, kinds, which)
+            rows, n_copies = self._rows_of(batch, kinds, which)
             held.append(rows)
             self._held_bytes += data_bytes(rows)
             self.n_rows[which] += rows.num_rows
+            self.n_copies[which] += n_copies
         if self._held_bytes > min(max(self._plan.partition_bytes // 2, LEAST_HELD_BYTES), MOST_HELD_BYTES):
             self._stage()
 
-    def _rows_of(self, batch: pa.RecordBatch, kinds: Kinds, which: int) -> pa.Table:
+    def _rows_of(self, batch: pa.RecordBatch, kinds: Kinds, which: int) -> tuple[pa.Table, int]:
+        """The rows of an input, and how many of them are copies."""
         rows = self._plan.shared.rows_of(batch, kinds, which)
+        copies = are_copies(kinds[of_input(kinds, which)])
         schema = self._plan.packed[which]
-        return rows if schema is None else pa.Table.from_batches(unpacked(rows.column(0), schema), schema)
+        if schema is None:
+            return rows, int(copies.sum())
+        packs = list(unpacked(rows.column(0), schema))
+        return pa.Table.from_batches(packs, schema), sum(packs[at].num_rows for at in np.flatnonzero(copies))
 
     def _stage(self) -> None:
         if self._staging is None:

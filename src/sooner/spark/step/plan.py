@@ -25,6 +25,7 @@ class StepPlan:
     partitions: int
     identity: dict[str, Any]
     shared_memory: Path | None
+    retention: str = ""  # in words, if rows are forgotten by their time
     trace: str | None = None  # a folder
     then: Task | None = None  # what the task does with its results, instead of giving them to Spark
 

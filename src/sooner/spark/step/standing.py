@@ -1,7 +1,8 @@
 """How far a join on Spark is: what its partitions said in their last version."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any, Final
 
 import pyarrow.fs as pafs
@@ -22,7 +23,7 @@ class JoinProgress:
     batch: int
     total: Progress
     partitions: tuple[Progress, ...]
-    late_rows: PerInput  # came after their input had ended, and were left out
+    late_rows: PerInput  # came after their input had ended, or too far behind its newest, and were left out
 
     def __str__(self) -> str:
         return f"batch {self.batch}, {self.total}"
@@ -39,11 +40,13 @@ class Standing:
     is_settled: bool  # all that has arrived has met
 
 
-def summary_of(operator: Operator[Any], late_rows: list[int], was_busy: bool) -> dict[str, Any]:
-    """What a partition says of its new version."""
+def summary_of(operator: Operator[Any], late_rows: list[int], copied_rows: list[int], was_busy: bool) -> dict[str, Any]:
+    """What a partition says of its new version; a copy of a row has arrived elsewhere."""
+    progress = operator.progress()
+    arrived = tuple(rows - copies for rows, copies in zip(progress.arrived_rows, copied_rows, strict=True))
     return {
-        "progress": operator.progress().to_plain(),
-        "late_rows": late_rows,
+        "progress": replace(progress, arrived_rows=arrived, copied_rows=sum(copied_rows)).to_plain(),
+        "late_rows": [sum(late) for late in zip_longest(late_rows, progress.late_rows, fillvalue=0)],
         "was_busy": was_busy,
         "has_work": operator.has_work(SILENT),
         "is_settled": not operator.has_work(SETTLING),

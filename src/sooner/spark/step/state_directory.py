@@ -26,6 +26,8 @@ _WHAT_DIFFERS: Final = {
     "left": "has other columns on the left",
     "right": "has other columns on the right",
     "keys": "has other keys",
+    "range": "joins by another range",
+    "forgets": "forgets its rows at another time",
     "arrow": "was made with other Arrow settings",
 }
 

@@ -88,7 +88,10 @@ class Step:
         self._parent = start_from(self._versions, attempt.version, self._identity, plan.state, place)
         if self._parent is None:
             make_directory(filesystem, directory)
-        self._late_rows: list[int] = [0] * len(plan.inputs) if self._parent is None else self._parent["late_rows"]
+        none = [0] * len(plan.inputs)
+        before = self._parent or {"late_rows": none, "copied_rows": none}
+        self._late_rows: list[int] = list(before["late_rows"])
+        self._copied_rows: list[int] = list(before["copied_rows"])
 
         share_bytes = plan.partition_bytes
         self._copies = open_shared_memory(plan.state, place, share_bytes, plan.shared_memory)
@@ -100,7 +103,8 @@ class Step:
         stores = [files(schema, block_bytes) for schema in delivery.schemas]
         inputs = inputs_in(delivery.order, plan.inputs, delivery.schemas, stores, CODE_RANGES, self._mapped)
         budget = Budget(share_bytes - share_bytes // FRAMING_SHARE)
-        self._operator = plan.operator.make(inputs, Means(budget, crowd=CROWD, listener=self._note))
+        means = Means(budget, crowd=CROWD, listener=self._note, alone=False)
+        self._operator = plan.operator.make(inputs, means)
         self._trace = None if plan.trace is None else StepTrace(plan.trace, place, attempt.version)
         self._arrived_bytes = 0
         self._was_busy = False
@@ -111,12 +115,16 @@ class Step:
         """Take in what arrived; then work on disk, as far as the budget of bytes goes."""
         operator, pulse = self._operator, self._delivery.pulse
         rows_came, was_at_work = any(self._delivery.n_rows), operator.phase == "reactive"
+        now = float(self._attempt.version) if self._delivery.time is None else self._delivery.time
+        if pulse.newest:
+            operator.learn(pulse.newest)
+        self._count_what_came()
         at_once = min(operator.budget.limit_bytes // ARRIVING_SHARE, MOST_ARRIVING_BYTES)
         for piece in self._delivery.pieces(at_once) if rows_came else ():
             rows = self._without_late_rows(piece)
             self._arrived_bytes += weight(rows)
             if any(mine.num_rows for mine in rows):
-                yield from operator.arrive([[mine] for mine in rows], now=float(self._attempt.version))
+                yield from operator.arrive([[mine] for mine in rows], now)
         for which, one in enumerate(operator.inputs):
             if pulse.has_ended(which) and not one.ended:
                 operator.end(which)
@@ -137,8 +145,9 @@ class Step:
 
     def publish(self) -> None:
         """Put the new version in place, then let go of what only older ones needed."""
-        state = {"operator": self._operator.snapshot(), "late_rows": self._late_rows}
-        summary = summary_of(self._operator, self._late_rows, self._was_busy)
+        counted = {"late_rows": self._late_rows, "copied_rows": self._copied_rows}
+        state = {"operator": self._operator.snapshot(), **counted}
+        summary = summary_of(self._operator, **counted, was_busy=self._was_busy)
         self._versions.publish(Header(self._attempt.version, self._identity, summary), state)
         if self._parent is not None:
             version = self._attempt.version
@@ -149,12 +158,20 @@ class Step:
         if self._trace is not None:
             self._trace.write()
 
+    def _count_what_came(self) -> None:
+        """Rows that are late, and copies among the others."""
+        came = zip(self._operator.inputs, self._delivery.n_rows, self._delivery.n_copies, strict=True)
+        for which, (one, rows, copies) in enumerate(came):
+            if one.ended:
+                self._late_rows[which] += rows - copies
+            else:
+                self._copied_rows[which] += copies
+
     def _without_late_rows(self, piece: Rows) -> Rows:
         """An input that was said to have ended gets no more rows, whatever its source still gives."""
         rows = list(piece)
         for which, one in enumerate(self._operator.inputs):
             if one.ended:
-                self._late_rows[which] += rows[which].num_rows
                 rows[which] = rows[which].slice(0, 0)
         return rows
 

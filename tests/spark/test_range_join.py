@@ -1,0 +1,90 @@
+"""Range joins on real Spark give what Spark's batch join gives, for every type, with memory for a part of the rows."""
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+from test_join_against_spark import WAYS, require_answers_of_spark
+
+import sooner.spark as ss
+from sooner.how import KINDS
+from sooner.named_algorithms import ALGORITHMS
+from spark_joins import JoinCase, Way
+from spark_ranges import RANGES, ROWS
+
+# Each join, and one, two and seven partitions; all other types and algorithms are in the long set.
+SOME = [
+    ("int and long", "inner", "rpj", 2),
+    ("last integers", "left", "xjoin", 7),
+    ("doubles", "right", "hmj", 2),
+    ("decimals", "semi", "rpj", 1),
+    ("instants", "anti", "pmj", 2),
+    ("dates and local times", "full", "hmj_all", 2),
+    ("groups of one", "inner", "rpj_md", 2),
+]
+
+
+def case_of(
+    spark: SparkSession, folder: Path, kind: str, how: str, algorithm: str, partitions: int, ways: tuple[Way, Way]
+) -> JoinCase:
+    ranged = RANGES[kind]
+    memory = "64MB" if algorithm == "symmetric_hash" else partitions * 2**16
+    arguments = {"on": "v", "within": ranged.within, "by": "g" if ranged.groups else None, "how": how}
+    arguments |= {"algorithm": algorithm, "partitions": partitions, "memory": memory}
+    folder.mkdir(exist_ok=True)
+    left, right = (ranged.table(side) for side in (0, 1))
+    return JoinCase(spark, folder, left, right, 2, arguments=arguments, ways=ways, near=ranged.condition)
+
+
+def test_some_of_every_join(spark: SparkSession, tmp_path: Path) -> None:
+    cases = {
+        "-".join(map(str, one)): case_of(spark, tmp_path / f"{number}", *one, WAYS[number % 3])
+        for number, one in enumerate(SOME)
+    }
+    require_answers_of_spark(spark, tmp_path, cases)
+    for name, case in cases.items():
+        last = case.progress[-1].total
+        assert last.arrived_rows == (case.whole_rows(0), case.whole_rows(1)), name
+        assert (last.copied_rows > 0) == (case.kind.name != "full" and case.arguments["partitions"] > 1), name
+        assert last.copied_rows < 0.3 * ROWS, "of a quarter of the rows at most, there are two"
+        if case.arguments["partitions"] < 7 and case.kind.pairs:
+            assert case.most_spilled_rows > 100, f"the memory of {name} was not small enough to tell anything"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", KINDS)
+@pytest.mark.parametrize("kind", RANGES)
+def test_every_type_with_every_join(spark: SparkSession, tmp_path: Path, kind: str, how: str) -> None:
+    number = len(KINDS) * list(RANGES).index(kind) + list(KINDS).index(how)
+    algorithm, partitions = list(ALGORITHMS)[number % len(ALGORITHMS)], (1, 2, 7)[number % 3]
+    case = case_of(spark, tmp_path, kind, how, algorithm, partitions, WAYS[number // 3 % 3])
+    case.run()
+    assert case.written() == case.expected()
+
+
+NEAR = pa.table({"v": [1, 2], "g": [1, 1], "t": pa.array([1, 2], pa.timestamp("us", "UTC"))})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"within": 5}, "cells of 64; a row of the left goes to the partitions of up to 2 of them"),
+        ({"within": 5, "how": "left"}, "cells of 64; a row of the right goes to the partitions of up to 2 of them"),
+        ({"on": "t", "within": dt.timedelta(seconds=1)}, "cells of 0:00:08.388608; a row of the left"),
+        ({"within": 2**62, "by": "g"}, "rows are placed by their keys alone, since all values are in one cell"),
+        ({"within": 2**62}, "all rows go to one partition, since all values are in one cell; give by= to spread them"),
+        ({"within": (None, 5), "by": "g"}, "rows are placed by their keys alone, since all values are in one cell"),
+        ({"within": 5, "how": "full"}, "give by=, or how='inner' or 'left', to spread them"),
+        ({"within": 5, "how": "full", "by": "g"}, "keys alone, since rows of a full join are in one partition only"),
+    ],
+)
+def test_a_range_is_explained(spark: SparkSession, tmp_path: Path, arguments: dict[str, Any], told: str) -> None:
+    pq.write_table(NEAR, tmp_path / "near.parquet")
+    left, right = (ss.sources.parquet(spark, str(tmp_path / "near.parquet"), seed=seed) for seed in (1, 2))
+    explained = ss.explain(ss.join(left, right, **{"on": "v", "state": tmp_path / "state"} | arguments))
+    assert explained.splitlines()[1].startswith("  range: ")
+    assert told in explained.splitlines()[1]
