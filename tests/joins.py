@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -15,7 +15,7 @@ from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
-from sooner.operators.order import by_hashes, equal_ranges
+from sooner.operators.order import by_hashes, by_values, equal_ranges
 from sooner.operators.two_way.join import MakeRoom, TwoWayJoin
 from sooner.policies.view import SILENT, JoinView, Surroundings, Task
 from sooner.sides import LEFT, RIGHT, SIDES
@@ -37,18 +37,19 @@ def new_join(
     room: MakeRoom | None = None,
     budget: Budget | None = None,
     how: str = "inner",
+    order: Literal["hashes", "values"] = "hashes",
     **others: Any,
 ) -> TwoWayJoin[Any]:
     """A join of rows with the columns `key` and `row` on both sides; a budget that is given is shared with others."""
     keys = plan_keys(schema, schema, ["key"], ["key"])
-    order, bounds = by_hashes(keys), equal_ranges(partitions)
+    coded, bounds = by_values(keys) if order == "values" else by_hashes(keys), equal_ranges(partitions)
     left, right = (
-        Input(str(side), schema, order.coders[side], files_in(directory, schema, block_bytes), bounds) for side in SIDES
+        Input(str(side), schema, coded.coders[side], files_in(directory, schema, block_bytes), bounds) for side in SIDES
     )
     chosen = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
     budget = budget or Budget(budget_rows * ROW_BYTES if budget_bytes is None else budget_bytes)
     means = Means(budget, **others)
-    return TwoWayJoin((left, right), order, chosen, result_of or row_numbers, means, room, KINDS[how])
+    return TwoWayJoin((left, right), coded, chosen, result_of or row_numbers, means, room, KINDS[how])
 
 
 def rows(keys: Sequence[int | None], numbers: Iterable[int] | None = None) -> pa.RecordBatch:

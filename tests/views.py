@@ -6,7 +6,7 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 
-from sooner.policies.view import SILENT, DeviceCosts, JoinView, Together
+from sooner.policies.view import SILENT, DeviceCosts, JoinView, RegionsView, Together
 from sooner.sides import SIDES
 
 ROW_BYTES = 28
@@ -39,6 +39,13 @@ def view_of(resident_rows: Table, arrived_rows: Table | None = None, **others: A
     return JoinView(**(fields | given))
 
 
+def in_thirds(resident_rows: Table, joins: Sequence[Table]) -> RegionsView:
+    """Of each partition a third of the rows is lower, and a third upper, or a little less."""
+    resident = np.array(resident_rows, np.int64)
+    third = resident // 3
+    return RegionsView(np.stack((third, resident - 2 * third, third), axis=-1), np.array(joins, np.int64))
+
+
 def random_views(partitions: int = 4, most_rows: int = 9) -> st.SearchStrategy[JoinView]:
     def table(most: int) -> st.SearchStrategy[list[list[int]]]:
         side = st.lists(st.integers(0, most), min_size=partitions, max_size=partitions)
@@ -46,7 +53,8 @@ def random_views(partitions: int = 4, most_rows: int = 9) -> st.SearchStrategy[J
 
     def build(resident: Table, gone: Table, recent: list[int], ended: tuple[bool, bool], tick: int) -> JoinView:
         arrived = (np.array(resident) + np.array(gone)).tolist()
-        return view_of(resident, arrived, recent_rows=np.array(recent, float), ended=ended, tick=tick)
+        regions = in_thirds(resident, joins=(np.array(gone)[..., None] * [1, 3, 2] % 7).tolist())
+        return view_of(resident, arrived, recent_rows=np.array(recent, float), ended=ended, tick=tick, regions=regions)
 
     return st.builds(
         build,

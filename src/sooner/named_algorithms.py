@@ -11,10 +11,12 @@ from sooner.policies.flush.largest import Largest
 from sooner.policies.flush.never import Never as FlushNever
 from sooner.policies.flush.random import Random
 from sooner.policies.flush.rate_optimal import RateOptimal
+from sooner.policies.flush.regions import Regions
 from sooner.policies.flush.smallest import Smallest
 from sooner.policies.react.best_rate import BestRate
 from sooner.policies.react.memory_disk import LargestMemoryDisk
 from sooner.policies.react.merge import Merge
+from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.react.never import Never as ReactNever
 from sooner.policies.view import FlushPolicy, ReactPolicy
 
@@ -30,8 +32,12 @@ AlgorithmName = Literal[
     "rpj",
     "rpj_md",
     "rpj_dd",
+    "diner",
     "random",
 ]
+
+
+Flushes = Literal["a share of the memory", "what is needed"] | int  # or so many bytes
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,10 @@ class Algorithm:
     flush: FlushPolicy
     react: ReactPolicy
     summary: str = ""
-    flushes: Literal["a share of the memory", "what is needed"] = "a share of the memory"  # when it is full, at least
+    flushes: Flushes = "a share of the memory"  # when it is full, at least
+    order: Literal["hashes", "values"] = "hashes"  # in which rows are kept, of keys that have an order and fit 64 bits
+    sees: Literal["partitions", "regions"] = "partitions"  # what its flush policy is told of rows in memory
+    splits: Literal["no code", "codes by age"] = "no code"  # where a flush ends: in the middle of a code, or after it
 
 
 ALGORITHMS: Final = {
@@ -68,6 +77,15 @@ ALGORITHMS: Final = {
         Algorithm("rpj", RateOptimal(), BestRate(), "flush what is least likely to match; disk work by best rate"),
         Algorithm("rpj_md", RateOptimal(), BestRate(tasks="memory-disk"), "RPJ with memory-disk tasks only"),
         Algorithm("rpj_dd", RateOptimal(), BestRate(tasks="disk-disk"), "RPJ with disk-disk tasks only"),
+        Algorithm(
+            "diner",
+            Regions(),
+            ReactiveNestedLoop(),
+            "flush the values that join least; a nested loop over the disk in silence",
+            order="values",
+            sees="regions",
+            splits="codes by age",
+        ),
         Algorithm("random", Random(), ReactNever(), "flush random partitions: the floor for clever policies"),
     )
 }

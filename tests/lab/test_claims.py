@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,14 +10,20 @@ import pytest
 from sooner.lab.claims import (
     TENTHS,
     ahead,
+    ahead_each_time,
     ahead_in_the_end,
+    alike,
+    best_ratio,
     cheaper,
     close,
     cost_per_result,
     early_share,
+    growing,
+    most_waiting,
     share_before_clean_up,
     share_of_bound,
     similar_clean_up,
+    waiting_rows,
 )
 from sooner.lab.experiment import Claim
 from sooner.lab.history import History
@@ -52,6 +59,51 @@ def verdict(read, **histories: History) -> str:
 )
 def test_who_is_ahead_is_so_at_every_point(mine: History, expected: str) -> None:
     assert verdict(ahead("a", "b"), a=mine, b=EVEN) == expected
+
+
+def swept(*early: int) -> tuple[dict[str, History], list[tuple[str, str]]]:
+    """One that has so many early results in each set-up, and another that always has 100."""
+    histories = {f"a {n}": history([mine] * 10) for n, mine in enumerate(early)}
+    others = {f"b {n}": history([100] * 10) for n in range(len(early))}
+    return histories | others, list(zip(histories, others, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("early", "expected"), [((110, 150), "holds"), ((100, 100), "tie"), ((150, 99), "does not hold")]
+)
+def test_who_is_ahead_each_time_is_so_in_every_set_up(early: tuple[int, ...], expected: str) -> None:
+    histories, pairs = swept(*early)
+    assert verdict(ahead_each_time(pairs), **histories) == expected
+
+
+def test_the_best_of_several_ratios_decides() -> None:
+    histories, pairs = swept(110, 250, 90)
+    assert best_ratio(pairs, 2.5)(histories).highest == 2.5
+    assert verdict(best_ratio(pairs, 2.5), **histories) == "holds"
+    assert verdict(best_ratio(pairs, 2.6), **histories) == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("early", "expected"), [((100, 90, 120), "holds"), ((100, 300, 100), "tie"), ((120, 300, 100), "does not hold")]
+)
+def test_an_advantage_grows_from_the_first_set_up_to_the_last(early: tuple[int, ...], expected: str) -> None:
+    histories, pairs = swept(*early)
+    assert verdict(growing(pairs), **histories) == expected
+
+
+def test_those_are_alike_of_which_none_has_much_fewer() -> None:
+    histories, _ = swept(100, 96, 98)
+    names = ["a 0", "a 1", "a 2"]
+    assert verdict(alike(names, 0.041), **histories) == "holds"
+    assert verdict(alike(names, 0.03), **histories) == "does not hold"
+
+
+def test_rows_that_waited_are_counted_as_the_papers_rows() -> None:
+    histories = {"a": replace(EVEN, most_buffered_rows=30), "b": replace(EVEN, most_buffered_rows=2, stands_for=20)}
+    assert verdict(waiting_rows(["a", "b"], most=40), **histories) == "holds"
+    assert verdict(waiting_rows(["a", "b"], most=39), **histories) == "does not hold"
+    assert verdict(waiting_rows(["a", "b"], least=31), **histories) == "does not hold"
+    assert most_waiting("b").measure(histories) == 40
 
 
 def test_who_is_ahead_at_some_points_and_behind_at_none_is_ahead() -> None:

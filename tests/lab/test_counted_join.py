@@ -13,9 +13,10 @@ from sooner.lab.simulator import simulate
 from sooner.lab.subject import ROW_BYTES, RealOperator, real
 from sooner.lab.traces import Trace
 from sooner.named_algorithms import ALGORITHMS, Algorithm
-from sooner.operators.events import Event, Merged, Scanned
+from sooner.operators.events import Event, Looped, Merged, Scanned
 from sooner.operators.operator import Means
 from sooner.operators.two_way.join import TwoWayJoin
+from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.view import SILENT, DeviceCosts, Evict
 from sooner.sides import SIDES
 
@@ -72,7 +73,7 @@ class Twins:
         rehearsed = self.counted.rehearse(SILENT) if self.counted.phase != "clean-up" else None
         self.real.work(SILENT)
         self.counted.work(SILENT)
-        tasks = [event for event in self.events[1] if isinstance(event, Scanned | Merged)]
+        tasks = [event for event in self.events[1] if isinstance(event, Scanned | Merged | Looped)]
         self.compare()
         if rehearsed is not None:
             [done] = tasks
@@ -85,6 +86,10 @@ class Twins:
         for field in fields(views[0]):
             if field.name not in self.unseen:
                 assert np.array_equal(*(getattr(view, field.name) for view in views)), field.name
+        seen = [self.real._operator._state.seen_regions(), self.counted._memory.seen_regions()]
+        assert (seen[0] is None) == (seen[1] is None)
+        for field in fields(seen[0]) if seen[0] is not None else ():
+            assert np.array_equal(*(getattr(regions, field.name) for regions in seen)), field.name
         for name, measured in self.real.measures().items():
             assert name in self.unseen or measured == self.counted.measures()[name]
         for events in self.events:
@@ -112,6 +117,24 @@ def run_both(twins: Twins, seed: int) -> None:
 def test_they_agree_event_for_event(name: str, seed: int) -> None:
     trace = draw(seed)
     run_both(Twins(trace, lambda: competitor(name, trace, "unreliable")), seed)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_they_agree_about_regions_in_the_order_of_values(seed: int) -> None:
+    """DINER as its paper has it, in one partition, flushing and joining a few rows at a time, more and more skewed."""
+    loop = ReactiveNestedLoop(max_new_arrivals=10, max_outer_bytes=40 * ROW_BYTES)
+    diner = replace(ALGORITHMS["diner"], react=loop, flushes=15 * ROW_BYTES)
+    run_both(Twins(in_one_partition(seed), lambda: diner), seed)
+
+
+def test_they_agree_when_rows_of_a_key_leave_by_age_between_scans_and_merges() -> None:
+    by_age = replace(COMPETITORS["rpj"], splits="codes by age", flushes=15 * ROW_BYTES)
+    run_both(Twins(in_one_partition(seed=3), lambda: by_age), seed=3)
+
+
+def in_one_partition(seed: int) -> Trace:
+    keys = np.random.default_rng(seed).zipf(1.3 + 0.4 * seed, 2000) % 60
+    return replace(draw(seed), keys=keys.astype(np.int32), domain=60, partitions=1)
 
 
 def test_they_agree_when_a_part_of_a_partition_leaves_from_its_highest_code() -> None:

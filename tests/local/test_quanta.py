@@ -1,4 +1,6 @@
-"""In a silence the engine looks after every quantum of disk work: a row that comes, or a stop, is served at once."""
+"""In a silence the engine looks after every quantum of disk work: a row that comes, or a stop, is served at once; but a
+few rows wait if the react policy would rather go on.
+"""
 
 import threading
 import time
@@ -16,23 +18,26 @@ from sooner.policies.view import SILENT
 from sooner.sources import Source
 
 QUANTUM_BYTES = 64 * 2**10
-LATE = pa.record_batch({"k": pa.array([7], pa.int64()), "a": pa.array([-1], pa.int64())})
+EARLY_ROWS = 60_000
 
 
 class Pausing:
-    """A source that is silent after its first rows, until it is told to give one more."""
+    """A source that is silent after its first rows, until it is told to give a few more; then it may end."""
 
     name = "left"
 
-    def __init__(self) -> None:
-        self.go_on = threading.Event()
-        self._rows = numbered(60_000, 20_000, seed=1, name="a")
+    def __init__(self, late_rows: int = 1) -> None:
+        self.go_on, self.may_end = threading.Event(), threading.Event()
+        self.may_end.set()
+        self._rows = numbered(EARLY_ROWS, 20_000, seed=1, name="a")
+        self._late = numbered(late_rows, 20_000, seed=3, name="a")
         self.schema = self._rows.schema
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         yield from self._rows.to_batches()
         self.go_on.wait(30)
-        yield LATE
+        yield from self._late.to_batches()
+        self.may_end.wait(30)
 
 
 class Recorded:
@@ -40,6 +45,7 @@ class Recorded:
 
     def __init__(self, operator: Any, at_work: Any) -> None:
         self.calls: list[str] = []
+        self.open_pairs: list[float] = []  # on disk, when rows arrived
         self._operator = operator
         self._at_work = at_work
 
@@ -48,6 +54,7 @@ class Recorded:
 
     def arrive(self, *arguments: Any) -> Iterator[Any]:
         self.calls.append("arrive" if not self._operator.has_work(SILENT) else "arrive in the middle of work")
+        self.open_pairs.append(float(self._operator.view(SILENT).unmet_on_disk.sum()))
         yield from self._operator.arrive(*arguments)
 
     def work(self, quantum_bytes: int, around: Any) -> Iterator[Any]:
@@ -57,10 +64,12 @@ class Recorded:
         yield from self._operator.work(quantum_bytes, around)
 
 
-def query_with_much_on_disk(monkeypatch: pytest.MonkeyPatch, source: Source, folder: Path) -> sooner.Query:
+def query_with_much_on_disk(
+    monkeypatch: pytest.MonkeyPatch, source: Source, folder: Path, algorithm: str = "hmj"
+) -> sooner.Query:
     monkeypatch.setattr(sooner.local.query, "QUANTUM_BYTES", QUANTUM_BYTES)
     right = numbered(60_000, 20_000, seed=2, name="b")
-    return sooner.join(source, right, on="k", memory="1MB", algorithm="hmj", workers=1, spill_dir=folder)
+    return sooner.join(source, right, on="k", memory="1MB", algorithm=algorithm, workers=1, spill_dir=folder)
 
 
 def wait_for(condition: Any) -> None:
@@ -82,6 +91,38 @@ def test_a_row_that_comes_is_taken_in_after_the_quantum_in_which_it_came(
     soon(lambda: sum(batch.num_rows for batch in query))
     first = recorded.calls.index("silent work")
     assert recorded.calls[first + 1] == "arrive in the middle of work"
+
+
+@pytest.mark.parametrize(
+    ("late_rows", "ends_at_once", "waits"), [(1000, False, True), (1001, False, False), (5, True, False)]
+)
+def test_a_few_rows_wait_until_a_nested_loop_is_through_but_not_many_nor_an_end(
+    late_rows: int, ends_at_once: bool, waits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DINER sec. 3.4, Point 4."""
+    source = Pausing(late_rows)
+    if not ends_at_once:
+        source.may_end.clear()
+    query = query_with_much_on_disk(monkeypatch, source, tmp_path, "diner")
+
+    def at_work() -> None:
+        source.go_on.set()
+        wait_for(lambda: sum(query._inbox.waiting_rows) == late_rows)
+        if ends_at_once:
+            wait_for(lambda: any(queue.end for queue in query._inbox._queues))
+
+    def let_it_end() -> None:
+        wait_for(lambda: query.progress.arrived_rows[0] > EARLY_ROWS)
+        source.may_end.set()
+
+    recorded = query._operator = Recorded(query._operator, at_work)
+    threading.Thread(target=let_it_end, daemon=True).start()
+    soon(lambda: sum(batch.num_rows for batch in query))
+    first = recorded.calls.index("silent work")
+    following = recorded.calls[first + 1 :]
+    arrivals_before = sum(call.startswith("arrive") for call in recorded.calls[:first])
+    assert (recorded.open_pairs[arrivals_before] == 0) == waits
+    assert following[0] == ("busy work" if waits else "arrive in the middle of work")
 
 
 def test_a_stop_is_seen_within_a_quantum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ def whole_answer() -> Rows:
     return multiset(sooner.join(LEFT, RIGHT, on="k").to_table())
 
 
-@pytest.mark.parametrize("algorithm", ["xjoin", "hmj", "hmj_all", "rpj", "rpj_md", "rpj_dd"])
+@pytest.mark.parametrize("algorithm", ["xjoin", "hmj", "hmj_all", "rpj", "rpj_md", "rpj_dd", "diner"])
 def test_results_from_disk_come_while_the_sources_are_silent(algorithm: str) -> None:
     gate = threading.Event()
     sources = [gated(table, wait_for(gate), rows_at_once=250) for table in (LEFT, RIGHT)]

@@ -2,14 +2,26 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from sooner.errors import InvalidJoin
 from sooner.named_algorithms import ALGORITHMS
 from sooner.policies.react.best_rate import BestRate
 from sooner.policies.react.memory_disk import LargestMemoryDisk
 from sooner.policies.react.merge import Merge
+from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.react.never import Never
-from sooner.policies.view import BUSY, DeviceCosts, DiskDisk, JoinView, MemoryDisk, ReactPolicy, Surroundings
+from sooner.policies.view import (
+    BUSY,
+    DeviceCosts,
+    DiskDisk,
+    JoinView,
+    MemoryDisk,
+    NestedLoop,
+    ReactPolicy,
+    Surroundings,
+)
 from sooner.sides import LEFT, RIGHT
 from views import view_of
 
@@ -39,6 +51,33 @@ def test_no_policy_works_while_rows_keep_coming(policy: ReactPolicy) -> None:
     assert (policy.choose(much_to_do) is None) == isinstance(policy, Never)
     assert policy.choose(replace(much_to_do, around=BUSY)) is None
     assert policy.choose(replace(much_to_do, around=Surroundings(waiting_rows=(5, 0)))) is None
+
+
+def test_a_nested_loop_has_the_smaller_side_as_its_outer_one_where_something_waits_longest() -> None:
+    view = view_of(
+        [[0] * 3, [0] * 3],
+        unmet_on_disk=[0.0, 5.0, 900.0],
+        last_merge=[1, 10, 20],
+        spilled_bytes=[[9, 900, 10], [1, 300, 700]],
+    )
+    loop = ReactiveNestedLoop(max_outer_bytes=77)
+    assert loop.choose(view) == NestedLoop(1, RIGHT, 77)
+    assert loop.choose(replace(view, last_merge=np.array([1, 30, 20]))) == NestedLoop(2, LEFT, 77)
+
+
+@pytest.mark.parametrize(("waiting", "goes_on"), [((0, 0), True), ((600, 400), True), ((600, 401), False)])
+def test_a_nested_loop_goes_on_until_too_many_rows_wait(waiting: tuple[int, int], goes_on: bool) -> None:
+    """DINER sec. 3.4, Point 4: but it does not begin while rows come."""
+    view = tasks_of(with_disk=0.0, on_disk=9.0)
+    in_its_middle = Surroundings(waiting_rows=waiting, after_silence=True)
+    assert (ReactiveNestedLoop().choose(replace(view, around=in_its_middle)) is not None) == goes_on
+    assert ReactiveNestedLoop().choose(replace(view, around=Surroundings(waiting_rows=waiting))) is None
+
+
+@pytest.mark.parametrize("numbers", [(-1, 10), (5, 0)])
+def test_a_nested_loop_that_could_never_work_is_refused(numbers: tuple[int, int]) -> None:
+    with pytest.raises(InvalidJoin, match="can never work"):
+        ReactiveNestedLoop(*numbers)
 
 
 def test_never_does_nothing_even_if_there_is_work() -> None:

@@ -21,7 +21,7 @@ from spark_keys import KEYS
 GIVING_PAIRS = [how for how, kind in KINDS.items() if kind.pairs]
 SOME = [
     (algorithm, (1, 2, 1, 2, 1, 2, 7)[number % 7], list(KEYS)[number], GIVING_PAIRS[number % len(GIVING_PAIRS)])
-    for number, algorithm in enumerate([*ALGORITHMS, "rpj", "hmj", "xjoin"])
+    for number, algorithm in enumerate([*ALGORITHMS, "rpj", "hmj"])
 ]
 NO_PAIRS = [("rpj", 2, "texts", "semi"), ("xjoin", 1, "composite", "anti")]
 GROUPS = [SOME[:5], SOME[5:10], [*SOME[10:], *NO_PAIRS]]

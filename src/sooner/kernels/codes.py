@@ -54,6 +54,13 @@ def code_rows(
     return codes, complete
 
 
+def spread(codes: Codes) -> Codes:
+    """Other codes for these, different for different ones, that are as frequent in every range of codes."""
+    spread_codes = codes.copy()
+    _mix(spread_codes)
+    return spread_codes
+
+
 def _complete(keys: Sequence[pa.Array]) -> Flags | None:
     complete: Flags | None = None
     for key in keys:

@@ -34,6 +34,53 @@ def ahead_in_the_end(leader: str, other: str) -> Read:
     return read
 
 
+def ahead_each_time(pairs: Sequence[tuple[str, str]]) -> Read:
+    """In each of several set-ups, (leader, other), the leader has more results when the clean-up begins."""
+    return lambda histories: _compared(_early_ratios(histories, pairs))
+
+
+def best_ratio(pairs: Sequence[tuple[str, str]], least: float) -> Read:
+    """Where the leader is furthest ahead, it has so many times as many results when the clean-up begins."""
+
+    def read(histories: Histories) -> Reading:
+        best = max(_early_ratios(histories, pairs))
+        return Reading(best, best, "{:.2f}", "holds" if best >= least else "does not hold", " times as many")
+
+    return read
+
+
+def growing(pairs: Sequence[tuple[str, str]]) -> Read:
+    """From the first set-up to the last the leader's advantage grows."""
+
+    def read(histories: Histories) -> Reading:
+        first, *_, last = _early_ratios(histories, pairs)
+        return Reading(last / first, last / first, "{:.2f}", _verdict([last / first]), " times the first ratio")
+
+    return read
+
+
+def alike(names: Sequence[str], tolerance: float) -> Read:
+    """The one with the fewest early results has less than this share fewer than the one with the most."""
+
+    def read(histories: Histories) -> Reading:
+        early = [histories[name].early_results for name in names]
+        spread = 1 - min(early) / max(early)
+        return Reading(spread, spread, "{:.1%}", "holds" if spread <= tolerance else "does not hold", " fewer")
+
+    return read
+
+
+def waiting_rows(names: Sequence[str], least: int = 0, most: float = float("inf")) -> Read:
+    """In each of these at most, or at least, so many rows waited at a time."""
+
+    def read(histories: Histories) -> Reading:
+        waited = [histories[name].most_buffered_rows * histories[name].stands_for for name in names]
+        holds = least <= min(waited) and max(waited) <= most
+        return Reading(min(waited), max(waited), "{:,.0f}", "holds" if holds else "does not hold", " rows")
+
+    return read
+
+
 def early_share(name: str, least: float, most: float = 1.0) -> Read:
     """The share of all results that is out when the clean-up begins."""
 
@@ -81,6 +128,13 @@ def share_before_clean_up(name: str) -> Measurement:
     return Measurement(f"{name}: share before the clean-up", lambda histories: histories[name].early_share, "{:.1%}")
 
 
+def most_waiting(name: str) -> Measurement:
+    def measure(histories: Histories) -> float:
+        return histories[name].most_buffered_rows * histories[name].stands_for
+
+    return Measurement(f"{name}: rows that waited at most", measure, "{:,.0f}")
+
+
 def cost_per_result(name: str) -> Measurement:
     """In the end of the arrivals."""
 
@@ -100,6 +154,10 @@ def share_of_bound(name: str, bound: str) -> Measurement:
     return Measurement(
         f"{name}: early results, as a share of those of a policy that knows the future", measure, "{:.1%}"
     )
+
+
+def _early_ratios(histories: Histories, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    return [histories[leader].early_results / histories[other].early_results for leader, other in pairs]
 
 
 def _compared(ratios: Sequence[float]) -> Reading:

@@ -4,27 +4,41 @@ It has the same statistics, view, evictions, tasks and events, and asks the very
 test holds each event of the one against the other's. So it gives the same history, hundreds of times faster: a step
 costs what the keys of a partition cost, however many rows they have.
 
-Not covered: keys that share a code, joins that give more than pairs, quanta of a task, more than one worker, snapshots.
+Not covered: keys that share a code or match others than themselves, joins that give more than pairs, quanta of a task,
+more than one worker, snapshots.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sooner.errors import BudgetTooSmall
 from sooner.kernels.array_types import Flags, Positions
+from sooner.lab.counted_memory import CountedMemory
 from sooner.lab.counted_partition import CountedPartition, KeyCounts
 from sooner.lab.traces import Keys, key_codes
 from sooner.named_algorithms import Algorithm
-from sooner.operators.events import Arrived, Entered, Event, Flushed, Merged, Reached, Scanned
+from sooner.operators.events import Arrived, Entered, Event, Flushed, Looped, Merged, Reached, Scanned
 from sooner.operators.operator import Means
 from sooner.operators.two_way.covering import COPIES
+from sooner.operators.two_way.looping import Chunk, Loop, next_chunk
 from sooner.operators.two_way.merging import DiskTask, MergePlan, covered_pairs, plan_merge
-from sooner.operators.two_way.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, scratch_bytes_of
+from sooner.operators.two_way.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, regions_of, scratch_bytes_of
 from sooner.operators.two_way.statistics import JoinStatistics
 from sooner.phases import Phase, Phases
-from sooner.policies.view import BUSY, Counts, DiskDisk, Evict, JoinView, MemoryDisk, Surroundings, Task, Together
+from sooner.policies.view import (
+    BUSY,
+    Counts,
+    DiskDisk,
+    Evict,
+    JoinView,
+    MemoryDisk,
+    NestedLoop,
+    Surroundings,
+    Task,
+    Together,
+)
 from sooner.runs.run import NEVER
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
@@ -65,17 +79,21 @@ class CountedJoin:
         self._budget = means.budget
         self._row_bytes = row_bytes
         self._flush_bytes = flush_bytes_of(algorithm, means)
+        regions = regions_of(algorithm, partitions, means)
         self._keys = -(-domain // partitions)  # of a partition
         self._counts = KeyCounts.of_nothing(partitions, self._keys)
         self._flat = self._counts.in_one_row()
         self._partitions = [CountedPartition(self._counts.of_partition(p)) for p in range(partitions)]
-        self._codes = key_codes(self._keys * partitions, partitions).reshape(self._keys, partitions)
-        self._statistics = JoinStatistics(partitions)
+        codes = key_codes(self._keys * partitions, partitions).reshape(self._keys, partitions)
+        self._statistics = JoinStatistics(partitions, regions)
+        splits_codes = algorithm.splits != "no code"
+        self._memory = CountedMemory(self._counts, codes, row_bytes, regions, splits_codes=splits_codes)
         self._ended = [False for _ in SIDES]
         self._phases = Phases()
         self._tick = NEVER
         self._next_to_clean = 0
         self._merging: Merging | None = None  # what comes next of a disk-disk task
+        self._loops: dict[int, Loop] = {}  # of partitions in which a nested loop has begun, and something is open
         self._choice: tuple[object, Task | None] = (None, None)  # of the react policy, and when it was asked
 
     @property
@@ -134,6 +152,9 @@ class CountedJoin:
     def rehearse(self, around: Surroundings) -> Event | None:
         """What the next task would report, with nothing done; only as far as it costs anything."""
         chosen = self._merging or self._chosen(around)
+        if isinstance(chosen, NestedLoop):
+            chunk = self._next_chunk(chosen)
+            return None if chunk is None else self._looped(chosen.partition, chunk)
         if isinstance(chosen, MemoryDisk):
             runs = self._partitions[chosen.partition].disk[opposite(chosen.side)].runs
             n_bytes = sum(run.n_bytes for run in runs)
@@ -167,7 +188,7 @@ class CountedJoin:
     def _bytes_to_keep(self, arrived: Counts) -> int:
         if any(self._ended):
             arrived = np.array([np.where(self._is_kept(side), arrived[side], 0) for side in SIDES])
-        return int(arrived.sum()) * self._row_bytes
+        return int(arrived.sum()) * self._memory.row_bytes
 
     def _is_kept(self, side: int) -> Flags:
         """[partition]: whether rows of this side that arrive may match something that they do not meet at once."""
@@ -182,7 +203,7 @@ class CountedJoin:
         matches = flat.memory[arriving.other]
         statistics.arrived_rows += counts
         statistics.unmet_with_disk += counts * spilled
-        kept = arriving
+        kept, are_kept = arriving, np.ones(counts.shape, np.bool_)
         if any(self._ended):
             are_kept = np.array([self._is_kept(side) for side in SIDES])
             statistics.forgotten_rows += np.where(are_kept, 0, counts)
@@ -193,12 +214,18 @@ class CountedJoin:
         np.add.at(flat.memory, kept.mine[kept.lefts :], 1)
         np.add.at(flat.unseen, kept.mine, 1)
         np.add.at(flat.unmet_matches, kept.mine, flat.on_disk[kept.other])
-        np.add.at(flat.unmet_pairs, kept.mine, spilled.reshape(-1)[kept.of_side])
+        unmet_pairs = spilled.reshape(-1)[kept.of_side]
+        np.add.at(flat.unmet_pairs, kept.mine, unmet_pairs)
+        self._memory.note_ages(kept.mine, unmet_pairs, self._tick)
         matched = np.bincount(arriving.of_side, matches, minlength=counts.size).reshape(counts.shape)
         statistics.matched_pairs += matched.sum(axis=0)
         statistics.results += int(matches.sum())
         statistics.resident_rows += kept.counts
-        statistics.resident_bytes += kept.counts * self._row_bytes
+        statistics.resident_bytes += kept.counts * self._memory.row_bytes
+        if statistics.regions is not None:
+            keys = flat.memory.size // len(SIDES)
+            joins = np.bincount(arriving.mine % keys, matches, minlength=keys).astype(np.int64)
+            self._memory.note_joins(joins.reshape(self._counts.memory.shape[1:]), are_kept)
 
     # Rows that leave memory
 
@@ -210,46 +237,38 @@ class CountedJoin:
 
     def _flush(self, needed_bytes: int) -> bool:
         goal_bytes = max(needed_bytes, self._flush_bytes)
-        groups = self._algorithm.flush.choose(self.view(), goal_bytes)
+        groups = self._algorithm.flush.choose(replace(self.view(), regions=self._memory.seen_regions()), goal_bytes)
         return self._evict(enough_of(groups, goal_bytes, self._freed_by))
 
     def _freed_by(self, eviction: Evict) -> int:
         if eviction.codes is not None:
-            rows = self._partitions[eviction.partition].counts.memory[eviction.side]
-            return int(rows[self._going(eviction)].sum()) * self._row_bytes
+            chosen_bytes = int(self._memory.leaving(eviction).sum()) * self._memory.row_bytes
+            return min(chosen_bytes, eviction.at_most_bytes or chosen_bytes)
         resident_bytes = int(self._statistics.resident_bytes[eviction.side, eviction.partition])
         return min(resident_bytes, eviction.at_most_bytes or resident_bytes)
 
     def _evict(self, evictions: Together) -> bool:
         self._tick += 1
-        leaving = [(one.side, one.partition, self._going(one)) for one in evictions]
-        leaving = [(side, p, going) for side, p, going in leaving if self._counts.memory[side, p][going].any()]
-        for side, p, going in leaving:
-            partition, statistics = self._partitions[p], self._statistics
-            unmet_pairs = int(partition.counts.unmet_pairs[side][going].sum())
-            run = partition.leave(side, going, self._row_bytes)
-            self._budget.release(run.n_bytes)
+        places: dict[tuple[int, int], Counts] = {}
+        for one in evictions:
+            place, rows = (one.side, one.partition), self._memory.leaving(one)
+            places[place] = np.maximum(places[place], rows) if place in places else rows
+        leaving = [(*place, rows) for place, rows in places.items() if rows.any()]
+        for side, p, rows in leaving:
+            statistics, unmet_pairs = self._statistics, self._memory.take_out(side, p, rows)
+            run = self._partitions[p].leave(side, rows, unmet_pairs, self._row_bytes)
+            freed_bytes = run.n_rows * self._memory.row_bytes
+            self._budget.release(freed_bytes)
             statistics.resident_rows[side, p] -= run.n_rows
-            statistics.resident_bytes[side, p] -= run.n_bytes
+            statistics.resident_bytes[side, p] -= freed_bytes
             statistics.spilled_rows[side, p] += run.n_rows
             statistics.spilled_bytes[side, p] += run.n_bytes
             statistics.spilled_runs[side, p] += 1
-            statistics.carry_over(side, p, unmet_pairs)
+            statistics.carry_over(side, p, int(unmet_pairs.sum()))
             self._report(Flushed(self._tick, side, p, run.n_rows, run.n_bytes, run.number))
+        for side in sorted({side for side, _, _ in leaving}):
+            self._memory.renew_regions(side)
         return bool(leaving)
-
-    def _going(self, eviction: Evict) -> Flags:
-        """The keys of the partition whose rows leave memory."""
-        rows = self._counts.memory[eviction.side, eviction.partition]
-        if eviction.codes is not None:
-            return np.isin(self._codes[:, eviction.partition], eviction.codes)
-        if eviction.at_most_bytes is None or eviction.at_most_bytes >= rows.sum() * self._row_bytes:
-            everything: Flags = rows > 0
-            return everything
-        wanted_rows = max(1, -(-eviction.at_most_bytes // self._row_bytes))
-        in_order = rows if eviction.codes_from == "lowest" else rows[::-1]
-        going: Flags = np.arange(len(rows)) <= np.searchsorted(in_order.cumsum(), wanted_rows)
-        return going if eviction.codes_from == "lowest" else going[::-1]
 
     # Work on disk
 
@@ -268,11 +287,41 @@ class CountedJoin:
             if isinstance(chosen, MemoryDisk):
                 self._tick += 1
                 return self._scan(chosen.side, chosen.partition)
-            if chosen is not None:
+            if isinstance(chosen, NestedLoop):
+                if self._loop(chosen):
+                    return None
+            elif chosen is not None:
                 self._merging = self._next_merge(chosen.partition, self._disk_task(chosen))
                 if self._merging is not None:
                     return self._merge(self._merging)
         return None
+
+    def _loop(self, chosen: NestedLoop) -> bool:
+        """The next chunk of a nested loop; whether there was one."""
+        self._tick += 1
+        p, statistics, chunk = chosen.partition, self._statistics, self._next_chunk(chosen)
+        unmet = float(statistics.unmet_on_disk[p])
+        if chunk is None:
+            self._loops.pop(p, None)
+            statistics.met_on_disk(p, self._tick, unmet)
+            return False
+        statistics.results += self._partitions[p].meet_on_disk([chunk.runs])
+        self._loops[p] = chunk.loop
+        statistics.met_on_disk(p, self._tick, unmet * chunk.share)
+        self._report(self._looped(p, chunk))
+        return True
+
+    def _next_chunk(self, chosen: NestedLoop) -> Chunk | None:
+        partition, loop = self._partitions[chosen.partition], self._loops.get(chosen.partition, Loop(chosen.outer))
+        left, right = (disk.runs for disk in partition.disk)
+        return next_chunk(left, right, partition.cells, loop, chosen.max_outer_bytes)
+
+    def _looped(self, p: int, chunk: Chunk) -> Looped:
+        """What is told of a chunk."""
+        disk = self._partitions[p].disk
+        read = [run for side in SIDES for run in disk[side].runs if run.number in {*chunk.runs[side]}]
+        n_bytes = sum(run.n_bytes for run in read)
+        return Looped(self._tick, p, chunk.loop.outer, len(read), n_bytes, (chunk.runs,))
 
     def _disk_task(self, chosen: DiskDisk) -> DiskTask:
         left, right = (disk.numbers for disk in self._partitions[chosen.partition].disk)
@@ -281,6 +330,7 @@ class CountedJoin:
     def _scan(self, side: int, p: int) -> None:
         read = self._partitions[p].disk[opposite(side)].runs
         self._statistics.results += self._partitions[p].meet_disk(side)
+        self._memory.met_disk(side, p, self._tick)
         self._statistics.unmet_with_disk[side, p] = 0
         n_bytes, numbers = sum(run.n_bytes for run in read), tuple(run.number for run in read)
         self._report(Scanned(self._tick, side, p, len(read), n_bytes, numbers))

@@ -1,10 +1,10 @@
 """One partition of a join whose rows are only counted, by key.
 
-It rests on two facts. Rows of a key leave memory together, since no eviction splits a code. And what a row has not met
+It rests on two facts. Rows of a key leave memory together, or those first that came first. And what a row has not met
 on disk is what was there when it came: what left later it met in memory, and a memory-disk task shows it the rest
-(RPJ's Lemma 2). So a few numbers a key tell all that tasks will find: `KeyCounts`, and for each run on disk its rows,
-and how many pairs these and unseen rows in memory have met. When a run is written, what it has open with each run of
-the other side follows from them, and is one number for each cell.
+(RPJ's Lemma 2). So a few numbers a key tell all that tasks will find: `KeyCounts`, and for each flush its rows, and how
+many pairs these and unseen rows in memory have met; those are the oldest of the unseen rows. When a run is written,
+what it has open with each run of the other side follows from them, and is one number for each cell.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,6 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from sooner.kernels.array_types import Flags
 from sooner.policies.view import Counts, Numbers
 from sooner.runs.ledger import CoveredCells, Rectangle
 from sooner.sides import LEFT, SIDES, opposite
@@ -43,11 +42,6 @@ class KeyCounts:
         """All keys of all partitions of the left, then those of the right; not a copy."""
         return KeyCounts(*(counts.reshape(-1) for counts in self))
 
-    def leave_memory(self, side: int, going: Flags) -> None:
-        self.on_disk[side] += np.where(going, self.memory[side], 0)
-        for counts in (self.memory, self.unseen, self.unmet_matches, self.unmet_pairs):
-            counts[side][going] = 0
-
 
 @dataclass(frozen=True)
 class CountedRun:
@@ -60,23 +54,24 @@ class CountedRun:
 
 
 class DiskSide:
-    """The runs of one side on disk. Arrays are indexed [run, key]; they are floats, whose products are fast, and exact
-    as long as numbers are below 2**53.
+    """The runs of one side on disk. Arrays are indexed [key, flush], since few keys may meet many of them; they are
+    floats, whose products are fast, and exact as long as numbers are below 2**53.
     """
 
     def __init__(self, keys: int) -> None:
         self.runs: list[CountedRun] = []
-        self._rows, self._met = (np.zeros((4, keys)) for _ in range(2))  # with room for more
+        self.in_run = np.zeros(0, np.int64)  # the number of the run that has the rows of each flush by now
+        self._rows, self._met = (np.zeros((keys, 4)) for _ in range(2))  # with room for more
         self._next_number = 1
 
     @property
     def rows(self) -> Numbers:
-        return self._rows[: len(self.runs)]
+        return self._rows[:, : len(self.in_run)]
 
     @property
     def met(self) -> Numbers:
         """Pairs with unseen rows in memory of the other side."""
-        return self._met[: len(self.runs)]
+        return self._met[:, : len(self.in_run)]
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -87,21 +82,19 @@ class DiskSide:
         return self._next_number - 1
 
     def append(self, run: CountedRun, rows: Counts, met: Counts) -> None:
-        place = len(self.runs)
-        if place == len(self._rows):
-            self._rows, self._met = (np.vstack((table, np.zeros_like(table))) for table in (self._rows, self._met))
+        place = len(self.in_run)
+        if place == self._rows.shape[1]:
+            self._rows, self._met = (np.hstack((table, np.zeros_like(table))) for table in (self._rows, self._met))
         self.runs.append(run)
-        self._rows[place], self._met[place] = rows, met
+        self.in_run = np.append(self.in_run, run.number)
+        self._rows[:, place], self._met[:, place] = rows, met
 
     def become_one(self, members: Sequence[int], level: int) -> CountedRun:
         """These runs are one, and the first."""
-        chosen = np.isin(self.numbers, members)
         going = [run for run in self.runs if run.number in members]
         n_rows, n_bytes = (sum(getattr(run, size) for run in going) for size in ("n_rows", "n_bytes"))
         merged = CountedRun(self.new_number(), level, n_rows, n_bytes)
-        self._rows, self._met = (
-            np.vstack((table[chosen].sum(axis=0), table[~chosen])) for table in (self.rows, self.met)
-        )
+        self.in_run[np.isin(self.in_run, members)] = merged.number
         self.runs = [merged, *(run for run in self.runs if run.number not in members)]
         return merged
 
@@ -114,22 +107,24 @@ class CountedPartition:
         self.counts = counts
         self.disk = [DiskSide(counts.memory.shape[1]) for _ in SIDES]
         self.cells = CoveredCells()
-        self._open: dict[tuple[int, int], int] = {}  # results, by numbers of runs (left, right), where there are any
+        self._open = np.zeros((4, 4), np.int64)  # results, by numbers of runs [left, right]
 
-    def leave(self, side: int, going: Flags, row_bytes: int) -> CountedRun:
-        """The rows of these keys leave memory, as a new run."""
+    def leave(self, side: int, rows: Counts, unmet_pairs: Counts, row_bytes: int) -> CountedRun:
+        """So many rows of each key leave memory, the oldest, as a new run; so many pairs go with them."""
         mine, other, counts = self.disk[side], self.disk[opposite(side)], self.counts
-        rows, unseen = (np.where(going, some[side], 0) for some in (counts.memory, counts.unseen))
-        n_rows = int(rows.sum())
+        n_rows, keys = int(rows.sum()), np.flatnonzero(rows)
         run = CountedRun(mine.new_number(), 0, n_rows, n_rows * row_bytes)
-        results = other.rows @ unseen.astype(np.float64) - other.met @ going.astype(np.float64)
-        for place in np.flatnonzero(results).tolist():
-            number = other.runs[place].number
-            cell = (run.number, number) if side == LEFT else (number, run.number)
-            self._open[cell] = int(results[place])
-        other.met[:] *= ~going
+        unseen = np.maximum(0, rows - (counts.memory[side] - counts.unseen[side]))
+        pairs = unseen[keys, None] * other.rows[keys]
+        met = np.minimum(pairs, other.met[keys])
+        np.add.at(self._open_of(side, run.number), other.in_run, (pairs - met).sum(axis=0).astype(np.int64))
+        other.met[keys] -= met
         mine.append(run, rows, rows * counts.unseen[opposite(side)])
-        counts.leave_memory(side, going)
+        counts.on_disk[side] += rows
+        counts.memory[side] -= rows
+        counts.unseen[side] -= unseen
+        counts.unmet_matches[side][keys] -= (pairs - met).sum(axis=1).astype(np.int64)
+        counts.unmet_pairs[side] -= unmet_pairs
         return run
 
     def meet_disk(self, side: int) -> int:
@@ -144,18 +139,19 @@ class CountedPartition:
         """These runs meet; how many results that gives."""
         results = 0
         for lefts, rights in rectangles:
-            results += sum(self._open.pop((a, b), 0) for a in lefts for b in rights)
+            cells = np.ix_(lefts, rights)
+            results += int(self._open[cells].sum())
+            self._open[cells] = 0
             self.cells.cover(lefts, rights)
         return results
 
     def become_one(self, side: int, members: Sequence[int], level: int) -> CountedRun:
         merged = self.disk[side].become_one(members, level)
         self.cells.merge(side, members, merged.number)
-        for (a, b), results in list(self._open.items()):
-            if (a, b)[side] in members:
-                del self._open[a, b]
-                cell = (merged.number, b) if side == LEFT else (a, merged.number)
-                self._open[cell] = self._open.get(cell, 0) + results
+        together = self._open_of(side, merged.number)
+        for member in members:
+            together += self._open_of(side, member)
+            self._open_of(side, member)[:] = 0
         return merged
 
     def forget(self) -> None:
@@ -163,4 +159,13 @@ class CountedPartition:
         for counts in self.counts:
             counts[:] = 0
         self.disk = [DiskSide(self.counts.memory.shape[1]) for _ in SIDES]
-        self._open.clear()
+        self._open[:] = 0
+
+    def _open_of(self, side: int, number: int) -> Counts:
+        """What this run of a side has open with each of the other, by their numbers; not a copy."""
+        if number >= len(self._open):
+            wider = np.zeros((2 * number, 2 * number), np.int64)
+            wider[: len(self._open), : len(self._open)] = self._open
+            self._open = wider
+        open_results: Counts = self._open[number] if side == LEFT else self._open[:, number]
+        return open_results

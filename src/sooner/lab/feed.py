@@ -66,14 +66,15 @@ class Feed:
         """Rows that have come and are not taken."""
         return max(0, self._trace.arrived(clock) - self._taken)
 
-    def around(self, clock: float, *, silent: bool) -> Surroundings:
+    def around(self, clock: float, *, silent: bool, after_silence: bool = False) -> Surroundings:
         """What an operator may know of its inputs."""
         arrived = self._trace.arrived(clock)
-        if arrived <= self._taken and not self._trace.silences_by_input:
+        if arrived <= self._taken and not self._trace.silences_by_input and not after_silence:
             return SILENT if silent else BUSY
         waiting = self._trace.of_input[self._taken : arrived]
         counts = tuple(np.bincount(waiting, minlength=self._inputs).tolist())
-        return Surroundings(silent=silent, waiting_rows=counts, silent_inputs=self._trace.silent_inputs(clock))
+        silent_inputs = self._trace.silent_inputs(clock)
+        return Surroundings(silent, counts, silent_inputs, after_silence=after_silence)
 
     def next_row_seconds(self) -> float | None:
         """When the next row is pushed; None if none is."""

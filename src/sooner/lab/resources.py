@@ -9,6 +9,7 @@ together lie together, in extents of so many pages. Each event costs:
 - a flush: a seek for each partition, to the end of what is there of it (RPJ sec. 4.1, figure 4), then pages in
   sequence; or a seek for each side, since `sooner` writes what leaves together into one file a side;
 - a memory-disk task: a seek for each run, then pages in sequence;
+- a chunk of a nested loop: a seek for each side, then blocks in sequence, one flush after another as they were written;
 - a merge: a seek for each page read and for each page written, since runs are read side by side with little memory;
 - the clean-up, when all of the memory is free: as much as fits is read run after run, so a partition that fits the
   memory costs a seek for each run and then pages in sequence, and a larger one that many times the seeks. Or as RPJ has
@@ -24,7 +25,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from sooner.operators.events import Arrived, Entered, Event, Flushed, Merged, Reached, Scanned, Tidied
+from sooner.operators.events import Arrived, Entered, Event, Flushed, Looped, Merged, Reached, Scanned, Tidied
 from sooner.phases import Phase
 from sooner.policies.view import DeviceCosts
 from sooner.sides import SIDES
@@ -126,6 +127,8 @@ class Meter:
                 return [(disk.name, disk.writing(1 if self._opens_file(event) else 0, n_bytes))]
             case Scanned(n_runs=runs, n_bytes=n_bytes):
                 return [(disk.name, disk.reading(runs, n_bytes))]
+            case Looped(n_bytes=n_bytes):
+                return [(disk.name, disk.reading(len(SIDES), n_bytes))]
             case Merged(n_runs=runs, n_bytes=n_bytes) if phase == "clean-up" and machine.clean_up == "run after run":
                 return [(disk.name, disk.reading(runs * math.ceil(n_bytes / machine.memory_bytes), n_bytes))]
             case Merged(partition=partition, n_bytes=n_bytes) if phase == "clean-up":

@@ -5,7 +5,8 @@ What becomes of a task when a row comes in its middle is a setting:
 
 - it *finishes*, and rows wait (RPJ sec. 3, reactive-stage, line 14; DINER sec. 5: RPJ and HMJ look after each merge);
 - it *gives way* after a block, and goes on in the next silence before any other begins (DINER's ReactiveNL, sec. 3.4).
-  What it finds is fixed when it begins, for rows that come later are not its business; it comes out as time is paid;
+  What it finds is fixed when it begins, for rows that come later are not its business; it comes out as time is paid.
+  A react policy that lets a few rows wait is asked after each block;
 - it is *abandoned*: the time is lost, and nothing was done.
 
 Rows go in by chunks, for speed. Work on a chunk overlaps with the arrival of its rows, and its results
@@ -58,11 +59,13 @@ class Laboratory:
     timers: tuple[Timer, ...] = ()
 
 
-def simulate(trace: Trace, algorithm: Algorithm, laboratory: Laboratory, rows: Rows = "counted") -> History:
-    """What the two-way join with this algorithm makes of this trace."""
+def simulate(
+    trace: Trace, algorithm: Algorithm, laboratory: Laboratory, rows: Rows = "counted", row_bytes: int = ROW_BYTES
+) -> History:
+    """What the two-way join with this algorithm makes of this trace; counted rows may weigh whatever they are to."""
 
     def counted(trace: Trace, means: Means) -> CountedJoin:
-        return CountedJoin(trace.domain, trace.partitions, ROW_BYTES, algorithm, means)
+        return CountedJoin(trace.domain, trace.partitions, row_bytes, algorithm, means)
 
     def two_way(inputs: Sequence[Input], means: Means) -> TwoWayJoin[int]:
         left, right = inputs
@@ -163,6 +166,15 @@ class _Simulation:
                 else:
                     self._clock = next_row
                     return
+            self._let_rows_wait()
+
+    def _let_rows_wait(self) -> None:
+        """Rows have come in the middle of disk work: it goes on, block by block, as long as the policy wants that."""
+        while self._subject.has_work(around := self._feed.around(self._clock, silent=False, after_silence=True)):
+            if self._debt.unpaid_seconds:
+                self._pay(self._clock)
+            else:
+                self._do_task(around, self._clock)
 
     def _do_task(self, around: Surroundings, until: float) -> None:
         """A task; rows are expected to come at `until`."""

@@ -58,7 +58,15 @@ class Inbox:
     @property
     def waiting_rows(self) -> tuple[int, ...]:
         with self._changed:
-            return tuple(sum(batch.num_rows for batch in queue.batches) for queue in self._queues)
+            return self._count_rows()
+
+    @property
+    def rows_that_may_wait(self) -> tuple[int, ...]:
+        """Of each input, as long as none has ended: nobody should be kept waiting for an end, good or bad."""
+        with self._changed:
+            if any(queue.end for queue in self._queues):
+                return ()
+            return self._count_rows()
 
     def put(self, which: int, batch: pa.RecordBatch, n_bytes: int) -> None:
         """Add a batch of so many bytes, waiting for room; one larger than all the room waits for an empty queue."""
@@ -97,6 +105,9 @@ class Inbox:
         if self._stopped:
             raise Stopped
         return bool(reached)
+
+    def _count_rows(self) -> tuple[int, ...]:
+        return tuple(sum(batch.num_rows for batch in queue.batches) for queue in self._queues)
 
     def _empty(self, queue: _Queue) -> Waiting:
         taken = Waiting(queue.batches, queue.end)

@@ -169,11 +169,18 @@ class Query:
             self._spill_directory.remove()
 
     def _next_work(self, now: float) -> Iterator[pa.RecordBatch]:
-        """What has arrived, or a quantum of disk work in a silence; without any of it, wait for what arrives."""
+        """What has arrived, or a quantum of disk work in a silence; without any of it, wait for what arrives.
+
+        Rows that come in the middle of such work wait as long as the react policy would rather go on with it.
+        """
         operator = self._operator
         if operator.phase == "clean-up":
             self._returned_memory.look()
             return operator.work(CLEAN_UP_QUANTUM_BYTES, SILENT)
+        if self._silent and any(rows := self._inbox.rows_that_may_wait):
+            around = Surroundings(waiting_rows=rows, after_silence=True)
+            if operator.has_work(around):
+                return operator.work(QUANTUM_BYTES, around)
         waiting = self._inbox.take(0 if self._silent else self._silence_seconds)
         self._silent = waiting is None
         if waiting is None:

@@ -51,6 +51,18 @@ class Merged:
 
 
 @dataclass(frozen=True, slots=True)
+class Looped:
+    """A chunk of the outer side's runs was joined with runs of the other: those of `cells` have met."""
+
+    tick: int
+    partition: int
+    outer: int
+    n_runs: int
+    n_bytes: int
+    cells: tuple[Rectangle, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Tidied:
     """Runs of one partition that were alike became one, with nothing joined."""
 
@@ -75,5 +87,5 @@ class Reached:
     resident_bytes: tuple[tuple[int, ...], ...]
 
 
-Event = Arrived | Flushed | Scanned | Merged | Tidied | Entered | Reached
+Event = Arrived | Flushed | Scanned | Merged | Looped | Tidied | Entered | Reached
 Listener = Callable[[Event], None]

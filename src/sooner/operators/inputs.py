@@ -53,6 +53,7 @@ class Input:
         self.partitions = [Partition() for _ in range(len(bounds) + 1)]
         self.ended = False
         self.follows_matches = False  # whether it is noted of rows in memory that they have a match
+        self.follows_joins = False  # whether it is noted of rows in memory that they have joined something lately
         self._saved_runs = saved_runs or RewrittenRuns(store)
 
     def sorted(self, batches: Sequence[pa.RecordBatch]) -> Arrivals:
@@ -88,7 +89,7 @@ class Input:
         self.bounds = np.array(data["bounds"], np.uint64)
         for partition, saved in zip(self.partitions, data["partitions"], strict=True):
             for written in saved["resident"]:
-                run = self._saved_runs.load(written, followed=self.follows_matches)
+                run = self._saved_runs.load(written, followed=self.follows_matches, joins=self.follows_joins)
                 budget.take(run.n_bytes)
                 partition.resident.add(run)
             partition.spilled = [run_from_plain(self.store, run) for run in saved["spilled"]]

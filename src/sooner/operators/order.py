@@ -19,6 +19,7 @@ from sooner.kernels.lines import code_ranges
 from sooner.kernels.matching import EQUAL, Reach
 from sooner.kernels.ranges import RangePlan, only_near
 from sooner.kernels.sorting import sort
+from sooner.kernels.value_codes import code_values
 from sooner.runs.run import NEVER, Run, code_position
 from sooner.sides import LEFT
 
@@ -57,6 +58,17 @@ def by_hashes(keys: KeyPlan) -> Order:
 
     coders = [_by_hash(columns, keys) for columns in (keys.left, keys.right)]
     return Order(coders, only_matching=None if keys.exact else only_matching)
+
+
+def by_values(keys: KeyPlan) -> Order:
+    """Codes in the order of the one key, which fits 64 bits: equal keys have equal codes, and unequal ones never."""
+    assert keys.exact, "only one column of at most 64 bits has codes in the order of its values"
+    [type_] = keys.types
+
+    def coder(column: str) -> CodeRows:
+        return lambda batch: code_values(batch, column, type_)
+
+    return Order([coder(column) for [column] in (keys.left, keys.right)], is_spread=False)
 
 
 def by_lines(keys: KeyPlan, plan: RangePlan, copied: int | None) -> Order:

@@ -49,6 +49,7 @@ class Surroundings:
     waiting_rows: tuple[int, ...] = ()  # of each input, or nothing where nobody counts
     silent_inputs: tuple[bool, ...] = ()  # each of them, or nothing where nobody looks
     settling: bool = False  # all that has arrived is to be joined now, although more may come
+    after_silence: bool = False  # rows have begun to come in the middle of the work of a silence, and wait
 
 
 BUSY: Final = Surroundings()
@@ -72,6 +73,23 @@ class View:
     recent_rows: Numbers  # [input], with exponential decay over time
 
 
+LOWER: Final = 0
+MIDDLE: Final = 1
+UPPER: Final = 2
+REGIONS: Final = (LOWER, MIDDLE, UPPER)
+
+
+@dataclass(frozen=True)
+class RegionsView:
+    """Three regions of codes in each partition of a side (DINER sec. 3.3), indexed [side, partition, region].
+
+    Joins are results that rows in memory took part in since the last flush of their side.
+    """
+
+    rows: Counts
+    joins: Counts
+
+
 @dataclass(frozen=True)
 class JoinView(View):
     """Of a two-way join, whose inputs are its sides."""
@@ -81,18 +99,25 @@ class JoinView(View):
     selectivity: Numbers  # [partition]: results per pair, as observed
     last_merge: Counts  # [partition]: tick of the last disk-disk task
     device: DeviceCosts
+    regions: RegionsView | None = None  # for a flush policy whose algorithm asks for them
+
+
+CodesFrom = Literal["lowest", "highest", "the clock's hand"]
 
 
 @dataclass(frozen=True)
 class Evict:
     """Let rows of one side and partition leave memory: all of them, or those with the lowest or the highest codes up
-    to so many bytes, or those of certain codes.
+    to so many bytes, or those of certain codes; of a single code, if the algorithm splits codes, up to so many bytes.
+
+    From the clock's hand on leave rows of the middle region whose join bit is unset; the bits of those that it passes
+    are cleared (DINER sec. 3.3).
     """
 
     side: int
     partition: int
     at_most_bytes: int | None = None
-    codes_from: Literal["lowest", "highest"] = "lowest"
+    codes_from: CodesFrom = "lowest"
     codes: Codes | None = None
 
 
@@ -115,12 +140,23 @@ class DiskDisk:
     fan_in: int
 
 
+@dataclass(frozen=True)
+class NestedLoop:
+    """Join what is on disk in one partition: chunks of at most so many bytes of the outer side with all runs of the
+    other that they have not met, until each has had its turn as the outer side and nothing is open.
+    """
+
+    partition: int
+    outer: int
+    max_outer_bytes: int
+
+
 def require_fan_in(fan_in: int) -> None:
     if fan_in < 2:
         raise InvalidJoin(f"fan_in={fan_in} merges nothing; give 2 or more.")
 
 
-Task = MemoryDisk | DiskDisk
+Task = MemoryDisk | DiskDisk | NestedLoop
 
 
 class FlushPolicy(Protocol):

@@ -11,7 +11,7 @@ The first two follow from three integers per row. The third is a set of pairs of
 matches runs group by group, which covers rectangles along the diagonal, so a count of leading runs would not do.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from sooner.kernels.array_types import Positions
@@ -38,22 +38,30 @@ class Group(NamedTuple):
 
 
 class CoveredCells:
-    """Which spilled runs of one partition have met as wholes, by their numbers (left, right)."""
+    """Which spilled runs of one partition have met as wholes, by their numbers (left, right).
+
+    A nested loop over blocks makes millions of cells (DINER sec. 3.4). So they are rows of bits: for each left run,
+    those right runs that it has met.
+    """
 
     def __init__(self, cells: Iterable[tuple[int, int]] = ()) -> None:
-        self._cells = set(cells)
+        self._met: dict[int, int] = {}
+        for a, b in cells:
+            self.cover((a,), (b,))
 
     def cover(self, left: Iterable[int], right: Sequence[int]) -> None:
-        self._cells.update((a, b) for a in left for b in right)
+        met_now = _bits(right)
+        for a in left if met_now else ():
+            self._met[a] = self._met.get(a, 0) | met_now
 
     def open_rectangles(self, left: Sequence[int], right: Sequence[int]) -> list[Rectangle]:
         """What is not covered of left x right, as few rectangles (left runs, right runs) as there are patterns."""
-        by_pattern: dict[tuple[int, ...], list[int]] = {}
+        by_pattern: dict[int, list[int]] = {}
+        every_right = _bits(right)
         for a in left:
-            missing = tuple(b for b in right if (a, b) not in self._cells)
-            if missing:
+            if missing := every_right & ~self._met.get(a, 0):
                 by_pattern.setdefault(missing, []).append(a)
-        return [(tuple(lefts), missing) for missing, lefts in by_pattern.items()]
+        return [(tuple(lefts), tuple(b for b in right if missing >> b & 1)) for missing, lefts in by_pattern.items()]
 
     def rectangles_to_merge(self, left: "Group", right: "Group") -> list[Rectangle]:
         """What must be covered before each group may become one run.
@@ -63,11 +71,11 @@ class CoveredCells:
         """
         rectangles = self.open_rectangles(left.members, right.members)
         for outsider in left.outsiders:
-            missing = [b for b in right.members if (outsider, b) not in self._cells]
+            missing = [b for b in right.members if not self._is_covered(outsider, b)]
             if 0 < len(missing) < len(right.members):
                 rectangles.append(((outsider,), tuple(missing)))
         for outsider in right.outsiders:
-            missing = [a for a in left.members if (a, outsider) not in self._cells]
+            missing = [a for a in left.members if not self._is_covered(a, outsider)]
             if 0 < len(missing) < len(left.members):
                 rectangles.append((tuple(missing), (outsider,)))
         return rectangles
@@ -75,22 +83,46 @@ class CoveredCells:
     def met(self, side: int) -> dict[int, list[int]]:
         """For each run of one side the runs of the other that it has met."""
         found: dict[int, list[int]] = {}
-        for cell in self._cells:
+        for cell in self._cells():
             found.setdefault(cell[side], []).append(cell[1 - side])
         return found
 
     def merge(self, side: int, members: Sequence[int], merged: int) -> None:
         """These runs of one side (0 is left) are one run now."""
-
-        def renamed(cell: tuple[int, int]) -> tuple[int, int]:
-            number = merged if cell[side] in members else cell[side]
-            return (number, cell[1]) if side == 0 else (cell[0], number)
-
-        self._cells = {renamed(cell) for cell in self._cells}
+        if side == 0:
+            self.cover((merged,), [b for a in members for b in _numbers(self._met.pop(a, 0))])
+            return
+        of_members = _bits(members)
+        for a, met in self._met.items():
+            if met & of_members:
+                self._met[a] = met & ~of_members | 1 << merged
 
     def forget(self, side: int, numbers: Sequence[int]) -> None:
         """These runs of one side are gone."""
-        self._cells = {cell for cell in self._cells if cell[side] not in numbers}
+        gone = {*numbers} if side == 0 else set()
+        kept = ~_bits(numbers) if side == 1 else -1
+        self._met = {a: met & kept for a, met in self._met.items() if a not in gone and met & kept}
 
     def to_plain(self) -> list[Any]:
-        return [list(cell) for cell in sorted(self._cells)]
+        return [list(cell) for cell in sorted(self._cells())]
+
+    def _is_covered(self, a: int, b: int) -> bool:
+        return bool(self._met.get(a, 0) >> b & 1)
+
+    def _cells(self) -> Iterator[tuple[int, int]]:
+        return ((a, b) for a, met in self._met.items() for b in _numbers(met))
+
+
+def _bits(numbers: Iterable[int]) -> int:
+    bits = 0
+    for number in numbers:
+        bits |= 1 << number
+    return bits
+
+
+def _numbers(bits: int) -> Iterator[int]:
+    """Which bits are set, from the lowest up."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest

@@ -5,7 +5,8 @@ partition took part in before the row left memory. Ticks count the actions of on
 A stamp is one number for the whole run while all rows share it, and an array once runs were merged.
 
 Where it matters whether a row has a match at all, `matched` says so of each: true is certain, false may be news that
-has not come yet. It is the one thing of a run in memory that changes; slices of a run share it.
+has not come yet. Where an algorithm looks at which rows join (DINER's join bits, sec. 3.2), `joined` says it of each
+row in memory, until it is told to forget. These two are all that changes of a run in memory; its slices share them.
 """
 
 from collections.abc import Sequence
@@ -40,11 +41,12 @@ class Run:
     departed: Stamp = STILL_HERE
     met_disk: Stamp = NEVER
     matched: Flags | None = None  # where nobody asks, or no row has
+    joined: Flags | None = None  # where nobody asks
 
     @cached_property
     def n_bytes(self) -> int:
         """What the run takes in memory; helpers count from the start, so that having them adds nothing."""
-        followed_bytes = 0 if self.matched is None else self.matched.nbytes
+        followed_bytes = sum(flags.nbytes for flags in (self.matched, self.joined) if flags is not None)
         return int(self.rows.nbytes) + HELPER_BYTES * len(self.codes) + followed_bytes
 
     @cached_property
@@ -73,6 +75,7 @@ class Run:
             pick(self.departed, positions),
             pick(self.met_disk, positions),
             None if self.matched is None else self.matched[positions],
+            None if self.joined is None else self.joined[positions],
         )
 
     def between(self, low: int, high: int) -> "Run":
@@ -85,13 +88,17 @@ class Run:
         arrived, departed, met_disk = (
             stamp if isinstance(stamp, int) else stamp[begin:end] for stamp in stamps_of(self)
         )
-        matched = None if self.matched is None else self.matched[begin:end]
+        matched, joined = (None if flags is None else flags[begin:end] for flags in (self.matched, self.joined))
         rows = self.rows.slice(begin, end - begin)
-        return Run(self.codes[begin:end], rows, arrived, departed, met_disk, matched)
+        return Run(self.codes[begin:end], rows, arrived, departed, met_disk, matched, joined)
 
     def followed(self) -> "Run":
         """The same rows; from now on it is noted which of them have a match."""
         return self if self.matched is not None else replace(self, matched=np.zeros(len(self), np.bool_))
+
+    def with_join_bits(self) -> "Run":
+        """The same rows; from now on it is noted which of them join something."""
+        return self if self.joined is not None else replace(self, joined=np.zeros(len(self), np.bool_))
 
     @property
     def has_matched(self) -> bool:
@@ -133,7 +140,8 @@ def merge(runs: Sequence[Run]) -> Run:
     arrived, departed, met_disk = (_merge_stamps([stamps_of(run)[kind] for run in runs], places) for kind in range(3))
     columns = gather_from([run.columns for run in runs], places)
     rows = pa.RecordBatch.from_arrays(columns, schema=runs[0].rows.schema)
-    return Run(codes, rows, arrived, departed, met_disk, _merge_matched(runs, places))
+    matched, joined = (_merge_flags([getattr(run, of) for run in runs], runs, places) for of in ("matched", "joined"))
+    return Run(codes, rows, arrived, departed, met_disk, matched, joined)
 
 
 def stamps_of(run: Run) -> tuple[Stamp, Stamp, Stamp]:
@@ -155,10 +163,10 @@ def _merge_stamps(stamps: Sequence[Stamp], places: Places) -> Stamp:
     return merged_stamps
 
 
-def _merge_matched(runs: Sequence[Run], places: Places) -> Flags | None:
-    if all(run.matched is None for run in runs):
+def _merge_flags(flags: Sequence[Flags | None], runs: Sequence[Run], places: Places) -> Flags | None:
+    if all(some is None for some in flags):
         return None
     starts = np.cumsum([0, *(len(run) for run in runs[:-1])])
-    together = np.concatenate([np.zeros(len(run), np.bool_) if run.matched is None else run.matched for run in runs])
-    matched: Flags = together[places.positions + starts[places.parts]]
-    return matched
+    parts = [np.zeros(len(run), np.bool_) if some is None else some for some, run in zip(flags, runs, strict=True)]
+    merged_flags: Flags = np.concatenate(parts)[places.positions + starts[places.parts]]
+    return merged_flags

@@ -21,6 +21,7 @@ from sooner.runs.shared_memory import SharedMemory
 from sooner.runs.store import EncodedBlock, RunStore, Segment
 
 MATCHED: Final = "matched"
+JOINED: Final = "joined"
 
 
 class SavedRuns(Protocol):
@@ -29,8 +30,8 @@ class SavedRuns(Protocol):
     def save(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
         """Where each run is written by now, as plain data."""
 
-    def load(self, saved: dict[str, Any], *, followed: bool = False) -> Run:
-        """A run that was saved, by this or an earlier process; with or without word of matches."""
+    def load(self, saved: dict[str, Any], *, followed: bool = False, joins: bool = False) -> Run:
+        """A run that was saved, by this or an earlier process; with or without word of matches, and with join bits."""
 
 
 class RewrittenRuns:
@@ -41,14 +42,15 @@ class RewrittenRuns:
 
     def save(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
         """A file for each run, so that each can go by itself."""
-        return [_write(self._store, [self._store.encode(run)])[0].to_plain() for run in runs]
+        return [_write(self._store, [self._store.encode(run)])[0].to_plain() | _joins_to_plain(run) for run in runs]
 
-    def load(self, saved: dict[str, Any], *, followed: bool = False) -> Run:
+    def load(self, saved: dict[str, Any], *, followed: bool = False, joins: bool = False) -> Run:
         """The rows, as they were."""
         written = self._store.from_plain(saved)
         run = merge(list(self._store.read(written, written.blocks)))
         self._store.remove(written)
-        run = replace(run, departed=STILL_HERE, met_disk=NEVER)
+        bits = _flags_from_plain(saved, JOINED, len(run)) if joins else None
+        run = replace(run, departed=STILL_HERE, met_disk=NEVER, joined=bits)
         return run.followed() if followed else run
 
 
@@ -62,23 +64,25 @@ class MappedRuns:
         self._to_copy: list[tuple[Run, Segment, pa.Buffer | memoryview]] = []
 
     def save(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
-        """One file for all runs that are new; which rows have a match changes, and is told beside it."""
+        """One file for all runs that are new; which rows have a match or joined changes, and is told beside it."""
         known = {id(run): self._written[id(run)] for run in runs if id(run) in self._written}
         new = [run for run in runs if id(run) not in known]
         blocks = [self._files.encode(replace(run, matched=None)) for run in new]
         places = _write(self._files, blocks) if new else []
         self._written = known | {id(run): (run, place) for run, place in zip(new, places, strict=True)}
         self._to_copy += [(run, place, block.content) for run, place, [block] in zip(new, places, blocks, strict=True)]
-        return [self._written[id(run)][1].to_plain() | _matches_to_plain(run) for run in runs]
+        told = (_flags_to_plain(MATCHED, run.matched) | _joins_to_plain(run) for run in runs)
+        return [self._written[id(run)][1].to_plain() | flags for run, flags in zip(runs, told, strict=True)]
 
-    def load(self, saved: dict[str, Any], *, followed: bool = False) -> Run:
+    def load(self, saved: dict[str, Any], *, followed: bool = False, joins: bool = False) -> Run:
         """The run, mapped; a copy that is gone is made again from the file."""
         written = self._files.from_plain(saved)
         copy = self._copy_of(written)
         content = next(self._files.contents(written, written.blocks)) if copy is None else copy
         run = self._files.decode(content)
-        if followed:
-            run = replace(run, matched=_matches_from_plain(saved, len(run)))
+        matched = _flags_from_plain(saved, MATCHED, len(run)) if followed else run.matched
+        if followed or joins:
+            run = replace(run, matched=matched, joined=_flags_from_plain(saved, JOINED, len(run)) if joins else None)
         if copy is None:
             self._to_copy.append((run, written, content))
         self._written[id(run)] = (run, written)
@@ -108,17 +112,26 @@ class MappedRuns:
         self._to_copy = []
 
 
-def _matches_to_plain(run: Run) -> dict[str, Any]:
-    """A bit for each row, unless no row has a match."""
-    if run.matched is None or not run.has_matched:
+def _joins_to_plain(run: Run) -> dict[str, Any]:
+    """Rows of equal code may change places on their way; what is asked is whether any of them has joined."""
+    if run.joined is None or not run.joined.any():
         return {}
-    return {MATCHED: base64.b64encode(np.packbits(run.matched).tobytes()).decode()}
+    starts = np.flatnonzero(np.append(True, run.codes[1:] != run.codes[:-1]))
+    by_code = np.logical_or.reduceat(run.joined, starts)
+    return _flags_to_plain(JOINED, np.repeat(by_code, np.diff(np.append(starts, len(run)))))
 
 
-def _matches_from_plain(saved: dict[str, Any], n_rows: int) -> Flags:
-    if MATCHED not in saved:
+def _flags_to_plain(name: str, flags: Flags | None) -> dict[str, Any]:
+    """A bit for each row, unless none is set."""
+    if flags is None or not flags.any():
+        return {}
+    return {name: base64.b64encode(np.packbits(flags).tobytes()).decode()}
+
+
+def _flags_from_plain(saved: dict[str, Any], name: str, n_rows: int) -> Flags:
+    if name not in saved:
         return np.zeros(n_rows, np.bool_)
-    bits = np.frombuffer(base64.b64decode(saved[MATCHED]), np.uint8)
+    bits = np.frombuffer(base64.b64decode(saved[name]), np.uint8)
     return np.unpackbits(bits, count=n_rows).astype(np.bool_)
 
 

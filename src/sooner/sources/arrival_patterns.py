@@ -10,8 +10,8 @@ The papers' settings:
 ========================  ============================================================================
 RPJ sec. 6, reliable      `Fixed(0.001)`
 RPJ sec. 6, unreliable    `ZipfGaps()`
-DINER sec. 5              `Exponential(0.010)`: lambda = 0.1, read as per millisecond (no unit is given)
-DINER sec. 5.3            `Fragments(10_000, 0.010, delay_share=x / 100)`: 100,000 rows in 10 fragments
+DINER sec. 5              `Exponential(0.001)`: lambda = 0.1 has no unit; figure 15 has 100,000 rows in 100 s
+DINER sec. 5.3            `Fragments(10_000, 0.001, delay_share=x / 100)`: 100,000 rows in 10 fragments
 AGF sec. 7                `ParetoBursts()`: the paper says Pareto and gives no parameters
 ========================  ============================================================================
 """

@@ -13,7 +13,8 @@ def meaning(plain: Any) -> Any:
     if "file" in plain and "n_rows" in plain:  # a segment
         blocks = [tuple(block[2:5]) for block in plain.get("blocks", ())]  # rows, first code, last code
         matched = sum(byte.bit_count() for byte in base64.b64decode(plain.get("matched", "")))
-        return {"n_rows": plain["n_rows"], "n_bytes": plain["n_bytes"], "matched": matched, "blocks": blocks}
+        told = {name: plain.get(name) for name in ("n_rows", "n_bytes", "joined")}
+        return told | {"matched": matched, "blocks": blocks}
     return {name: meaning(part) for name, part in plain.items()}
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 
 from schedules import PATIENT, ROW_BYTES, joined_by_duckdb
 from sooner.named_algorithms import ALGORITHMS
-from sooner.operators.events import Entered, Event, Flushed, Merged, Scanned
+from sooner.operators.events import Entered, Event, Flushed, Looped, Merged, Scanned
 from sooner.policies.view import SILENT
 from sooner.sides import LEFT, RIGHT
 from sooner.testing import KINDS, Arrive, End, Row, Schedule, Subject, Trial, Work, draw_schedule, two_way_subject
@@ -187,12 +187,14 @@ def test_the_wide_schedules_reach_every_kind_of_work(name: str) -> None:
     def how_many(kind: type[Event]) -> int:
         return sum(isinstance(event, kind) for trace in traces for event in trace)
 
-    assert how_many(Flushed) >= 50
+    assert how_many(Flushed) >= (40 if name == "diner" else 50)  # which has one partition
     assert sum(isinstance(event, Entered) and event.phase == "clean-up" for trace in traces for event in trace) == len(
         WIDE_SEEDS
     )
     if name in ("xjoin", "rpj", "rpj_md", "rpj with a fan-in of 2"):
         assert how_many(Scanned) >= 5
+    if name == "diner":
+        assert how_many(Looped) >= 5
     if name.startswith("hmj") or name == "rpj_dd":
         assert any(longest_task(trace) >= 1 for trace in traces)
     if name.endswith("fan-in of 2"):

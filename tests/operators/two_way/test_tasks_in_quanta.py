@@ -24,6 +24,7 @@ from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.flush.largest import Largest
 from sooner.policies.react.memory_disk import LargestMemoryDisk
 from sooner.policies.react.merge import Merge
+from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.react.never import Never
 from sooner.policies.view import BUSY, SETTLING, SILENT, Evict, ReactPolicy, Surroundings
 from sooner.sides import SIDES
@@ -52,8 +53,9 @@ MERGE = Kind("merge", Merge(fan_in=3), SILENT)
 REST = Kind("rest", Never(), SETTLING)
 TIDYING = Kind("tidying", Never(), BUSY, CROWD)
 CLEAN_UP = Kind("clean-up", Never(), SILENT)
-KINDS = [SCAN, MERGE, REST, TIDYING, CLEAN_UP]
-WHILE_ROWS_COME = [SCAN, MERGE, REST, TIDYING]
+LOOP = Kind("nested loop", ReactiveNestedLoop(max_outer_bytes=3_000), SILENT)
+KINDS = [SCAN, MERGE, REST, TIDYING, CLEAN_UP, LOOP]
+WHILE_ROWS_COME = [SCAN, MERGE, REST, TIDYING, LOOP]
 FEW_SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 4))]
 
 

@@ -3,7 +3,20 @@
 from typing import Final
 
 from sooner.lab.experiment import Experiment
-from sooner.lab.experiments import flush_policies, rpj_figure_8, rpj_figure_9, rpj_figure_10, rpj_figures_11_and_12
+from sooner.lab.experiments import (
+    diner_bounds,
+    diner_figure_9,
+    diner_figure_18,
+    diner_figures_7_and_8,
+    diner_figures_10_to_12,
+    diner_figures_14_and_15,
+    diner_figures_16_and_17,
+    flush_policies,
+    rpj_figure_8,
+    rpj_figure_9,
+    rpj_figure_10,
+    rpj_figures_11_and_12,
+)
 
 EXPERIMENTS: Final[dict[str, Experiment]] = {
     experiment.name: experiment
@@ -13,6 +26,13 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
         rpj_figure_10,
         rpj_figures_11_and_12,
         flush_policies,
+        diner_figures_7_and_8,
+        diner_figure_9,
+        diner_figures_10_to_12,
+        diner_figures_14_and_15,
+        diner_figures_16_and_17,
+        diner_figure_18,
+        diner_bounds,
     )
     for experiment in family.EXPERIMENTS
 }

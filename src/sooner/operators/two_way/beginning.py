@@ -6,10 +6,12 @@ import numpy as np
 
 from sooner.operators.two_way.deciding import CleanUp, Forget, Parting, Winnow
 from sooner.operators.two_way.expiry import Expiry
+from sooner.operators.two_way.looping import Loop
 from sooner.operators.two_way.merging import DiskTask, MergePlan, covered_pairs, plan_merge, plan_tidying
+from sooner.operators.two_way.nested_loop import NestedLoopTask, begin_chunk
 from sooner.operators.two_way.state import JoinState
 from sooner.operators.two_way.tasks import Begun, Merge, Rest, Scan, Task, Tidying
-from sooner.policies.view import DiskDisk, Evict, MemoryDisk
+from sooner.policies.view import DiskDisk, Evict, MemoryDisk, NestedLoop
 from sooner.runs.slabs import hot_codes
 from sooner.runs.store import adopted
 from sooner.sides import LEFT, RIGHT, SIDES
@@ -25,13 +27,15 @@ def in_pieces_on_disk(state: JoinState, p: int, at_most_bytes: int) -> list[Evic
     return [Evict(side, p, codes=hot) for side in SIDES] if len(hot) else []
 
 
-def begin(state: JoinState, task: MemoryDisk | DiskDisk) -> Task | None:
+def begin(state: JoinState, task: MemoryDisk | DiskDisk | NestedLoop) -> Task | None:
     """What the react policy chose; None if there is nothing of it left to do."""
     p = task.partition
     if not state.kind.pairs:
         return begin_winnow(state, p)
     if isinstance(task, MemoryDisk):
         return Scan(state, Begun.now(state, p), task.side)
+    if isinstance(task, NestedLoop):
+        return begin_chunk(state, task)
     return _next_merge(state, p, DiskTask(task.fan_in, state.run_numbers(p), float(state.statistics.unmet_on_disk[p])))
 
 
@@ -103,6 +107,8 @@ def resume(state: JoinState, data: dict[str, Any]) -> Task:
             return Scan(state, begun, data["side"])
         case Rest.kind | CleanUp.kind as kind:
             return (Rest if kind == Rest.kind else CleanUp)(state, begun, data["open_pairs"])
+        case NestedLoopTask.kind:
+            return NestedLoopTask(state, begun, Loop(*data["loop"]), data["open_pairs"])
         case Parting.kind:
             return Parting(state, begun, data["open_pairs"], data["side"], data["undecided_rows"])
     written = [[adopted(state.inputs[side].store, one) for one in data["written"][side]] for side in SIDES]

@@ -1,14 +1,13 @@
-"""Let rows leave memory: what an eviction means, run by run, and how it becomes runs on disk.
+"""Let rows leave memory: what evictions choose becomes runs on disk, one for each side and partition.
 
 What leaves is merged and written slab by slab, so that a flush needs little memory beside what it frees. Nothing in
 memory changes before all of it is safe on disk.
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.sizes import Weights, cuts_by_bytes
 from sooner.operators.events import Flushed
 from sooner.operators.parallel import ALONE, Crew
+from sooner.operators.two_way.choosing import Choice, Goes, choice_of, has_one_of
 from sooner.operators.two_way.covering import Workbench
 from sooner.operators.two_way.state import JoinState, arrivals_after
 from sooner.policies.view import Evict
@@ -28,17 +28,15 @@ from sooner.runs.store import EncodedBlock, RunStore, SharedStamps, SpilledRun
 BYTES_WORTH_THREADS: Final = 2**22  # fewer are written faster than handed over
 SAMPLES: Final = 64  # of the codes of a slab: enough to tell where the next begins
 
-Choice = Callable[[Run], Flags]  # which rows of a run go
-
 
 @dataclass(frozen=True)
 class Departure:
-    """What an eviction means for one side and partition; without a choice all its rows go."""
+    """Rows that leave one side and partition."""
 
     side: int
     partition: int
     going: list[Run]
-    choice: Choice | None
+    choice: Choice
     shared: SharedStamps | None  # that all of them have
 
 
@@ -54,7 +52,10 @@ class DepartingSlab:
 def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, crew: Crew) -> bool:
     """Write what goes, one file a side; only with the rows safe on disk does memory change. Whether anything went."""
     state.tick += 1
-    departures = [found for eviction in evictions if (found := _departure(state, eviction)) is not None]
+    places: dict[tuple[int, int], list[Evict]] = {}
+    for eviction in evictions:
+        places.setdefault((eviction.side, eviction.partition), []).append(eviction)
+    departures = [one for place, some in places.items() if (one := _departure(state, *place, some)) is not None]
     if not departures:
         return False
     going_bytes = sum(run.n_bytes for departure in departures for run in departure.going)
@@ -65,6 +66,8 @@ def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, crew: 
     unseen = list(crew.in_order(lambda departure: _leave(state, departure, bench.divided(crew.workers)), departures))
     for departure, spilled, arrivals in zip(departures, written, unseen, strict=True):
         _settle(state, departure, spilled, arrivals)
+    for side in sorted({departure.side for departure in departures}):
+        state.renew_regions(side)
     return True
 
 
@@ -95,37 +98,17 @@ def _written(
     return written
 
 
-def _departure(state: JoinState, eviction: Evict) -> Departure | None:
-    side, p = eviction.side, eviction.partition
+def _departure(state: JoinState, side: int, p: int, evictions: Sequence[Evict]) -> Departure | None:
     resident = state.inputs[side].partitions[p].resident
-    choice = _choice(resident, eviction)
-    chosen = (run if choice is None else _only(run, choice(run)) for run in resident)
+    choice = choice_of(state, side, p, evictions) if len(resident) else Choice(None)
+    chosen = (run if choice.goes is None else _only(run, choice.goes(run)) for run in resident)
     going = [
-        replace(run, departed=state.tick, met_disk=state.when_met_disk(side, p, run.codes))
+        replace(run, departed=state.tick, met_disk=state.when_met_disk(side, p, run.codes), joined=None)
         for run in chosen
         if len(run)
     ]
     stamps = {(state.tick, run.met_disk) if isinstance(run.met_disk, int) else None for run in going}
     return Departure(side, p, going, choice, stamps.pop() if len(stamps) == 1 else None) if going else None
-
-
-def _choice(resident: ResidentRuns, eviction: Evict) -> Choice | None:
-    """No code is ever split by size."""
-    if eviction.codes is not None:
-        return partial(_has_one_of, eviction.codes)
-    if eviction.at_most_bytes is None or eviction.at_most_bytes >= resident.n_bytes:
-        return None
-    wanted_rows = max(1, -(-eviction.at_most_bytes * resident.n_rows // resident.n_bytes))
-    codes = np.concatenate([run.codes for run in resident])
-    if eviction.codes_from == "highest":
-        first_code = np.partition(codes, len(codes) - wanted_rows)[len(codes) - wanted_rows]
-        return lambda run: run.codes >= first_code
-    last_code = np.partition(codes, wanted_rows - 1)[wanted_rows - 1]
-    return lambda run: run.codes <= last_code
-
-
-def _has_one_of(codes: Codes, run: Run) -> Flags:
-    return np.isin(run.codes, codes)
 
 
 def _only(run: Run, wanted: Flags) -> Run:
@@ -175,11 +158,21 @@ def _leave(state: JoinState, departure: Departure, bench: Workbench) -> Ticks:
     resident = state.inputs[departure.side].partitions[departure.partition].resident
     unseen = arrivals_after((run, run.met_disk) for run in departure.going)
     departure.going.clear()  # they would keep the buffers of those that stay
+    _set_clock(state, departure)
     before = resident.n_bytes
-    _reduce(resident, departure.choice, bench)
+    _reduce(resident, departure.choice.goes, bench)
     state.budget.release(before)
     state.budget.take(resident.n_bytes)
     return unseen
+
+
+def _set_clock(state: JoinState, departure: Departure) -> None:
+    side, p, choice = departure.side, departure.partition, departure.choice
+    if choice.hand is not None and state.statistics.regions is not None:
+        state.statistics.regions.hands[side, p] = choice.hand
+    for run in state.inputs[side].partitions[p].resident if len(choice.cleared) else ():
+        if run.joined is not None:
+            run.joined[has_one_of(choice.cleared, run)] = False
 
 
 def _settle(state: JoinState, departure: Departure, spilled: SpilledRun, unseen: Ticks) -> None:
@@ -190,14 +183,14 @@ def _settle(state: JoinState, departure: Departure, spilled: SpilledRun, unseen:
     state.report(Flushed(state.tick, side, p, spilled.n_rows, spilled.n_bytes, spilled.number))
 
 
-def _reduce(resident: ResidentRuns, choice: Choice | None, bench: Workbench) -> None:
+def _reduce(resident: ResidentRuns, goes: Goes | None, bench: Workbench) -> None:
     """What stays gets buffers of its own, or nothing would get free: as one run if there is room to make it."""
-    if choice is None:
+    if goes is None:
         resident.clear()
         return
-    staying = [part for run in resident if len(part := _only(run, ~choice(run)))]
+    staying = [part for run in resident if len(part := _only(run, ~goes(run)))]
     if len(staying) > 1 and sum(part.n_bytes for part in staying) <= bench.merge_bytes:
         resident.replace(merge(staying))
         return
     del staying
-    resident.reduce(lambda run: run.take(np.flatnonzero(~choice(run))))
+    resident.reduce(lambda run: run.take(np.flatnonzero(~goes(run))))

@@ -17,6 +17,7 @@ def check(state: JoinState, tasks: Sequence[Task]) -> None:
         for side in SIDES:
             _check_counts(state, side, p)
             _check_stamps(state, side, p)
+            _check_regions(state, side, p)
         _check_cells(state, p)
         _check_area(state, p)
     partitions = [task.partition for task in tasks]
@@ -50,6 +51,18 @@ def _check_stamps(state: JoinState, side: int, p: int) -> None:
         assert (run.codes[:-1] <= run.codes[1:]).all(), "a run is not sorted"
         assert run.newest <= state.tick, "a row comes from the future"
     assert state.met_disk[side][p] <= state.tick
+
+
+def _check_regions(state: JoinState, side: int, p: int) -> None:
+    """Join bits are there where they are looked at, and regions do not overlap."""
+    follows = state.inputs[side].follows_joins
+    for run in state.inputs[side].partitions[p].resident:
+        assert (run.joined is not None) == follows, "join bits are missing, or nobody looks at them"
+    if (regions := state.statistics.regions) is not None:
+        first, last = regions.bounds[side, p].tolist()
+        assert first <= last + 1, f"the lower region ends with {first} and the upper one begins after {last}"
+        seen = state.seen_regions()
+        assert seen is not None and seen.rows[side, p].sum() == state.statistics.resident_rows[side, p]
 
 
 def _check_cells(state: JoinState, p: int) -> None:

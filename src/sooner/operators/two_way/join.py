@@ -54,7 +54,7 @@ from sooner.operators.two_way.pairs import (
     pairs_of,
 )
 from sooner.operators.two_way.reception import Reception
-from sooner.operators.two_way.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, scratch_bytes_of
+from sooner.operators.two_way.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, regions_of, scratch_bytes_of
 from sooner.operators.two_way.state import JoinState
 from sooner.operators.two_way.statistics import JoinStatistics
 from sooner.operators.two_way.tasks import Task
@@ -101,7 +101,11 @@ class TwoWayJoin(Generic[R]):
         self._filters = (self._going_on, *checks, *((note_matches,) if kind.examined else ()))
         self._flush_bytes = flush_bytes_of(algorithm, means)
         existence = Existence(order.reach, order.only_matching, self._breathe)
-        self._state = JoinState(inputs, budget, existence, kind, means.listener, expiry)
+        regions, splits_codes = (
+            regions_of(algorithm, len(inputs[LEFT].partitions), means),
+            algorithm.splits != "no code",
+        )
+        self._state = JoinState(inputs, budget, existence, kind, means.listener, expiry, regions, splits_codes)
         self._bench = Workbench(scratch_bytes_of(budget), self._breathe)
         self._reception = Reception(self._state, self._reach, self._filters, self._bench, self._crew, self._reserve)
         self._tasks: list[Task] = []  # that have begun, in different partitions
@@ -158,6 +162,8 @@ class TwoWayJoin(Generic[R]):
         """Whether `work` would do anything."""
         if self.phase in ("clean-up", "done"):
             return self.phase == "clean-up"
+        if around.after_silence:  # what rows may wait for, the react policy says
+            return self._algorithm.react.choose(self.view(around)) is not None
         going_on = any(around.silent or not task.is_the_policys for task in self._tasks)
         if going_on or self._first_crowded() is not None or self._first_to_part(around) is not None:
             return True
@@ -174,7 +180,8 @@ class TwoWayJoin(Generic[R]):
     def flush(self, needed_bytes: int) -> bool:
         """Let so many bytes leave memory, or a little more, as the flush policy chooses. Whether any did."""
         goal_bytes = max(needed_bytes, self._flush_bytes)
-        return self.evict(enough_of(self._algorithm.flush.choose(self.view(), goal_bytes), goal_bytes, self._freed_by))
+        view = replace(self.view(), regions=self._state.seen_regions())
+        return self.evict(enough_of(self._algorithm.flush.choose(view, goal_bytes), goal_bytes, self._freed_by))
 
     def evict(self, evictions: Together) -> bool:
         """Let these rows leave memory; between calls, or when room is asked for. Whether any did."""
@@ -316,7 +323,8 @@ class TwoWayJoin(Generic[R]):
         resident = self._state.inputs[eviction.side].partitions[eviction.partition].resident
         if eviction.codes is not None:
             chosen = sum(int(np.isin(run.codes, eviction.codes).sum()) for run in resident)
-            return chosen * resident.n_bytes // max(resident.n_rows, 1)
+            chosen_bytes = chosen * resident.n_bytes // max(resident.n_rows, 1)
+            return min(chosen_bytes, eviction.at_most_bytes or chosen_bytes)
         return min(resident.n_bytes, eviction.at_most_bytes or resident.n_bytes)
 
     def _why_no_room(self, needed_bytes: int) -> str:

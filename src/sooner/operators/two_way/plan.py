@@ -12,7 +12,7 @@ from sooner.kernels.ranges import Near, RangePlan, Width, plan_range, units_of_l
 from sooner.named_algorithms import Algorithm
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
-from sooner.operators.order import Order, by_hashes, by_lines
+from sooner.operators.order import Order, by_hashes, by_lines, by_values
 from sooner.operators.two_way.expiry import ByLateness, ByRetention, Expiry
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.output import OutputPlan, plan_output
@@ -50,7 +50,9 @@ class TwoWayPlan:
 
     def order(self, schemas: Sequence[pa.Schema]) -> Order:
         keys, near = self.keys(schemas), self.range(schemas)
-        return by_hashes(keys) if near is None else by_lines(keys, near, self.copied)
+        if near is not None:
+            return by_lines(keys, near, self.copied)
+        return by_values(keys) if self.algorithm.order == "values" and keys.exact else by_hashes(keys)
 
     @property
     def copied(self) -> int | None:

@@ -13,7 +13,7 @@ from sooner.kernels.matching import EQUAL, Reach, first_matches
 from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.two_way.covering import Workbench
 from sooner.operators.two_way.ended_side import EndedSide, in_one_piece
-from sooner.operators.two_way.pairs import PAIRS_AT_ONCE, Filter, Findings, pairs_of, singles_of
+from sooner.operators.two_way.pairs import PAIRS_AT_ONCE, Filter, Findings, Pairs, pairs_of, singles_of
 from sooner.operators.two_way.state import LEAVING_SHARE, JoinState
 from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
@@ -77,9 +77,26 @@ class Reception:
         return [*(singles_of(side, *rows) for side, rows in keyless if rows is not None), *admissions]
 
     def _followed(self, side: int, runs: Sequence[Run | None]) -> Sequence[Run | None]:
-        if not self._state.inputs[side].follows_matches:
-            return runs
-        return [None if run is None else run.followed() for run in runs]
+        if self._state.inputs[side].follows_matches:
+            runs = [None if run is None else run.followed() for run in runs]
+        if self._state.inputs[side].follows_joins:
+            runs = [None if run is None else run.with_join_bits() for run in runs]
+        return runs
+
+    def _note_joins(self, p: int, pairs: Pairs) -> None:
+        """For algorithms that look at regions and join bits (DINER sec. 3.2, Algorithm 1, lines 9 and 11)."""
+        if (regions := self._statistics.regions) is None:
+            return
+        for side, run, positions in ((LEFT, pairs.left, pairs.at_left), (RIGHT, pairs.right, pairs.at_right)):
+            regions.count_joins(side, p, run.codes[positions])
+            if run.joined is not None:
+                run.joined[positions] = True
+
+    def _note_existence(self, p: int, left: Run, matched: Positions) -> None:
+        """Where only that matters which left rows match, the codes of those stand for both sides."""
+        if (regions := self._statistics.regions) is not None:
+            for side in SIDES:
+                regions.count_joins(side, p, left.codes[matched])
 
     def _bytes_to_keep(self, arrivals: Sequence[Sequence[Run | None]]) -> int:
         runs = ((side, p, run) for side, some in enumerate(arrivals) for p, run in enumerate(some) if run is not None)
@@ -99,6 +116,7 @@ class Reception:
             left, right = (run, other) if side == LEFT else (other, run)
             for pairs in pairs_of(left, right, self._reach, *self._filters):
                 matches += len(pairs)
+                self._note_joins(p, pairs)
                 yield pairs
         self._statistics.rows_compared(p, len(run) * others.n_rows, matches)
         yield from self._keep(side, p, run)
@@ -112,6 +130,7 @@ class Reception:
             assert left.matched is not None
             for matched in self._state.existence.look(LEFT, left, right, left.matched):
                 matches += len(matched)
+                self._note_existence(p, left, matched)
                 if self._kind.matched:
                     yield from singles_of(LEFT, left, matched)
         self._statistics.rows_compared(p, len(run) * others.n_rows, matches)

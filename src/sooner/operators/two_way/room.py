@@ -6,6 +6,7 @@ from typing import Final
 from sooner.budget import Budget
 from sooner.named_algorithms import Algorithm
 from sooner.operators.operator import Means
+from sooner.operators.two_way.regions import RegionStatistics
 from sooner.policies.view import Evict, Together
 
 SCRATCH_SHARE: Final = 8  # of the memory, one part in so many
@@ -16,8 +17,15 @@ CLEAN_UP_BYTES: Final = 32 * 2**20  # if so much is free: larger slabs save noth
 
 def flush_bytes_of(algorithm: Algorithm, means: Means) -> int:
     """How much leaves memory at least when it is full."""
+    if isinstance(algorithm.flushes, int):
+        return algorithm.flushes
     share = means.flush_fraction if algorithm.flushes == "a share of the memory" else 0
     return int(means.budget.limit_bytes * share)
+
+
+def regions_of(algorithm: Algorithm, partitions: int, means: Means) -> RegionStatistics | None:
+    """What is remembered of regions, where the flush policy looks at them."""
+    return RegionStatistics(partitions, flush_bytes_of(algorithm, means)) if algorithm.sees == "regions" else None
 
 
 def scratch_bytes_of(budget: Budget) -> int:

@@ -12,8 +12,11 @@ from sooner.operators.events import Entered, Event, Listener, Reached
 from sooner.operators.inputs import Input
 from sooner.operators.two_way.existence import Existence
 from sooner.operators.two_way.expiry import Expiry, Mark
+from sooner.operators.two_way.looping import Loop
+from sooner.operators.two_way.regions import RegionStatistics, outer_codes, rows_by_region
 from sooner.operators.two_way.statistics import JoinStatistics
 from sooner.phases import Phase, Phases
+from sooner.policies.view import RegionsView
 from sooner.runs.ledger import CoveredCells
 from sooner.runs.run import NEVER, STILL_HERE, Run, Stamp, Ticks, arrived_between
 from sooner.runs.store import SpilledRun, remove_run
@@ -32,17 +35,22 @@ class JoinState:
         kind: Kind = INNER,
         listener: Listener | None = None,
         expiry: Expiry | None = None,
+        regions: RegionStatistics | None = None,
+        splits_codes: bool = False,
     ) -> None:
         self.inputs = inputs
         self.budget = budget
         self.existence = existence
+        self.splits_codes = splits_codes  # whether some of the rows of a code may leave memory before the others
         self.kind = kind
         self.expiry = expiry
         for side in kind.examined:
             inputs[side].follows_matches = True
         partitions = len(inputs[LEFT].partitions)
         self.cells = [CoveredCells() for _ in range(partitions)]
-        self.statistics = JoinStatistics(partitions)
+        self.statistics = JoinStatistics(partitions, regions)
+        for one in inputs:
+            one.follows_joins = regions is not None and kind.pairs
         self.tick = NEVER
         self.next_to_clean = 0  # partitions before it were cleaned up, or are being so
         # [side][partition]: the last memory-disk task with this side in memory, and one that is only at some code
@@ -52,6 +60,7 @@ class JoinState:
         # and runs on disk that have none but such
         self.decided = [[NEVER] * partitions for _ in SIDES]
         self.decided_runs: list[list[set[int]]] = [[set() for _ in range(partitions)] for _ in SIDES]
+        self.loops: dict[int, Loop] = {}  # of partitions in which a nested loop has begun, and something is open
         self._phases = Phases()
         self._listener = listener
 
@@ -108,6 +117,29 @@ class JoinState:
         """The statistics follow what is in memory."""
         resident = self.inputs[side].partitions[p].resident
         self.statistics.count_resident(side, p, resident.n_rows, resident.n_bytes)
+
+    def seen_regions(self) -> RegionsView | None:
+        """What a flush policy sees of regions, if it looks at them."""
+        if (regions := self.statistics.regions) is None:
+            return None
+        rows = np.zeros_like(regions.joins)
+        for side, p in np.ndindex(*rows.shape[:2]):
+            codes = [run.codes for run in self.inputs[side].partitions[p].resident]
+            rows[side, p] = rows_by_region(codes, *regions.bounds[side, p])
+        return regions.view(rows)
+
+    def renew_regions(self, side: int) -> None:
+        """Rows of this side have left memory: regions are cut anew, so that each outer one has enough for a flush."""
+        if (regions := self.statistics.regions) is None:
+            return
+        regions.begin_anew(side)
+        for p, partition in enumerate(self.inputs[side].partitions):
+            resident = partition.resident
+            if resident.n_rows:
+                rows = max(1, -(-regions.outer_bytes * resident.n_rows // resident.n_bytes))
+                regions.set_outer_codes(side, p, *outer_codes([run.codes for run in resident], rows))
+            else:
+                regions.forget_bounds(side, p)
 
     def set_spilled(self, side: int, p: int, runs: list[SpilledRun]) -> None:
         self.inputs[side].partitions[p].spilled = runs
@@ -229,6 +261,7 @@ class JoinState:
             "decided": self.decided,
             "decided_runs": [[sorted(numbers) for numbers in side] for side in self.decided_runs],
             "cells": [cells.to_plain() for cells in self.cells],
+            "loops": [[p, *loop.to_plain()] for p, loop in sorted(self.loops.items())],
             "statistics": self.statistics.to_plain(),
             "expiry": None if self.expiry is None else self.expiry.to_plain(),
         }
@@ -242,6 +275,7 @@ class JoinState:
         self.decided = [list(ticks) for ticks in data["decided"]]
         self.decided_runs = [[set(numbers) for numbers in side] for side in data["decided_runs"]]
         self.cells = [CoveredCells((left, right) for left, right in cells) for cells in data["cells"]]
+        self.loops = {p: Loop(*loop) for p, *loop in data["loops"]}
         self.statistics.load_plain(data["statistics"])
         if self.expiry is not None:
             self.expiry.load_plain(data["expiry"])

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from sooner.operators.statistics import Counts, Numbers, Statistics, read_only
+from sooner.operators.two_way.regions import RegionStatistics
 from sooner.policies.view import DeviceCosts, JoinView, Surroundings
 from sooner.runs.run import Ticks
 from sooner.runs.store import RunOnDisk
@@ -60,8 +61,9 @@ class JoinStatistics(Statistics):
         "undecided_rows",
     )
 
-    def __init__(self, partitions: int) -> None:
+    def __init__(self, partitions: int, regions: RegionStatistics | None = None) -> None:
         super().__init__(len(SIDES), partitions)
+        self.regions = regions  # where the algorithm looks at them
         self.unmet_with_disk = np.zeros((len(SIDES), partitions), np.float64)
         self.unmet_on_disk = np.zeros(partitions, np.float64)
         self.compared_pairs = np.zeros(partitions, np.float64)
@@ -162,8 +164,13 @@ class JoinStatistics(Statistics):
         return {name: read_only(getattr(self, name)) for name in seen}
 
     def to_plain(self) -> dict[str, Any]:
-        return super().to_plain() | {"history": [[[h.ticks, h.totals] for h in side] for side in self.history]}
+        regions = {} if self.regions is None else {"regions": self.regions.to_plain()}
+        return (
+            super().to_plain() | {"history": [[[h.ticks, h.totals] for h in side] for side in self.history]} | regions
+        )
 
     def load_plain(self, data: dict[str, Any]) -> None:
         super().load_plain(data)
         self.history = [[FlushHistory(list(t), list(n)) for t, n in side] for side in data["history"]]
+        if self.regions is not None:
+            self.regions.load_plain(data["regions"])

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import xxhash
 
+from sooner.kernels.codes import spread
 from sooner.kernels.gathering import gather
 from sooner.operators.order import CodeRows
 from sooner.operators.pieces import Rows
@@ -46,7 +47,7 @@ class Staging:
     def add(self, which: int, rows: pa.RecordBatch) -> None:
         if not rows.num_rows:
             return
-        codes, _ = self._coders[which](rows)
+        codes = spread(self._coders[which](rows)[0])  # those of values lie close together
         order = np.argsort(codes)
         run = Run(codes[order], gather(rows, order), NEVER)
         files = self._files[which]

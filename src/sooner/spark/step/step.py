@@ -6,7 +6,7 @@ results. Nothing here looks at a clock; work on disk is limited by bytes.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -114,7 +114,7 @@ class Step:
     def results(self) -> Iterator[pa.RecordBatch]:
         """Take in what arrived; then work on disk, as far as the budget of bytes goes."""
         operator, pulse = self._operator, self._delivery.pulse
-        rows_came = any(self._delivery.n_rows)
+        rows_came, was_at_work = any(self._delivery.n_rows), operator.phase == "reactive"
         now = float(self._attempt.version) if self._delivery.time is None else self._delivery.time
         if pulse.newest:
             operator.learn(pulse.newest)
@@ -128,12 +128,20 @@ class Step:
         for which, one in enumerate(operator.inputs):
             if pulse.has_ended(which) and not one.ended:
                 operator.end(which)
-        settling = pulse.settling == "at once" or (pulse.settling == "in portions" and not rows_came)
-        around = Surroundings(silent=not rows_came, settling=settling)
         budget_bytes = self._work_budget()
         quantum_bytes = min(QUANTUM_BYTES, budget_bytes)
-        while operator.worked_bytes + quantum_bytes <= budget_bytes and operator.has_work(around):
-            yield from operator.work(quantum_bytes, around)
+        for around in self._surroundings(was_at_work):
+            while operator.worked_bytes + quantum_bytes <= budget_bytes and operator.has_work(around):
+                yield from operator.work(quantum_bytes, around)
+
+    def _surroundings(self, was_at_work: bool) -> Iterator[Surroundings]:
+        """In which disk work is done: if rows came in the middle of it, perhaps so few that it goes on after them."""
+        rows, settling = tuple(self._delivery.n_rows), self._delivery.pulse.settling
+        silent = not any(rows)
+        around = Surroundings(silent, rows, settling=settling == "at once" or (settling == "in portions" and silent))
+        yield around
+        if was_at_work and not silent:
+            yield replace(around, after_silence=True)
 
     def publish(self) -> None:
         """Put the new version in place, then let go of what only older ones needed."""
