@@ -2,8 +2,10 @@
 
 import base64
 import itertools
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from sooner.sides import LEFT, RIGHT, SIDES
 from sooner.spark.meeting_places import placements
 from sooner.spark.shuffle.packing import PACK, PACKED_ROWS, PLACE, Packing
 from sooner.spark.shuffle.row_kinds import MARK, PULSE, SETTLING, Settling, kind_of, of_copy
-from sooner.spark.shuffle.shared_columns import KIND, share_columns
+from sooner.spark.shuffle.shared_columns import KIND, WORD, share_columns
 from sooner.spark.step.delivery import Delivery
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.state_directory import partition_directory
@@ -47,16 +49,19 @@ def plan_of(
     trace: str | None = None,
     how: str = "inner",
     near: Near | None = None,
+    lateness: int | None = None,
+    retention: timedelta | None = None,
 ) -> StepPlan:
     """A join of one partition."""
-    keys = tuple(left_on), tuple(right_on)
+    keys, forgetting = (tuple(left_on), tuple(right_on)), (lateness, retention)
+    operator = TwoWayPlan(*keys, ("_left", "_right"), ALGORITHMS[algorithm], KINDS[how], near, *forgetting)
     return StepPlan(
-        operator=TwoWayPlan(*keys, ("_left", "_right"), ALGORITHMS[algorithm], KINDS[how], near),
+        operator=operator,
         state=str(folder / "state"),
         inputs=INPUTS,
         columns=(tuple(left.names), tuple(right.names)),
         packed=(None, None),
-        shared=share_columns(from_arrow_schema(left), from_arrow_schema(right)),
+        shared=share_columns(from_arrow_schema(left), from_arrow_schema(right), words=operator.forgets),
         memory_bytes=PLENTY if algorithm == "symmetric_hash" else memory_bytes,
         partitions=1,
         identity=identity or {"algorithm": algorithm},
@@ -72,7 +77,7 @@ def with_packs(plan: StepPlan, *sides: int) -> StepPlan:
     return replace(
         plan,
         packed=tuple(schemas[side] if side in sides else None for side in SIDES),
-        shared=share_columns(*sent),
+        shared=share_columns(*sent, words=plan.shared.words),
     )
 
 
@@ -85,6 +90,8 @@ class Arriving:
     ended: tuple[bool, bool] = (False, False)
     settling: Settling = "not now"
     left_copies: int = 0  # so many of the left's rows are in another partition as well
+    newest: tuple[int | None, ...] = ()  # what a pulse says of the values of each side
+    seconds: float = 0.0  # the time of the batch
 
     def batches(self, plan: StepPlan, place: int = 0, seed: int | None = None) -> Iterator[pa.RecordBatch]:
         """As Spark sends it; a seed puts rows in another order and cuts them elsewhere."""
@@ -97,14 +104,23 @@ class Arriving:
         for position, column_field in enumerate(types):
             columns.append(pa.concat_arrays([*_parts(sent, plan, position, column_field.type)]))
         names = [KIND, *(f"c{position}" for position in range(len(types)))]
+        if plan.shared.words:
+            time = str(round(self.seconds * 10**6))
+            said = [json.dumps(self.newest) if self._has_pulse else time, time]
+            columns.append(pa.array([None] * (len(columns[0]) - 2) + said, pa.string()))
+            names.append(WORD)
         union = pa.RecordBatch.from_arrays(columns, names)
         return iter([union] if seed is None else cut_and_shuffled(union, seed))
+
+    @property
+    def _has_pulse(self) -> bool:
+        return any(self.ended) or self.settling != "not now" or bool(self.newest)
 
     def _kinds(self, place: int, n_left: int, n_right: int) -> list[int]:
         """There is a pulse if it has something to say."""
         copies = [kind_of(LEFT, of_copy(place))] * self.left_copies
         rows = [kind_of(LEFT, place)] * (n_left - len(copies)) + copies + [kind_of(RIGHT, place)] * n_right
-        if not any(self.ended) and self.settling == "not now":
+        if not self._has_pulse:
             return [*rows, kind_of(MARK, place), kind_of(MARK, place)]
         ended = self.ended[LEFT] + 2 * self.ended[RIGHT]
         pulse = kind_of(PULSE, place, SETTLING.index(self.settling), ended)

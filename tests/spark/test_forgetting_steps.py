@@ -1,0 +1,68 @@
+"""Steps that forget rows are pure too: the same set of rows and the same word of the driver give the same state."""
+
+import random
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from join_steps import Arriving, Lane, meaning, pairs_in, plan_of, run, same, summary_of, with_packs
+from sooner.how import KINDS
+from sooner.kernels.ranges import Near
+from sooner.named_algorithms import ALGORITHMS
+from sooner.sides import SIDES
+from sooner.spark.step.plan import StepPlan
+
+STEPS, ROWS, RISE = 14, 40, 100  # values rise with each step
+LATENESS = 250
+SCHEMAS = [pa.schema([("k", pa.int64()), ("v", pa.int64()), (name, pa.int64())]) for name in "ab"]
+SOME = [name for name in ALGORITHMS if name != "symmetric_hash"]
+
+
+def rows(dice: np.random.Generator, step: int, side: int) -> pa.Table:
+    values = step * RISE + dice.integers(-LATENESS - 50, RISE, ROWS)
+    numbers = np.arange(ROWS) + step * ROWS
+    return pa.table([pa.array(dice.integers(0, 6, ROWS)), pa.array(values), pa.array(numbers)], schema=SCHEMAS[side])
+
+
+def attempts_agree(plan: StepPlan, steps: list[Arriving], dice: random.Random) -> list[int]:
+    """How many rows are held after each step."""
+    lane, held = Lane(plan), []
+    for arriving in steps:
+        lane.plan = with_packs(plan, *(side for side in SIDES if dice.random() < 0.5))
+        version, found = lane.version, lane.step(arriving)
+        first = meaning(plan, version)
+        for _ in range(2):
+            again = run(with_packs(plan, *SIDES[: dice.randrange(3)]), version, arriving, seed=dice.randrange(10**6))
+            assert same(pairs_in(again), found)
+            assert meaning(plan, version) == first
+        told = summary_of(plan, version)["progress"]
+        held.append(sum(told["resident_rows_by_side"]) + sum(told["spilled_rows_by_side"]))
+    return held
+
+
+@pytest.mark.parametrize("number", range(len(KINDS)))
+def test_lateness(number: int, tmp_path: Path) -> None:
+    dice, how = np.random.default_rng(number), [*KINDS][number]
+    near = Near("v", "v", (-20, 30))
+    what = {"how": how, "near": near, "lateness": LATENESS, "algorithm": SOME[number % len(SOME)]}
+    plan = plan_of(*SCHEMAS, tmp_path, **what)
+    tables = [[rows(dice, step, side) for side in SIDES] for step in range(STEPS)]
+    newest = [
+        [max(t[side]["v"].to_numpy().max() for t in tables[: step + 1]) for side in SIDES] for step in range(STEPS)
+    ]
+    told = [(None, None), *(tuple(map(int, values)) for values in newest)]
+    steps = [Arriving(*table, newest=told[step]) for step, table in enumerate(tables)]
+    held = attempts_agree(plan, steps, random.Random(number))
+    assert max(held[STEPS // 2 :]) <= 1.3 * max(held[: STEPS // 2]) < STEPS * ROWS, "the state is level"
+    assert sum(summary_of(plan, STEPS - 1)["late_rows"]) > 0
+
+
+def test_retention(tmp_path: Path) -> None:
+    dice = np.random.default_rng(1)
+    plan = plan_of(*SCHEMAS, tmp_path, how="left", retention=timedelta(seconds=3))
+    steps = [Arriving(*(rows(dice, step, side) for side in SIDES), seconds=1e9 + step) for step in range(STEPS)]
+    held = attempts_agree(plan, steps, random.Random(1))
+    assert max(held[STEPS // 2 :]) <= 1.2 * max(held[: STEPS // 2]) + ROWS
