@@ -22,7 +22,7 @@ from sooner.runs.versions import Versions
 from sooner.sides import LEFT, RIGHT, SIDES
 from sooner.spark.meeting_places import placements
 from sooner.spark.shuffle.packing import PACK, PACKED_ROWS, PLACE, Packing
-from sooner.spark.shuffle.row_kinds import MARK, PULSE, SETTLING, Settling, kind_of
+from sooner.spark.shuffle.row_kinds import MARK, PULSE, SETTLING, Settling, kind_of, of_copy
 from sooner.spark.shuffle.shared_columns import KIND, share_columns
 from sooner.spark.step.delivery import Delivery
 from sooner.spark.step.plan import StepPlan
@@ -84,6 +84,7 @@ class Arriving:
     right: pa.Table
     ended: tuple[bool, bool] = (False, False)
     settling: Settling = "not now"
+    left_copies: int = 0  # so many of the left's rows are in another partition as well
 
     def batches(self, plan: StepPlan, place: int = 0, seed: int | None = None) -> Iterator[pa.RecordBatch]:
         """As Spark sends it; a seed puts rows in another order and cuts them elsewhere."""
@@ -101,7 +102,8 @@ class Arriving:
 
     def _kinds(self, place: int, n_left: int, n_right: int) -> list[int]:
         """There is a pulse if it has something to say."""
-        rows = [kind_of(LEFT, place)] * n_left + [kind_of(RIGHT, place)] * n_right
+        copies = [kind_of(LEFT, of_copy(place))] * self.left_copies
+        rows = [kind_of(LEFT, place)] * (n_left - len(copies)) + copies + [kind_of(RIGHT, place)] * n_right
         if not any(self.ended) and self.settling == "not now":
             return [*rows, kind_of(MARK, place), kind_of(MARK, place)]
         ended = self.ended[LEFT] + 2 * self.ended[RIGHT]

@@ -1,6 +1,7 @@
 """A driver in a process of its own, that can be killed: python spark_driver.py FOLDER MASTER BATCHES WAY HOW
 
-It goes on from the checkpoint in the folder, if there is one. Its last words are what it has seen.
+HOW may have the word "near" after it, for a range join. It goes on from the checkpoint in the folder, if there is one.
+Its last words are what it has seen.
 """
 
 import contextlib
@@ -27,8 +28,11 @@ LEFT, RIGHT = skewed(4000, 2000, 1, "a"), skewed(3500, 2000, 2, "b")
 def case_in(
     spark: SparkSession, folder: Path, batches: int, way: Way = "Spark's source", how: str = "inner"
 ) -> JoinCase:
+    how, _, near = how.partition(" ")
     arguments = {"partitions": 2, "memory": MEMORY_BYTES, "shared_memory": folder / "shared-memory", "how": how}
-    return JoinCase(spark, folder, LEFT, RIGHT, batches, arguments=arguments, ways=(way, way))
+    condition = "r.k - l.k between -1 and 1" if near else None
+    arguments |= {"within": 1} if near else {}
+    return JoinCase(spark, folder, LEFT, RIGHT, batches, arguments=arguments, ways=(way, way), near=condition)
 
 
 def noting_workers(folder: str) -> Any:
@@ -55,7 +59,8 @@ def bytes_in(folder: Path) -> int:
 
 
 def main(folder: Path, master: str, batches: int, way: Way, how: str) -> None:
-    spark = ss.local_session(master, spark__driver__memory="1g", spark__driver__extraJavaOptions=QUICK_START)
+    quick = {f"spark__{role}__extraJavaOptions": QUICK_START for role in ("driver", "executor")}
+    spark = ss.local_session(master, spark__driver__memory="1g", **quick)
     print(json.dumps({"java": SparkContext._gateway.proc.pid}), flush=True)  # type: ignore[union-attr] # noqa: T201
     case = case_in(spark, folder, batches, way, how)
     owners: set[str] = set()

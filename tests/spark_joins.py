@@ -38,9 +38,9 @@ Way = Literal["Spark's source", "packed", "not packed"]
 
 
 def skewed(rows: int, keys: int, seed: int, value: str) -> pa.Table:
-    """Few keys have many rows; the row's number makes each row another."""
+    """Few keys have many rows, with about five results for each row; the row's number makes each row another."""
     rng = np.random.default_rng(seed)
-    return pa.table({"k": (keys * rng.random(rows) ** 3).astype(np.int64), value: np.arange(rows)})
+    return pa.table({"k": (keys * rng.random(rows) ** 2).astype(np.int64), value: np.arange(rows)})
 
 
 @dataclass

@@ -27,7 +27,7 @@ from union import UnionPlan
 
 EVERY_ALGORITHM = {algorithm.name: algorithm for algorithm in (*ALGORITHMS.values(), *PATIENT)}
 NEVER_SPILLS = "symmetric_hash"
-FOR_RANGES = ["symmetric_hash", "pmj", "xjoin", "hmj", "rpj"]
+FOR_RANGES = ["symmetric_hash", "pmj", "xjoin", "hmj", "rpj", "diner"]
 RANGES = [(-2, 2), (-500, 500), (1, 3), (0, 0), (None, 1), (-7, -2), (-(2**70), 2**70), (3, None), (-20, 20)]
 JOINS = ["inner", *OTHER_JOINS, "inner"]
 GROUPS = [0, 3, 0, 1_000, 0]

@@ -17,14 +17,16 @@ from queries import refused
 from sooner.errors import InvalidJoin, StateCorrupted
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.step import Attempt, run_step
-from spark_joins import JoinCase, ended, rows_of, skewed, stream_of
+from spark_joins import JoinCase, Way, ended, rows_of, skewed, stream_of
 
 LEFT, RIGHT = skewed(3000, 1500, 1, "a"), skewed(2500, 1500, 2, "b")
+A_RANGE = {"within": (0, 1), "near": "r.k - l.k between 0 and 1"}
 
 
-def case_in(spark: SparkSession, folder: Path, batches: int = 4, **arguments: Any) -> JoinCase:
+def case_in(spark: SparkSession, folder: Path, batches: int = 4, near: str | None = None, **arguments: Any) -> JoinCase:
     """One side comes packed, the other in Spark's rows."""
-    return JoinCase(spark, folder, LEFT, RIGHT, batches, arguments=arguments, ways=("packed", "Spark's source"))
+    ways: tuple[Way, Way] = ("packed", "Spark's source")
+    return JoinCase(spark, folder, LEFT, RIGHT, batches, arguments=arguments, ways=ways, near=near)
 
 
 # Tasks that fail, and memory that forgets
@@ -44,10 +46,11 @@ def failing_once_in(batches: set[int]) -> Callable[[DataFrame], DataFrame]:
     return lambda joined: joined.mapInArrow(take_all, joined.schema)
 
 
+@pytest.mark.parametrize("arguments", [{"how": "full"}, {"how": "left", **A_RANGE}])
 def test_tasks_that_fail_after_their_state_is_written_and_copies_that_vanish(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, arguments: dict[str, Any]
 ) -> None:
-    case = case_in(spark, tmp_path, shared_memory=tmp_path / "shared-memory", how="full")
+    case = case_in(spark, tmp_path, shared_memory=tmp_path / "shared-memory", **arguments)
     listen = case.listen
 
     def forget(progress: ss.JoinProgress) -> None:

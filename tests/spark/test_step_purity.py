@@ -9,7 +9,21 @@ import pyarrow as pa
 import pytest
 
 import sooner.spark.step.delivery
-from join_steps import Arriving, Lane, Pairs, meaning, new_step, pairs_in, plan_of, run, same, versions_of, with_packs
+from join_steps import (
+    Arriving,
+    Lane,
+    Pairs,
+    meaning,
+    new_step,
+    nothing,
+    pairs_in,
+    plan_of,
+    run,
+    same,
+    summary_of,
+    versions_of,
+    with_packs,
+)
 from joins import OTHER_JOINS
 from sooner.errors import StateCorrupted
 from sooner.how import KINDS
@@ -207,6 +221,18 @@ def test_memory_may_change_from_one_step_to_the_next(algorithm: str, memories: t
         lane.step(Arriving(left.slice(step * 100, 100), right.slice(step * 75, 75)))
     keys = [table.column("k").to_numpy() for table in (left, right)]
     assert len(lane.end()) == int((keys[0][:, None] == keys[1][None, :]).sum())
+
+
+def test_a_copy_of_a_row_has_not_arrived_nor_is_it_late(tmp_path: Path) -> None:
+    left, right = wide_rows(400, "a", 1), wide_rows(300, "b", 2)
+    plan = plan_of(left.schema, right.schema, tmp_path, memory_bytes=2**20)
+    arriving = Arriving(left, right, left_copies=100)
+    for version, some in enumerate((arriving, arriving, nothing(plan, ended=(True, False)), arriving)):
+        run(plan, version, some, seed=version)
+    told = summary_of(plan, 3)
+    assert told["progress"]["arrived_rows"] == [600, 900]
+    assert told["progress"]["copied_rows"] == 200
+    assert told["late_rows"] == [300, 0]
 
 
 def test_what_spilled_rows_weigh_does_not_depend_on_their_order(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sooner.kernels.array_types import Codes
+from sooner.kernels.matching import Reach
 from sooner.operators.order import Order, equal_ranges
 from sooner.sides import LEFT, RIGHT, SIDES
 from sooner.sources.arrival_patterns import ArrivalPattern, Seconds, arrival_times
@@ -70,6 +71,7 @@ class Trace:
     partitions: int
     inputs: int = len(SIDES)
     silences_by_input: tuple[Silences, ...] = ()  # where anybody asks for them
+    within: int = 0  # keys join that are no further apart; there is one partition then
 
     @staticmethod
     def of_inputs(pushed: Sequence[Pushed], domain: int, partitions: int) -> "Trace":
@@ -98,9 +100,10 @@ class Trace:
         return int(left @ right)
 
     def order(self) -> Order:
-        """Different keys have different codes, the same for each input."""
+        """Different keys have different codes, the same for each input, and in one partition evenly apart."""
         codes = key_codes(self.domain, self.partitions)
-        return Order([lambda batch: (codes[batch.column(0).to_numpy()], None)] * self.inputs)
+        reach = self.within * int(codes[1] - codes[0]) if self.within else 0
+        return Order([lambda batch: (codes[batch.column(0).to_numpy()], None)] * self.inputs, Reach(reach, reach))
 
 
 def key_codes(domain: int, partitions: int) -> Codes:

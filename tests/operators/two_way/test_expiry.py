@@ -30,7 +30,7 @@ WITHIN = (-20, 30)
 PADDING = "x" * 500
 LITTLE = 60_000  # bytes: what is alive does not fit
 PLENTY = 10**9
-SPILLING = ["rpj", "xjoin", "hmj", "pmj"]
+SPILLING = ["rpj", "xjoin", "hmj", "pmj", "diner"]
 SCHEMA = pa.schema([("v", pa.int64()), ("g", pa.int64()), ("id", pa.int64()), ("padding", pa.string())])
 
 

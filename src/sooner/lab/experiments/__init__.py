@@ -6,6 +6,7 @@ from sooner.lab.experiment import Experiment
 from sooner.lab.experiments import (
     diner_bounds,
     diner_figure_9,
+    diner_figure_13,
     diner_figure_18,
     diner_figures_7_and_8,
     diner_figures_10_to_12,
@@ -29,6 +30,7 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
         diner_figures_7_and_8,
         diner_figure_9,
         diner_figures_10_to_12,
+        diner_figure_13,
         diner_figures_14_and_15,
         diner_figures_16_and_17,
         diner_figure_18,

@@ -14,8 +14,6 @@ nested loop and the inner side are read in sequence, as they were written.
 What differs by design: rows of a value that came together are never parted by a flush, so a little more than a block
 may leave. And rows that wait have memory of their own here; how many did is a result (table 3).
 
-Figure 13 is about range joins.
-
 Scale. A smaller experiment divides rows, memory and blocks, and not the values; each row then stands for `scale` rows
 of the paper, and time is the paper's own.
 """
@@ -33,7 +31,8 @@ from sooner.lab.experiment import Claim, Experiment, Figure
 from sooner.lab.experiments.diner_workloads import Workload
 from sooner.lab.history import History
 from sooner.lab.resources import Disk, Machine
-from sooner.lab.simulator import Laboratory, TaskManner, simulate
+from sooner.lab.simulator import Laboratory, Rows, TaskManner, simulate
+from sooner.lab.subject import ROW_BYTES as REAL_ROW_BYTES
 from sooner.lab.traces import Pushed, Trace, silences_of, silent_together
 from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.policies.flush.rate_optimal import RateOptimal
@@ -76,9 +75,12 @@ class DinerRace:
     gap_seconds: float = GAP_SECONDS
     max_outer_blocks: int = MAX_OUTER_BLOCKS
     partitions: int = PARTITIONS  # of the algorithms that hash
+    within: int | None = None  # values join that are no further apart: then real rows are simulated
 
     @property
     def seconds(self) -> float:
+        if self.within is not None:
+            return 60
         return 5 if self.algorithm == "diner" else 2
 
     def run(self, scale: int, seed: int) -> History:
@@ -89,13 +91,25 @@ class DinerRace:
         if self.memory_rows is not None:
             memory_rows = self.memory_rows // scale
         algorithm = self._algorithm(trace, memory_rows, scale)
-        history = simulate(trace, algorithm, self._laboratory(memory_rows, scale), row_bytes=ROW_BYTES)
+        rows: Rows = "counted" if self.within is None else "real"
+        history = simulate(trace, algorithm, self._laboratory(memory_rows, scale), rows, self._row_bytes)
         return replace(history, stands_for=scale)
 
+    @property
+    def _row_bytes(self) -> int:
+        """Counted rows weigh what the paper's do; real ones are smaller, and so is all else then."""
+        return ROW_BYTES if self.within is None else REAL_ROW_BYTES
+
     def trace(self, scale: int, seed: int) -> Trace:
-        """Keys are the places of the values among all that there are; silences are those of the paper's rows."""
+        """Keys are the places of the values among all that there are, or where these may be apart, the values from the
+        lowest on; silences are those of the paper's rows.
+        """
         left, right = self.workload.values(np.random.default_rng((seed, 2)), scale)
-        values, keys = np.unique(np.concatenate((left, right)), return_inverse=True)
+        together = np.concatenate((left, right))
+        values, keys = np.unique(together, return_inverse=True)
+        domain = len(values)
+        if self.within is not None:
+            keys, domain = together - values[0], int(values[-1] - values[0]) + 1
         by_relation = np.split(keys.astype(np.int32), [len(left)])
         seconds = [self._times(len(some) * scale, 2 * seed + side) for side, some in enumerate(by_relation)]
         silences = [silences_of(times, SILENCE_SECONDS) for times in seconds]
@@ -104,9 +118,9 @@ class DinerRace:
             for times, some in zip(seconds, by_relation, strict=True)
         ]
         partitions = 1 if self.algorithm in IN_VALUE_ORDER else self.partitions
-        trace = Trace.of_inputs(pushed, len(values), partitions)
-        together = silent_together(silences, until_seconds=float(trace.seconds[-1]))
-        return replace(trace, silences=together, silences_by_input=())
+        trace = Trace.of_inputs(pushed, domain, partitions)
+        silent = silent_together(silences, until_seconds=float(trace.seconds[-1]))
+        return replace(trace, silences=silent, silences_by_input=(), within=self.within or 0)
 
     def _times(self, rows: int, seed: int) -> Seconds:
         pattern: ArrivalPattern = Exponential(self.gap_seconds)
@@ -115,7 +129,7 @@ class DinerRace:
         return arrival_times(pattern, rows, seed)
 
     def _algorithm(self, trace: Trace, memory_rows: int, scale: int) -> Algorithm:
-        block_bytes = max(1, BLOCK_ROWS // scale) * ROW_BYTES
+        block_bytes = max(1, BLOCK_ROWS // scale) * self._row_bytes
         match self.algorithm:
             case "diner":
                 loop = ReactiveNestedLoop(MAX_NEW_ARRIVALS // scale, self.max_outer_blocks * block_bytes)
@@ -128,8 +142,9 @@ class DinerRace:
         return ALGORITHMS[self.algorithm]
 
     def _laboratory(self, memory_rows: int, scale: int) -> Laboratory:
-        disk = Disk.with_accesses(BLOCK_BYTES // scale, RANDOM_SECONDS, SEQUENTIAL_SECONDS)
-        machine = Machine(disk, memory_rows * ROW_BYTES, COMPARISON_SECONDS * scale**2)
+        block_bytes = BLOCK_BYTES * self._row_bytes // ROW_BYTES // scale
+        disk = Disk.with_accesses(block_bytes, RANDOM_SECONDS, SEQUENTIAL_SECONDS)
+        machine = Machine(disk, memory_rows * self._row_bytes, COMPARISON_SECONDS * scale**2)
         a_task: TaskManner = "gives way" if self.algorithm == "diner" else "finishes"
         return Laboratory(machine, max(1, BLOCK_ROWS // scale), float(scale), a_task=a_task)
 

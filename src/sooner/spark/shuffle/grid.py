@@ -130,7 +130,7 @@ def _of_doubles(values: Any, width: float, by: _Arithmetic) -> Any:
 
 def _double_ends(values: Any, reach: tuple[float, float], by: _Arithmetic) -> Sequence[Any]:
     low, high = reach
-    rounding = (by.least(by.size(values), _MOST_CELL) + max(map(abs, reach))) * _ROUNDING
+    rounding = (by.size(values) + max(map(abs, reach))) * _ROUNDING  # infinite where values are: one end still is right
     return [values + low - rounding, values + high + rounding]
 
 

@@ -63,7 +63,7 @@ class Placement:
             is_nan = F.isnan(values) if pa.types.is_floating(self.grid.type) else F.lit(False)
             complete.append(F.col(quoted(self.grid.column)).isNotNull() & ~is_nan)
             cells = self.grid.of_column(values)
-        places = [self._place(*keys, *cell) for cell in (zip(cells) if cells else [()])]
+        places = [self._place(*columns) for columns in [[*keys, cell] for cell in cells] or [keys]]
         if not self.keeps_keyless:
             return rows.where(reduce(and_, complete)), places
         # Rows that match nothing go where all that they have says.
@@ -77,9 +77,8 @@ class Placement:
         """The same of rows that have not reached Spark yet; those that match nothing go round."""
         keys = keys_in_common_type(rows, self.keys, [placed_type(type_) for type_ in self.types])
         cells = () if self.grid is None else self.grid.of_values(self._values(rows, self.grid))
-        hashed = [[*keys, *cell] for cell in (zip(cells) if cells else [()])]
-        none = np.zeros(rows.num_rows, np.int64)
-        found = [xxh64(columns) % self.partitions if columns else none.copy() for columns in hashed]
+        hashed = [[*keys, cell] for cell in cells] or [keys]
+        found = [xxh64(columns) % self.partitions if columns else np.zeros(len(rows), np.int64) for columns in hashed]
         if (complete := self.complete(rows)) is not None:
             keyless = np.flatnonzero(~complete)
             for places in found:
