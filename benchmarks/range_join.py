@@ -33,7 +33,7 @@ from report import write_report
 from local import claim, cpu_seconds, load, median, peak_bytes, ratios
 
 ROWS = 1_000_000
-ROWS_FOR_ALL_PAIRS = 40_000  # of Spark's own range join
+ROWS_FOR_ALL_PAIRS = 30_000  # of Spark's own range join
 BYTES_PER_ROW = 3 * 8
 VALUES_PER_ROW = 10
 Run = dict[str, Any]

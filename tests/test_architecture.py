@@ -17,7 +17,7 @@ MAY_ENTER: dict[str, set[str]] = {
     "extras": {"errors"},
     "lazily": {"extras"},
     "how": {"errors", "sides"},
-    "arguments": {*BOTTOM, "how"},
+    "arguments": {"errors", "how"},
     "phases": {"errors"},
     "kernels": {"errors"},
     "budget": {"errors"},
@@ -40,6 +40,7 @@ MAY_ENTER: dict[str, set[str]] = {
         "sides",
     },
     "trace": {"arguments", "errors", "operators"},
+    "asked": {*BOTTOM, "arguments", "how", "named_algorithms", "operators"},
 }
 INSIDE = set(MAY_ENTER)
 MAY_ENTER |= {"local": INSIDE, "spark": INSIDE, "lab": INSIDE, "testing": INSIDE}

@@ -10,7 +10,7 @@ import sooner
 from join_steps import Arriving, Lane, plan_of
 from queries import numbered, refused
 from sooner.errors import InvalidJoin
-from sooner.operators.events import Arrived, Entered, Event, Flushed, Merged, Reached, Scanned, Tidied
+from sooner.operators.events import Arrived, Entered, Event, Flushed, Looped, Merged, Reached, Scanned, Tidied
 from sooner.trace import Entry, read_trace
 
 LEFT, RIGHT = numbered(20_000, 8_000, seed=1, name="a"), numbered(20_000, 8_000, seed=2, name="b")
@@ -19,6 +19,7 @@ SOME: tuple[Event, ...] = (
     Flushed(2, 0, 1, 30, 900, run=4),
     Scanned(3, 1, 0, 2, 1800, runs=(1, 2)),
     Merged(4, 1, 3, 2700, 900, cells=(((1, 2), (3,)), ((4,), (5, 6)))),
+    Looped(5, 0, 1, 4, 3600, cells=(((1,), (2, 3)),)),
     Tidied(5, 0, 8, 7200),
     Entered(6, "clean-up"),
     Reached(7, 99, ((1, 2), (3, 4))),

@@ -1,14 +1,12 @@
 """Refuse what cannot be right before any row is read, in a sentence that names the argument and what would do."""
 
-import datetime as dt
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from sooner.errors import InvalidJoin
 from sooner.how import Kind
-from sooner.kernels.ranges import Near, Within
 
 Columns = str | Sequence[str]
 ON: Final = ("on", "left_on", "right_on")
@@ -30,67 +28,11 @@ def key_names(
     return _names(left, left_on), _names(right, right_on)
 
 
-class JoinColumns(NamedTuple):
-    """The columns of both sides that must be equal, and those that must be near each other, if there are any."""
-
-    left: tuple[str, ...]
-    right: tuple[str, ...]
-    near: Near | None = None
-
-    @property
-    def of_right(self) -> list[str]:
-        """All that is compared of the right."""
-        return [*self.right, *(() if self.near is None or self.near.right in self.right else (self.near.right,))]
-
-
-def join_columns(
-    on: Columns | None,
-    left_on: Columns | None,
-    right_on: Columns | None,
-    by: Columns | None,
-    left_by: Columns | None,
-    right_by: Columns | None,
-    within: Within | None,
-) -> JoinColumns:
-    """With `within`, `on` are columns that must be so near each other, and `by` those that must be equal."""
-    lefts, rights = key_names(on, left_on, right_on)
-    equal = {"by": by, "left_by": left_by, "right_by": right_by}
-    given = [f"{name}={value!r}" for name, value in equal.items() if value is not None]
-    if within is None:
-        if given:
-            raise InvalidJoin(f"{given[0]} was given without within=; give columns that must be equal as on=.")
-        return JoinColumns(tuple(lefts), tuple(rights))
-    if len(lefts) != 1 or len(rights) != 1:
-        raise InvalidJoin(
-            f"within={within!r} is for one column of each side, and on= names {', '.join(lefts) or 'none'}; "
-            "give columns that must be equal as by=."
-        )
-    near = Near(lefts[0], rights[0], within)
-    if not given:
-        return JoinColumns((), (), near)
-    lefts, rights = key_names(by, left_by, right_by, ("by", "left_by", "right_by"))
-    return JoinColumns(tuple(lefts), tuple(rights), near)
-
-
 def _names(argument: str, columns: Columns) -> list[str]:
     names = [columns] if isinstance(columns, str) else columns
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise InvalidJoin(f"{argument}={columns!r} must be the name of a column, or a list of names.")
     return list(names)
-
-
-def require_forgetting(lateness: object, retention: object, within: object) -> None:
-    """`lateness` is for values that may be apart, `retention` for keys alone."""
-    if lateness is not None and within is None:
-        raise InvalidJoin(
-            f"lateness={lateness!r} was given without within=; for equal keys give retention=, by time since arrival."
-        )
-    if retention is None:
-        return
-    if within is not None:
-        raise InvalidJoin(f"retention={retention!r} is for equal keys alone; with within= give lateness=.")
-    if not isinstance(retention, dt.timedelta) or retention <= dt.timedelta():
-        raise InvalidJoin(f"retention={retention!r} must be a datetime.timedelta, longer than nothing.")
 
 
 def usable_suffixes(suffixes: object, kind: Kind) -> tuple[str, str]:

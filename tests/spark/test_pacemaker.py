@@ -292,14 +292,14 @@ def test_spark_lifts_the_limit_of_the_pacemaker_when_there_is_one_batch_only(tmp
     assert end["settling"] == "at once"
     [row] = list(stream.getCache(begin, end) or ())[-1:]
     assert row[:2] == (0, SETTLING.index("at once"))
-    assert len(row) == len(source.schema().split(", ")) == 2 + len(figures_of(INPUTS))
+    assert len(row) == len(source.schema().split(", ")) == 3 + len(figures_of(INPUTS))
 
 
 def test_pulses_tell_how_far_the_join_is(tmp_path: Path) -> None:
     query = rounds(small_plan(tmp_path, memory_bytes=2**20))
     query.round(arriving(0))
     rows, _ = query.reader.read(query.offset)
-    [(_, _, *figures)] = rows
+    [(_, _, _, *figures)] = rows
     told = dict(zip(figures_of(INPUTS), figures, strict=True))
     assert told["phase"] == "arriving"
     assert (told["arrived_left"], told["arrived_right"], told["results"]) == (100, 100, expected(1))

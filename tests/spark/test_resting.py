@@ -111,5 +111,6 @@ def require_figures(query: ss.Query, case: JoinCase) -> None:
         "spilled_bytes": total.spilled_bytes,
         "forgotten_rows": total.forgotten_rows,
         "copied_rows": 0,
+        "late_rows": 0,
         "covered_fraction": total.covered_fraction,
     }

@@ -5,21 +5,15 @@ import os
 from pathlib import Path
 from typing import Final
 
-from sooner.arguments import (
-    Columns,
-    join_columns,
-    plain_path,
-    require_forgetting,
-    require_whole_number,
-    usable_suffixes,
-)
-from sooner.how import How, kind_of
+from sooner.arguments import Columns, plain_path, require_whole_number
+from sooner.asked import Asked, plan_of
+from sooner.how import How
 from sooner.kernels.ranges import Width, Within
 from sooner.local.arguments import require_silence, require_two_streams, usable_memory
 from sooner.local.query import Query
 from sooner.local.starting import start
-from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
-from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
+from sooner.named_algorithms import Algorithm, AlgorithmName
+from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import LEFT, RIGHT
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
@@ -61,10 +55,8 @@ def join(
         high, where None is no limit. Numbers for numbers, a `datetime.timedelta` for dates and times.
     by, left_by, right_by: beside `within`, columns that must be equal.
     lateness: beside `within`, how far behind the newest value of its own input a row may come. Rows that nothing can
-        match any more are then forgotten, and those that match nothing come out, although both inputs go on. Rows that
-        come later than that are counted (`progress.late_rows`) and left out.
-    retention: for equal keys, how long after its arrival a row is kept at least. Pairs of rows that arrive further
-        apart than that may be missing.
+        match any more are then forgotten, and unmatched ones come out; rows that come later are counted and left out.
+    retention: for equal keys, how long a row is kept at least. Pairs that arrive further apart may be missing.
     how: "inner", "left", "right", "full", "semi" or "anti", or another word of PySpark, pandas or Polars for one of
         them. A row that matches nothing comes out as soon as that is certain: when the other input has ended.
     suffixes: for columns that are not keys and have the same name on both sides; by default ("_left", "_right").
@@ -81,10 +73,12 @@ def join(
     >>> sooner.join(orders, customers, on="customer").to_table().sort_by("amount").to_pydict()
     {'customer': [1, 2, 1], 'amount': [10, 20, 30], 'name': ['Ada', 'Alan', 'Ada']}
     """
-    kind = kind_of(how)
-    columns = join_columns(on, left_on, right_on, by, left_by, right_by, within)
-    require_forgetting(lateness, retention, within)
-    chosen = find_algorithm(algorithm)
+    plan = plan_of(
+        Asked(
+            on=on, left_on=left_on, right_on=right_on, within=within, by=by, left_by=left_by, right_by=right_by,
+            lateness=lateness, retention=retention, how=how, suffixes=suffixes, algorithm=algorithm,
+        )
+    )  # fmt: skip
     memory_bytes = usable_memory(memory)
     partitions = _partition_count(memory_bytes) if partitions is None else partitions
     workers = len(os.sched_getaffinity(0)) if workers is None else workers
@@ -93,12 +87,10 @@ def join(
     require_silence(silence_seconds)
     spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
     require_two_streams(left, right)
-    names, near = usable_suffixes(suffixes, kind), columns.near
-    plan = TwoWayPlan(columns.left, columns.right, names, chosen, kind, near, lateness, retention)
     with opened(left, right) as sources:
         plan.output([source.schema for source in sources])  # refused before anything is made
-        if not kind.pairs:
-            sources = sources[LEFT], only_columns(sources[RIGHT], columns.of_right)
+        if not plan.kind.pairs:
+            sources = sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)
         tracer = open_trace(trace)
         return start(plan, INPUTS, sources, memory_bytes, partitions, workers, silence_seconds, spill_parent, tracer)
 

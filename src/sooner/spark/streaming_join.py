@@ -12,19 +12,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from sooner.arguments import (
-    Columns,
-    join_columns,
-    plain_path,
-    require_forgetting,
-    require_whole_number,
-    usable_suffixes,
-)
+from sooner.arguments import Columns, plain_path, require_whole_number
+from sooner.asked import Asked, plan_of
 from sooner.budget import format_bytes, parse_bytes
 from sooner.errors import BudgetTooSmall, InvalidJoin
-from sooner.how import How, Kind, kind_of
+from sooner.how import How, Kind
 from sooner.kernels.ranges import Width, Within
-from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
+from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.two_way.output import OutputPlan
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.spark.dataflow import dataflow
@@ -78,14 +72,29 @@ def join(
 
     Results come as rows meet. Started with `sooner.spark.start`, the query completes the answer when its inputs end.
     """
-    kind = kind_of(how)
-    columns = join_columns(on, left_on, right_on, by, left_by, right_by, within)
-    require_forgetting(lateness, retention, within)
-    chosen, names = find_algorithm(algorithm), usable_suffixes(suffixes, kind)
-    operator = TwoWayPlan(columns.left, columns.right, names, chosen, kind, columns.near, lateness, retention)
+    operator = plan_of(
+        Asked(
+            on=on, left_on=left_on, right_on=right_on, within=within, by=by, left_by=left_by, right_by=right_by,
+            lateness=lateness, retention=retention, how=how, suffixes=suffixes, algorithm=algorithm,
+        )
+    )  # fmt: skip
+    where = None if shared_memory is None else plain_path("shared_memory", shared_memory)
+    return _joined(left, right, operator, memory, partitions, state, where, trace)
+
+
+def _joined(
+    left: DataFrame,
+    right: DataFrame,
+    operator: TwoWayPlan,
+    memory: int | str | None,
+    partitions: int | None,
+    state: str | Path,
+    shared_memory: Path | None,
+    trace: str | Path | None,
+) -> DataFrame:
     spark = _session_of(left, right)
-    if not kind.pairs and {*columns.of_right} <= {*right.columns}:
-        right = right.select(*map(quoted, columns.of_right))  # nobody needs the others
+    if not operator.kind.pairs and {*operator.compared_of_right} <= {*right.columns}:
+        right = right.select(*map(quoted, operator.compared_of_right))  # nobody needs the others
     location = location_of(state)
     stored = stored_identity(location)
     if partitions is None:
@@ -109,11 +118,11 @@ def join(
         memory_bytes=memory_bytes,
         partitions=partitions,
         identity=identity,
-        shared_memory=None if shared_memory is None else plain_path("shared_memory", shared_memory),
-        retention="" if retention is None else str(retention),
+        shared_memory=shared_memory,
+        retention="" if operator.retention is None else str(operator.retention),
         trace=None if trace is None else location_of(trace, "trace"),
     )
-    results = _result_schema(left.schema, right.schema, operator.columns(schemas), kind)
+    results = _result_schema(left.schema, right.schema, operator.columns(schemas), operator.kind)
     return dataflow(inflows, plan, results, in_words(operator, placed))
 
 

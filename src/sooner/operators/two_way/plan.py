@@ -60,6 +60,11 @@ class TwoWayPlan:
         return next((side for side in SIDES if side not in self.kind.examined), None)
 
     @property
+    def compared_of_right(self) -> list[str]:
+        """All columns of the right that say whether rows match."""
+        return [*self.right_on, *(() if self.near is None or self.near.right in self.right_on else (self.near.right,))]
+
+    @property
     def forgets(self) -> bool:
         """Whether rows are forgotten although their inputs go on."""
         return self.lateness is not None or self.retention is not None

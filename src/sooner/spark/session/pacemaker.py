@@ -38,6 +38,7 @@ FIGURES: Final = {
     "spilled_bytes": "long",
     "forgotten_rows": "long",
     "copied_rows": "long",
+    "late_rows": "long",
     "covered_fraction": "double",
 }
 
@@ -218,5 +219,6 @@ def _figures(progress: JoinProgress | None, inputs: int) -> Row:
         total.spilled_bytes,
         total.forgotten_rows,
         total.copied_rows,
+        sum(progress.late_rows),
         total.covered_fraction,
     )

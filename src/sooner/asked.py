@@ -1,0 +1,80 @@
+"""A two-way join in the user's words, which are the same for all engines, as the plan of it."""
+
+import datetime as dt
+from typing import Final, TypedDict
+
+from sooner.arguments import Columns, key_names, usable_suffixes
+from sooner.errors import InvalidJoin
+from sooner.how import How, kind_of
+from sooner.kernels.ranges import Near, Width, Within
+from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
+from sooner.operators.two_way.plan import TwoWayPlan
+
+BY: Final = ("by", "left_by", "right_by")
+
+
+class Asked(TypedDict):
+    """With `within`, `on` are columns that must be so near each other, and `by` those that must be equal."""
+
+    on: Columns | None
+    left_on: Columns | None
+    right_on: Columns | None
+    within: Within | None
+    by: Columns | None
+    left_by: Columns | None
+    right_by: Columns | None
+    lateness: Width | None
+    retention: dt.timedelta | None
+    how: How
+    suffixes: tuple[str, str] | None
+    algorithm: AlgorithmName | Algorithm
+
+
+def plan_of(asked: Asked) -> TwoWayPlan:
+    """Refuses what cannot be right whatever the inputs are."""
+    kind = kind_of(asked["how"])
+    left_on, right_on, near = _columns(asked)
+    lateness, retention = asked["lateness"], asked["retention"]
+    _require_forgetting(lateness, retention, asked["within"])
+    return TwoWayPlan(
+        tuple(left_on),
+        tuple(right_on),
+        usable_suffixes(asked["suffixes"], kind),
+        find_algorithm(asked["algorithm"]),
+        kind,
+        near,
+        lateness,
+        retention,
+    )
+
+
+def _columns(asked: Asked) -> tuple[list[str], list[str], Near | None]:
+    """The columns of both sides that must be equal, and those that must be near each other, if there are any."""
+    lefts, rights = key_names(asked["on"], asked["left_on"], asked["right_on"])
+    given = [f"{name}={asked[name]!r}" for name in BY if asked[name] is not None]
+    within = asked["within"]
+    if within is None:
+        if given:
+            raise InvalidJoin(f"{given[0]} was given without within=; give columns that must be equal as on=.")
+        return lefts, rights, None
+    if len(lefts) != 1 or len(rights) != 1:
+        raise InvalidJoin(
+            f"within={within!r} is for one column of each side, and on= names {', '.join(lefts) or 'none'}; "
+            "give columns that must be equal as by=."
+        )
+    near = Near(lefts[0], rights[0], within)
+    return (*key_names(asked["by"], asked["left_by"], asked["right_by"], BY), near) if given else ([], [], near)
+
+
+def _require_forgetting(lateness: object, retention: object, within: object) -> None:
+    """`lateness` is for values that may be apart, `retention` for keys alone."""
+    if lateness is not None and within is None:
+        raise InvalidJoin(
+            f"lateness={lateness!r} was given without within=; for equal keys give retention=, by time since arrival."
+        )
+    if retention is None:
+        return
+    if within is not None:
+        raise InvalidJoin(f"retention={retention!r} is for equal keys alone; with within= give lateness=.")
+    if not isinstance(retention, dt.timedelta) or retention <= dt.timedelta():
+        raise InvalidJoin(f"retention={retention!r} must be a datetime.timedelta, longer than nothing.")
