@@ -128,25 +128,10 @@ def test_delays_are_used() -> None:
 
 
 def test_each_of_the_papers_figures_is_an_experiment() -> None:
-    figures = (
-        "7",
-        "8",
-        "9-csco",
-        "9-ipix",
-        "9-weather",
-        "10",
-        "11",
-        "12",
-        "14",
-        "15",
-        "16",
-        "16-why",
-        "17",
-        "18",
-        "19",
-    )
+    by_data = [f"{figure}-{data.lower()}" for figure in (9, 13) for data in REAL_DATA]
+    figures = [*by_data, *range(7, 9), *range(10, 13), *range(14, 20), "16-why", "bounds", "gaps"]
     of_diner = {name for name, experiment in EXPERIMENTS.items() if experiment.paper == "DINER"}
-    assert of_diner == {f"diner-{figure}" for figure in (*figures, "bounds", "gaps")}
+    assert of_diner == {f"diner-{figure}" for figure in figures}
 
 
 def small_report(experiment: Experiment) -> Report:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal, Protocol
 
-from sooner.lab.history import History
+from sooner.lab.history import SAMPLES, History
 
 Histories = Mapping[str, History]  # by contestant
 Verdict = Literal["holds", "does not hold", "tie"]
@@ -82,6 +82,7 @@ class Figure:
     until: Literal["the last arrival", "the end"]
     y_label: str
     x_label: str = "simulated seconds"
+    samples: int = SAMPLES  # of each curve
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class Experiment:
     def _series(self, history: History) -> dict[str, Any]:
         """Of the first seed, to draw."""
         until = history.last_arrival_seconds if self.figure.until == "the last arrival" else history.end_seconds
-        columns = history.sampled(until)
+        columns = history.sampled(until, self.figure.samples)
         columns["cost_per_result_microseconds"] = [
             round(1e6 * history.cost_per_result_at(seconds), 6) for seconds in columns["seconds"]
         ]

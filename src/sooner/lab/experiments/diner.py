@@ -56,6 +56,8 @@ SEQUENTIAL_SECONDS: Final = 0.0002
 COMPARISON_SECONDS: Final = 10e-9
 LARGEST_SCALE: Final = 25  # two rows a block are left
 
+SAMPLES: Final = 50  # of each of many curves
+
 IN_VALUE_ORDER: Final = ("diner", "pmj", "clairvoyant")
 SETTING: Final = (
     f"rows of {ROW_BYTES} bytes in blocks of 10 KB, 1 ms between two rows of a relation, 10 ms random and 0.2 ms "
@@ -173,7 +175,7 @@ def figure(
         name=f"diner-{number}",
         paper="DINER",
         title=title,
-        figure=Figure("results", "the last arrival", "results"),
+        figure=Figure("results", "the last arrival", "results", samples=SAMPLES),
         races=contestants,
         claims=claims,
         measurements=tuple(map(share_before_clean_up, contestants)),

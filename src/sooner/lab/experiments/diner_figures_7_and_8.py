@@ -14,7 +14,10 @@ def _experiment(number: str, data: str) -> Experiment:
     diner, *others = (contestant(name, data) for name in NAMES)
     rates = tuple(
         Claim(
-            f"{diner} has more results than {other} at every tenth of the arrivals", "much higher", ahead(diner, other)
+            f"{diner} has more results than {other} at every tenth of the arrivals",
+            "much higher",
+            ahead(diner, other),
+            "data: while prices have hardly walked, another may be ahead by a few percent; in the end none is",
         )
         for other in others
     )
