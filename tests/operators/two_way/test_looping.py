@@ -140,10 +140,10 @@ def test_runs_that_are_alike_are_tidied_up_between_two_chunks(tmp_path: Path) ->
     """A loop that always finds something more to join must not keep runs from becoming few."""
     join = new_join(tmp_path, "diner", order="values", crowd=4, budget_rows=60)
     most = 0
-    for step in range(60):
+    for step in range(150):
         keys = [(7 * step + at) % 90 for at in range(10)]
         arrive(join, rows(keys, range(10 * step, 10 * step + 10)), rows(keys[::-1], range(10 * step, 10 * step + 10)))
-        flat(join.work(600, SILENT if step % 4 == 0 else BUSY))
+        flat(join.work(8_000, SILENT if step % 4 == 0 else BUSY))
         most = max(most, int(join.view().spilled_runs.max()))
-    assert most < 30
+    assert most < 50, "there are 74 if no two of them ever become one"
     join.check_invariants()
