@@ -112,11 +112,18 @@ def run_both(twins: Twins, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "seed"), [(name, seed) for name in NAMES for seed in range(1 if name == "clairvoyant" else 3)]
+    ("name", "seed"), [(name, seed) for name in NAMES for seed in range(1 if name == "clairvoyant" else 2)]
 )
 def test_they_agree_event_for_event(name: str, seed: int) -> None:
     trace = draw(seed)
     run_both(Twins(trace, lambda: competitor(name, trace, "unreliable")), seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_they_agree_event_for_event_for_long(name: str) -> None:
+    for seed in range(2, 8):
+        test_they_agree_event_for_event(name, seed)
 
 
 @pytest.mark.parametrize("seed", range(4))

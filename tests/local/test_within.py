@@ -15,7 +15,7 @@ from sooner.how import KINDS
 from sooner.named_algorithms import ALGORITHMS
 from sooner.policies.flush.never import Never
 
-ROWS = 1_500
+ROWS = 1_200
 LITTLE = "2MB"
 PADDING = "x" * 2_000  # so that it is little
 WITHIN = [(-3, 3), (0, 0), (2, 9), (-9, -2), (-100_000, 100_000)]

@@ -52,8 +52,7 @@ def in_arrow(rows: DataFrame) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=table.schema)
 
 
-@pytest.mark.parametrize("partitions", [1, 2, 7, 200])
-def test_a_reader_places_rows_where_spark_does(spark: SparkSession, partitions: int) -> None:
+def require_same_places(spark: SparkSession, partitions: int) -> None:
     pairs = [(name, name) for name in COLUMNS]
     pairs += [("int", "long"), ("long", "double"), ("int", "decimal"), ("small decimal", "decimal"), ("local", "day")]
     for name, other in pairs:
@@ -65,6 +64,17 @@ def test_a_reader_places_rows_where_spark_does(spark: SparkSession, partitions: 
         [found] = placement.places(in_arrow(rows))
         wanted, [place] = placement.of_rows(rows)
         assert found.tolist() == [row.place for row in wanted.select(place.alias("place")).collect()]
+
+
+@pytest.mark.parametrize("partitions", [2, 200])
+def test_a_reader_places_rows_where_spark_does(spark: SparkSession, partitions: int) -> None:
+    require_same_places(spark, partitions)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("partitions", [1, 7])
+def test_a_reader_places_rows_where_spark_does_for_long(spark: SparkSession, partitions: int) -> None:
+    require_same_places(spark, partitions)
 
 
 def test_rows_are_packed_and_unpacked_without_those_that_match_nothing() -> None:

@@ -24,7 +24,7 @@ from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.policies.view import BUSY, SILENT, Surroundings
 from sooner.sides import SIDES
 
-BATCHES, ROWS, STEP = 40, 40, 100  # values rise by a step with each batch
+BATCHES, ROWS, STEP = 30, 40, 100  # values rise by a step with each batch
 LATENESS = 400
 WITHIN = (-20, 30)
 PADDING = "x" * 500
