@@ -1,6 +1,7 @@
 """`lateness=` and `retention=` in process: what the user sees of it, and what is refused."""
 
 import datetime as dt
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,8 +25,8 @@ def endless(first: int, step: int) -> Iterator[pa.RecordBatch]:
 
 def test_rows_that_match_nothing_come_while_both_inputs_go_on() -> None:
     """No two are near each other, and of each row that is known ten minutes later."""
-    left = paced(pa.Table.from_batches(list(endless(0, 5))), Fixed(0.001))
-    right = paced(pa.Table.from_batches(list(endless(10**6, 5))), Fixed(0.001))
+    left = paced(pa.Table.from_batches(list(endless(0, 5))), Fixed(0.004))
+    right = paced(pa.Table.from_batches(list(endless(10**6, 5))), Fixed(0.004))
     query = sooner.join(left, right, on="at", within=MINUTE / 2, lateness=10 * MINUTE, how="left", suffixes=("", "_r"))
     seen, early = 0, 0
     for batch in query:
@@ -37,11 +38,19 @@ def test_rows_that_match_nothing_come_while_both_inputs_go_on() -> None:
 
 
 def test_late_rows_are_counted_and_left_out() -> None:
-    left = pa.table({"v": [1, 100, 5, 99]})
-    batches = [pa.table({"v": [one]}).to_batches()[0] for one in left["v"].to_pylist()]
-    one_by_one = paced(pa.Table.from_batches(batches), Fixed(0.02))
+    """Each row comes when the one before it has been taken in."""
+    values, queries = [1, 100, 5, 99], list[sooner.Query]()
+
+    def one_by_one() -> Iterator[pa.RecordBatch]:
+        for number, value in enumerate(values):
+            while (progress := queries[0].progress).arrived_rows[0] + progress.late_rows[0] < number:
+                time.sleep(0.002)
+            yield pa.record_batch({"v": [value]})
+
+    left = pa.RecordBatchReader.from_batches(pa.schema([("v", pa.int64())]), one_by_one())
     right = pa.table({"v": [1, 5, 99, 100]})
-    with sooner.join(one_by_one, right, on="v", within=0, lateness=10, suffixes=("_l", "_r")) as query:
+    with sooner.join(left, right, on="v", within=0, lateness=10, suffixes=("_l", "_r")) as query:
+        queries.append(query)
         found = sorted(row["v_l"] for batch in query for row in batch.to_pylist())
         assert found == [1, 99, 100]
         assert query.progress.late_rows == (1, 0)
