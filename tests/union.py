@@ -154,7 +154,7 @@ class DistinctUnion(Generic[R]):
                 yield self._result(run.rows.select([self._on]))
         self._report(Arrived(self._tick, n_rows, compared=0))
 
-    def learn(self, newest: Sequence[int | float | None]) -> None:
+    def learn(self, newest: Sequence[int | float | None], now: float) -> None:
         """It forgets nothing."""
 
     def end(self, which: int) -> None:

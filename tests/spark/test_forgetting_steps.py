@@ -1,6 +1,7 @@
 """Steps that forget rows are pure too: the same set of rows and the same word of the driver give the same state."""
 
 import random
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from join_steps import Arriving, Lane, meaning, pairs_in, plan_of, run, same, summary_of, with_packs
+from join_steps import Arriving, Lane, meaning, nothing, pairs_in, plan_of, run, same, summary_of, with_packs
 from sooner.how import KINDS
 from sooner.kernels.ranges import Near
 from sooner.named_algorithms import ALGORITHMS
@@ -66,3 +67,15 @@ def test_retention(tmp_path: Path) -> None:
     steps = [Arriving(*(rows(dice, step, side) for side in SIDES), seconds=1e9 + step) for step in range(STEPS)]
     held = attempts_agree(plan, steps, random.Random(1))
     assert max(held[STEPS // 2 :]) <= 1.2 * max(held[: STEPS // 2]) + ROWS
+
+
+def test_time_passes_where_no_row_comes(tmp_path: Path) -> None:
+    """A partition without rows forgets what it has, and gives the rows that matched nothing."""
+    plan = plan_of(*SCHEMAS, tmp_path, how="left", retention=timedelta(seconds=3))
+    left, right = (rows(np.random.default_rng(1), 0, side) for side in SIDES)
+    lane, silence = Lane(plan), replace(nothing(plan), seconds=1e9 + 2)
+    assert not len(lane.step(Arriving(left, right.slice(0, 0), seconds=1e9)))
+    assert not len(lane.step(silence))
+    assert len(lane.step(replace(silence, seconds=1e9 + 4))) == ROWS
+    assert not len(lane.step(replace(silence, seconds=1e9 + 60)))
+    assert summary_of(plan, 3)["progress"]["resident_rows_by_side"] == [0, 0]

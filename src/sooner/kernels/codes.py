@@ -10,7 +10,8 @@ next word, and mix once more at the end. With one word that is a bijection: equa
 The words of a string are its bytes by eight, the first xored with a multiple of the length; a long string has
 one word, its xxh3 hash.
 
-Not covered: keys chosen by an adversary to collide, and the order-preserving codes of range joins.
+Not covered: keys chosen by an adversary to collide. Codes in the order of values are those of `value_codes`, and of
+values that may be apart those of `lines`.
 """
 
 from collections.abc import Sequence

@@ -35,7 +35,6 @@ class Line:
     """Where the values of a range are. Beside equal keys a line has half of the codes, and hashes the other half."""
 
     def __init__(self, plan: RangePlan, *, beside_keys: bool) -> None:
-        self._plan = plan
         self._add_places = _add_places[plan.layout]
         limits = (-_HALF, _HALF) if beside_keys else (-(2**63), 2**63 - 1)
         steps, self._lines = _doubles(plan) if plan.layout == "doubles" else _integers(plan, limits)

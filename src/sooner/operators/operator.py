@@ -54,8 +54,8 @@ class Operator(Protocol[R_co]):
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R_co]:
         """Take in rows of each input; `now` is in seconds. What follows from them and what is in memory comes out."""
 
-    def learn(self, newest: Sequence[int | float | None]) -> None:
-        """So new are the newest rows of each input, wherever they came; asked of one that forgets, and is not alone."""
+    def learn(self, newest: Sequence[int | float | None], now: float) -> None:
+        """So new are the newest rows of each input, wherever they came, and so late is it; for one that forgets."""
 
     def end(self, which: int) -> None:
         """This input has no more rows. After the last of them the clean-up begins."""

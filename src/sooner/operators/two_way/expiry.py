@@ -66,8 +66,8 @@ class Expiry(ABC):
         """Rows have arrived at this tick, at this time."""
 
     @abstractmethod
-    def learn(self, newest: Sequence[Mark | None]) -> None:
-        """So new are the newest rows of each side, wherever they came."""
+    def learn(self, newest: Sequence[Mark | None], tick: int, now: float) -> None:
+        """So new are the newest rows of each side, wherever they came; and after this tick it is so late."""
 
     @property
     def newest_of_all(self) -> tuple[Mark | None, ...]:
@@ -139,7 +139,7 @@ class ByLateness(Expiry):
         self.newest: list[Mark | None] = [None] * len(SIDES)
         self.seen: list[Mark | None] = [None] * len(SIDES)
 
-    def learn(self, newest: Sequence[Mark | None]) -> None:
+    def learn(self, newest: Sequence[Mark | None], tick: int, now: float) -> None:  # noqa: ARG002 - values tell
         self.newest = [_latest(known, news) for known, news in zip(self.newest, newest, strict=True)]
 
     @property
@@ -165,9 +165,9 @@ class ByLateness(Expiry):
             self.seen[side] = _latest(self.seen[side], finite.max().item())
         return batch
 
-    def tick(self, tick: int, now: float) -> None:  # noqa: ARG002 - values tell the time
+    def tick(self, tick: int, now: float) -> None:
         if self._alone:
-            self.learn(self.seen)
+            self.learn(self.seen, tick, now)
 
     def dead_below(self, side: int) -> Mark | None:
         """Of the left what is too low for all rows to come of the right: left + high < floor of the right."""
@@ -220,11 +220,14 @@ class ByRetention(Expiry):
     def arrive(self, side: int, batch: pa.RecordBatch) -> pa.RecordBatch:  # noqa: ARG002 - no row is too late
         return batch
 
-    def learn(self, newest: Sequence[Mark | None]) -> None:
-        """Time tells."""
+    def learn(self, newest: Sequence[Mark | None], tick: int, now: float) -> None:  # noqa: ARG002 - time tells
+        self.tick(tick, now)
 
     def tick(self, tick: int, now: float) -> None:
-        self._moments.append((tick, max(now, self._moments[-1][1] if self._moments else now)))
+        now = max(now, self._moments[-1][1] if self._moments else now)
+        if [known for known, _ in self._moments[-2:]] == [tick, tick]:
+            self._moments.pop()  # when its rows came, and how late it is, is all there is to know of it
+        self._moments.append((tick, now))
         if len(self._moments) > MOMENTS_KEPT:  # rows of a tick between two stay as long as those of the later
             del self._moments[0:-2:2]
 

@@ -146,10 +146,10 @@ class TwoWayJoin(Generic[R]):
         """Join these rows with each other and with what is in memory, and take them in."""
         return self._exclusively(self._arrive(rows, now))
 
-    def learn(self, newest: Sequence[int | float | None]) -> None:
-        """So new are the newest rows of each side, wherever they came."""
+    def learn(self, newest: Sequence[int | float | None], now: float) -> None:
+        """So new are the newest rows of each side, wherever they came, and so late is it."""
         assert self._state.expiry is not None, "nobody asked"
-        self._state.expiry.learn(newest)
+        self._state.expiry.learn(newest, self._state.tick, now)
 
     def end(self, which: int) -> None:
         """This side has no more rows."""

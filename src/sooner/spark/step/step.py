@@ -116,8 +116,8 @@ class Step:
         operator, pulse = self._operator, self._delivery.pulse
         rows_came, was_at_work = any(self._delivery.n_rows), operator.phase == "reactive"
         now = float(self._attempt.version) if self._delivery.time is None else self._delivery.time
-        if pulse.newest:
-            operator.learn(pulse.newest)
+        if self._delivery.time is not None:
+            operator.learn(pulse.newest or (None,) * len(operator.inputs), now)
         self._count_what_came()
         at_once = min(operator.budget.limit_bytes // ARRIVING_SHARE, MOST_ARRIVING_BYTES)
         for piece in self._delivery.pieces(at_once) if rows_came else ():
