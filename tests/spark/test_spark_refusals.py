@@ -30,9 +30,9 @@ def rows(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: 
 
 @pytest.fixture(autouse=True)
 def nothing_started(spark: SparkSession, tmp_path: Path) -> Iterator[None]:
-    before = set(spark.streams.active)
+    before = {query.id for query in spark.streams.active}
     yield
-    assert set(spark.streams.active) == before
+    assert {query.id for query in spark.streams.active} == before
     assert not (tmp_path / "state").exists()
 
 
