@@ -33,7 +33,10 @@ def view_of(resident_rows: Table, arrived_rows: Table | None = None, **others: A
         "unmet_on_disk": np.zeros(shape[1]),
         "selectivity": np.ones(shape[1]),
         "last_merge": np.zeros(shape[1], np.int64),
+        "whole_rows": np.zeros(shape[1], np.int64),
         "device": DeviceCosts(),
+        "memory_bytes": 100 * ROW_BYTES,
+        "expected_rows": None,
     }
     given = {name: np.array(value) if isinstance(value, list) else value for name, value in others.items()}
     return JoinView(**(fields | given))

@@ -7,17 +7,21 @@ from typing import Final, Literal
 from sooner.errors import InvalidJoin
 from sooner.policies.flush.all import All
 from sooner.policies.flush.balanced import Balanced
+from sooner.policies.flush.larger_side import LargerSide
 from sooner.policies.flush.largest import Largest
 from sooner.policies.flush.never import Never as FlushNever
+from sooner.policies.flush.one_side import OneSide
 from sooner.policies.flush.random import Random
 from sooner.policies.flush.rate_optimal import RateOptimal
 from sooner.policies.flush.regions import Regions
 from sooner.policies.flush.smallest import Smallest
 from sooner.policies.react.best_rate import BestRate
+from sooner.policies.react.growth import Growth
 from sooner.policies.react.memory_disk import LargestMemoryDisk
 from sooner.policies.react.merge import Merge
 from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.react.never import Never as ReactNever
+from sooner.policies.react.ripple import Ripple
 from sooner.policies.view import FlushPolicy, ReactPolicy
 
 # For editors, which complete what is spelled out; a test holds it to the table.
@@ -33,10 +37,16 @@ AlgorithmName = Literal[
     "rpj_md",
     "rpj_dd",
     "diner",
+    "pr_join",
+    "ripple",
+    "sms",
+    "dbo",
+    "grace",
     "random",
 ]
 
 
+Waits = Literal["never", "once memory was full", "always"]
 Flushes = Literal["a share of the memory", "what is needed"] | int  # or so many bytes
 
 
@@ -52,6 +62,7 @@ class Algorithm:
     order: Literal["hashes", "values"] = "hashes"  # in which rows are kept, of keys that have an order and fit 64 bits
     sees: Literal["partitions", "regions"] = "partitions"  # what its flush policy is told of rows in memory
     splits: Literal["no code", "codes by age"] = "no code"  # where a flush ends: in the middle of a code, or after it
+    waits: Waits = "never"  # whether rows that arrive wait for their partition to be joined as a whole
 
 
 ALGORITHMS: Final = {
@@ -86,6 +97,27 @@ ALGORITHMS: Final = {
             sees="regions",
             splits="codes by age",
         ),
+        Algorithm(
+            "pr_join",
+            LargerSide(),
+            Growth(),
+            "join a partition as a whole whenever it has doubled: random samples of the answer, at a growing rate",
+            waits="once memory was full",
+        ),
+        Algorithm(
+            "ripple",
+            All(),
+            Ripple(),
+            "join a partition as a whole whenever as much of it is new as memory holds: block ripple join",
+            waits="once memory was full",
+        ),
+        Algorithm(
+            "sms", All(), ReactNever(), "SMS: runs of both sides that leave together met in memory; cells of PMJ"
+        ),
+        Algorithm(
+            "dbo", OneSide(), ReactNever(), "two-way DBO: the sides leave in turn, each meets two runs of the other"
+        ),
+        Algorithm("grace", Largest(), ReactNever(), "partition all rows first, join at the end: GRACE", waits="always"),
         Algorithm("random", Random(), ReactNever(), "flush random partitions: the floor for clever policies"),
     )
 }

@@ -104,7 +104,8 @@ class CountedJoin:
         return {"results": self._statistics.results, "memory_bytes": self._budget.used_bytes}
 
     def view(self, around: Surroundings = BUSY) -> JoinView:
-        return self._statistics.view(self._tick, tuple(self._ended), around, self._means.device)
+        means, ended = self._means, tuple(self._ended)
+        return self._statistics.view(self._tick, ended, around, means.device, means.budget.limit_bytes)
 
     def arrive(self, keys: Sequence[Keys], now: float) -> None:
         """Rows with these keys of each side meet what is in memory, and are in memory from then on."""
@@ -163,7 +164,7 @@ class CountedJoin:
             left, right = (disk.runs for disk in self._partitions[chosen.partition].disk)
             plan = plan_merge(left, right, self._partitions[chosen.partition].cells, self._disk_task(chosen))
             return None if plan is None else self._merged(chosen.partition, self._tick, plan)
-        return None if chosen is None else self._merged(chosen.partition, chosen.tick, chosen.plan)
+        return self._merged(chosen.partition, chosen.tick, chosen.plan) if isinstance(chosen, Merging) else None
 
     # Rows that arrive
 
@@ -290,7 +291,7 @@ class CountedJoin:
             if isinstance(chosen, NestedLoop):
                 if self._loop(chosen):
                     return None
-            elif chosen is not None:
+            elif isinstance(chosen, DiskDisk):
                 self._merging = self._next_merge(chosen.partition, self._disk_task(chosen))
                 if self._merging is not None:
                     return self._merge(self._merging)

@@ -103,6 +103,7 @@ class Means:
     crowd: int | None = None  # of so many runs on disk that are alike the smaller ones become one
     device: DeviceCosts = SOLID_STATE
     listener: Listener | None = None
+    expected_rows: int | None = None  # of all inputs together, if their sources know
     alone: bool = True  # whether all rows of its inputs come to it; else it is told how new the newest are
 
 

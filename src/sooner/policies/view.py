@@ -98,7 +98,10 @@ class JoinView(View):
     unmet_on_disk: Numbers  # [partition]: pairs that only a disk-disk task can bring together
     selectivity: Numbers  # [partition]: results per pair, as observed
     last_merge: Counts  # [partition]: tick of the last disk-disk task
+    whole_rows: Counts  # [partition]: that had arrived when nothing was open in it the last time
     device: DeviceCosts
+    memory_bytes: int  # that rows may take
+    expected_rows: int | None  # of both sides, if their sources know
     regions: RegionsView | None = None  # for a flush policy whose algorithm asks for them
 
 
@@ -151,12 +154,26 @@ class NestedLoop:
     max_outer_bytes: int
 
 
+@dataclass(frozen=True)
+class WholePartitions:
+    """Bring together all that has not met in these partitions, in memory and on disk. If a policy wants it while rows
+    come, it is done before more of them are taken in (PR-Join sec. 4.2).
+    """
+
+    partitions: tuple[int, ...]
+
+    @property
+    def partition(self) -> int:
+        """The first of them."""
+        return self.partitions[0]
+
+
 def require_fan_in(fan_in: int) -> None:
     if fan_in < 2:
         raise InvalidJoin(f"fan_in={fan_in} merges nothing; give 2 or more.")
 
 
-Task = MemoryDisk | DiskDisk | NestedLoop
+Task = MemoryDisk | DiskDisk | NestedLoop | WholePartitions
 
 
 class FlushPolicy(Protocol):

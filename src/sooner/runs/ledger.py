@@ -16,9 +16,10 @@ from typing import Any, Final, NamedTuple
 
 from sooner.kernels.array_types import Positions
 from sooner.kernels.native import address, loop
-from sooner.runs.run import Run, stamp_table, stamps_of
+from sooner.runs.run import NEVER, Run, stamp_table, stamps_of
 
 _keep_unmet: Final = loop("keep_unmet", "aanaa", counts=True)
+_keep_beyond: Final = loop("keep_beyond", "aanaannn", counts=True)
 
 Rectangle = tuple[tuple[int, ...], tuple[int, ...]]  # numbers of left runs, numbers of right runs
 
@@ -28,6 +29,26 @@ def only_unmet(left: Run, right: Run, at_left: Positions, at_right: Positions) -
     n_pairs, stamps = len(at_left), [stamp_table(stamps_of(run)) for run in (left, right)]
     kept = _keep_unmet(n_pairs, address(at_left), address(at_right), n_pairs, *map(address, stamps))
     return at_left[:kept], at_right[:kept]
+
+
+class Horizon(NamedTuple):
+    """A rectangle that has met: all left rows that came up to one tick with all right rows up to another.
+
+    It is all that a join has to know that brings partitions together as wholes (PR-Join sec. 4.2: record ids against
+    old and new counts).
+    """
+
+    left: int = NEVER
+    right: int = NEVER
+
+    def only_beyond(
+        self, until: int, left: Run, right: Run, at_left: Positions, at_right: Positions
+    ) -> tuple[Positions, Positions]:
+        """Those of these pairs that are not in it, of rows that came up to a tick. The arrays are used up."""
+        n_pairs, stamps = len(at_left), [stamp_table(stamps_of(run)) for run in (left, right)]
+        where = address(at_left), address(at_right), n_pairs, *map(address, stamps)
+        kept = _keep_beyond(n_pairs, *where, self.left, self.right, until)
+        return at_left[:kept], at_right[:kept]
 
 
 class Group(NamedTuple):

@@ -656,6 +656,24 @@ EXPORT int64_t keep_unmet(int64_t *at_left, int64_t *at_right, int64_t n, const 
     return kept;
 }
 
+/* Pairs of rows that arrived up to a tick, without those of a rectangle: a left row that arrived up to one tick and a
+   right row that arrived up to another (runs/ledger.py). */
+EXPORT int64_t keep_beyond(int64_t *at_left, int64_t *at_right, int64_t n, const Stamp *left, const Stamp *right,
+                           int64_t left_horizon, int64_t right_horizon, int64_t until)
+{
+    int64_t kept = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t l = at_left[i], r = at_right[i];
+        int64_t l_arrived = stamp_at(left, l), r_arrived = stamp_at(right, r);
+        int met = (l_arrived <= left_horizon) & (r_arrived <= right_horizon);
+        int later = (l_arrived > until) | (r_arrived > until);
+        at_left[kept] = l;
+        at_right[kept] = r;
+        kept += !(met | later);
+    }
+    return kept;
+}
+
 /* Stamps of rows in several runs, of which each has its own or the same for all its rows. */
 EXPORT void gather_stamps(const Stamp *sources, const int64_t *positions, const int32_t *parts, int64_t n,
                           int32_t *target)

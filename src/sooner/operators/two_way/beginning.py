@@ -11,7 +11,7 @@ from sooner.operators.two_way.merging import DiskTask, MergePlan, covered_pairs,
 from sooner.operators.two_way.nested_loop import NestedLoopTask, begin_chunk
 from sooner.operators.two_way.state import JoinState
 from sooner.operators.two_way.tasks import Begun, Merge, Rest, Scan, Task, Tidying
-from sooner.policies.view import DiskDisk, Evict, MemoryDisk, NestedLoop
+from sooner.policies.view import DiskDisk, Evict, MemoryDisk, NestedLoop, WholePartitions
 from sooner.runs.slabs import hot_codes
 from sooner.runs.store import adopted
 from sooner.sides import LEFT, RIGHT, SIDES
@@ -27,11 +27,13 @@ def in_pieces_on_disk(state: JoinState, p: int, at_most_bytes: int) -> list[Evic
     return [Evict(side, p, codes=hot) for side in SIDES] if len(hot) else []
 
 
-def begin(state: JoinState, task: MemoryDisk | DiskDisk | NestedLoop) -> Task | None:
+def begin(state: JoinState, task: MemoryDisk | DiskDisk | NestedLoop | WholePartitions) -> Task | None:
     """What the react policy chose; None if there is nothing of it left to do."""
     p = task.partition
     if not state.kind.pairs:
         return begin_winnow(state, p)
+    if isinstance(task, WholePartitions):
+        return begin_rest(state, p)
     if isinstance(task, MemoryDisk):
         return Scan(state, Begun.now(state, p), task.side)
     if isinstance(task, NestedLoop):

@@ -5,7 +5,7 @@ the runs on disk together, fit the scratch memory. Only one code by itself may n
 Rows in memory are joined where they are.
 
 Where codes of a match may differ, a slab of one side meets all that it reaches of the other, which may be any amount:
-so that is done piece by piece too. It is rows in memory that reach out: below the cursor they have met all.
+so that is done piece by piece too. By default it is rows in memory that reach out: below the cursor they have met all.
 
 Scratch memory: the rows of a slab, those of one side twice while they are merged; and of each run the block in which
 the slab ends.
@@ -16,8 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain, groupby
-from typing import Final, NamedTuple, Protocol
+from itertools import groupby, product
+from typing import Final, Literal, NamedTuple, Protocol
 
 from sooner.kernels.matching import EQUAL, Reach
 from sooner.operators.two_way.pairs import Bundle, Findings, Pairs, Singles, bundled
@@ -150,6 +150,10 @@ class Cursor(NamedTuple):
 
 START: Final = Cursor(0)
 
+# Where codes of a match may differ, which of the two says in which range of codes they meet: the one in memory, which
+# can then say up to which code it has met all; or the left one, wherever the two are by then.
+Drives = Literal["memory", "left"]
+
 
 class Sweep:
     """Finds the pairs in rectangles of left parts x right parts, from the lowest code to the highest, and examines rows
@@ -162,10 +166,12 @@ class Sweep:
         outputs: Sequence[MergedOutput],
         examined: Sequence[Examined],
         reach: Reach,
+        drives: Drives,
         slab_bytes: int,
         bench: Workbench,
         begin: Cursor,
     ) -> None:
+        self._drives = drives
         self._rectangles = rectangles
         self._outputs = outputs
         self._examined = examined
@@ -179,11 +185,16 @@ class Sweep:
         self._in_groups = Counter(part for group in groups for part in group if isinstance(part, OnDisk))
         blocks = [part.blocks for part in self._in_groups]
         self._slabs = slabs(blocks, slab_bytes if reach == EQUAL else self._piece_bytes, max(begin.code, begin.end))
-        if begin.steps:  # the slab that it is in
-            self._slabs = chain([Slab(begin.code, begin.end, 0, is_hot=True)], self._slabs)
+        if begin.steps:  # the slab that it is in, and no other: what is where may have changed since it began
+            self._slabs = iter([Slab(begin.code, begin.end, 0, is_hot=True)])
         self._next: Slab | None = next(self._slabs, None)
         self.cursor = begin
         self.worked_bytes = 0  # read and written
+
+    @property
+    def is_at_its_end(self) -> bool:
+        """There may be codes beyond it, if it began in the middle of a slab."""
+        return self._next is None
 
     def advance(self, quantum_bytes: int, join: JoinRuns) -> Iterator[Bundle]:
         """Work on so many bytes, and stop between two slabs. A step that has more by itself is done alone."""
@@ -234,7 +245,9 @@ class Sweep:
         piece_bytes = self._piece_bytes
         from_left, from_right = span.reached(self._reach), span.reached(self._reach.from_the_right())
         with_memory = [
-            MemoryWithDisk(lefts, rights, span, from_right if _on_disk(lefts) else from_left, piece_bytes)
+            MemoryWithDisk(lefts, rights, from_right, span, piece_bytes)
+            if self._drives == "memory" and _on_disk(lefts)
+            else MemoryWithDisk(lefts, rights, span, from_left, piece_bytes)
             for lefts, rights in self._rectangles
             if not (_on_disk(lefts) and _on_disk(rights))
         ]
@@ -278,9 +291,12 @@ class LoadedSlab:
 
 
 def _cover_slab(rectangles: Sequence[PartRectangle], join: JoinRuns, slab: LoadedSlab) -> Iterator[Pairs]:
-    """Rows that are in memory on both sides have met: only what is on disk meets anything here."""
+    """Of a rectangle in which rows are on disk, those in memory meet only them. If all are in memory they meet."""
     for lefts, rights in rectangles:
         left, right = slab.on_disk(lefts), slab.on_disk(rights)
+        if not any(isinstance(part, OnDisk) for part in (*lefts, *rights)):
+            for one, other in product(slab.in_memory(lefts), slab.in_memory(rights)):
+                yield from join(one, other)
         if left is not None and right is not None:
             yield from join(left, right)
         if right is not None:
@@ -362,28 +378,40 @@ def _on_disk(parts: Sequence[Part]) -> bool:
 
 @dataclass(frozen=True)
 class MemoryWithDisk:
-    """A rectangle of which one side is in memory: its rows of a span, and what they reach of the other."""
+    """A rectangle of which one side is in memory, or both: the rows of a span, and what they reach of the other."""
 
     lefts: Sequence[Part]
     rights: Sequence[Part]
-    span: Span
-    reached: Span
+    left_span: Span
+    right_span: Span
     piece_bytes: int
 
     @property
     def _pieces(self) -> Iterator[Piece]:
-        return pieces(self.lefts if _on_disk(self.lefts) else self.rights, self.reached, self.piece_bytes)
+        if _on_disk(self.lefts):
+            return pieces(self.lefts, self.left_span, self.piece_bytes)
+        return pieces(self.rights, self.right_span, self.piece_bytes) if _on_disk(self.rights) else iter(())
 
     @property
     def n_bytes(self) -> int:
         return sum(piece.n_bytes for piece in self._pieces)
 
     def joined(self, join: JoinRuns) -> Iterator[Pairs]:
-        is_left = _on_disk(self.lefts)
-        for piece in self._pieces:
-            for part in self.rights if is_left else self.lefts:
-                for run in part.load(*self.span):
-                    yield from join(piece.rows, run) if is_left else join(run, piece.rows)
+        if _on_disk(self.lefts):
+            for piece in self._pieces:
+                for right in _loaded(self.rights, self.right_span):
+                    yield from join(piece.rows, right)
+            return
+        rights = (
+            (piece.rows for piece in self._pieces) if _on_disk(self.rights) else _loaded(self.rights, self.right_span)
+        )
+        for right in rights:
+            for left in _loaded(self.lefts, self.left_span):
+                yield from join(left, right)
+
+
+def _loaded(parts: Sequence[Part], span: Span) -> Iterator[Run]:
+    return (run for part in parts for run in part.load(*span))
 
 
 def _join_memory(rectangles: Sequence[MemoryWithDisk], join: JoinRuns) -> Iterator[Pairs]:

@@ -37,7 +37,7 @@ class Deciding(Rest, ABC):
             gives="matched" if kind.matched else "unmatched",
             after=state.decided[side][p],
             until=self._begun.tick,
-            is_known_in_memory=not state.spilled(opposite(side), p),
+            is_known_in_memory=state.is_known_in_memory(side, p),
             meant=_undecided(state, side, p),
         )
 
@@ -156,7 +156,7 @@ class Winnow(Writing):
                 self._rows(RIGHT),
                 self._state.existence,
                 gives="matched" if self._state.kind.matched else "nothing",
-                is_known_in_memory=not self._state.spilled(RIGHT, self.partition),
+                is_known_in_memory=self._state.is_known_in_memory(LEFT, self.partition),
                 survivors=self._open_output(LEFT, lefts) if lefts else None,
                 meant=_undecided(self._state, LEFT, self.partition),
             )
@@ -168,12 +168,10 @@ class Winnow(Writing):
         state, p, tick, lefts = self._state, self.partition, self._begun.tick, self._begun.runs[LEFT]
         read = [run for side in SIDES for run in self._read_runs(side)]
         read_bytes = sum(run.n_bytes for run in read)
-        state.cells[p].cover(*self._begun.runs)
+        state.met_as_whole(p, self._begun.runs, tick)
         if lefts:
             self._become_one(LEFT, lefts, 1 + max(run.level for run in self._read_runs(LEFT)))
-        for side in SIDES:
-            state.memory_met_disk(side, p, tick)
-        state.statistics.met_on_disk(p, tick, self._open_pairs)
+        state.statistics.met_as_whole(p, tick, self._open_pairs, self._begun.rows)
         state.report(Merged(tick, p, len(read), read_bytes, self._written_bytes, (self._begun.runs,)))
 
 

@@ -77,10 +77,15 @@ def _check_cells(state: JoinState, p: int) -> None:
             assert {*state.cells[p].met(side)} <= {*living}, "a cell is of a run that is gone"
 
 
+def has_all_rows(state: JoinState) -> bool:
+    """Whether no rows leave without being counted in what is open."""
+    return state.phase in ("arriving", "reactive") and not state.kind.examined and state.expiry is None
+
+
 def _check_area(state: JoinState, p: int) -> None:
     """What is open between memory and disk is a recount; what is open at all is no more than there is."""
-    if state.phase not in ("arriving", "reactive") or state.kind.examined or state.expiry is not None:
-        return  # rows may leave without being counted here
+    if not has_all_rows(state) or not state.is_stamped:
+        return
     statistics = state.statistics
     for side in SIDES:
         other = statistics.history[opposite(side)][p]

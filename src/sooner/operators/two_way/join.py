@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +40,7 @@ from sooner.operators.two_way.beginning import (
     resume,
     tidying_plan,
 )
-from sooner.operators.two_way.covering import COPIES, Workbench
+from sooner.operators.two_way.covering import COPIES, JoinRuns, Workbench
 from sooner.operators.two_way.existence import Existence
 from sooner.operators.two_way.expiry import LATER, SOON, Expiry
 from sooner.operators.two_way.flushing import spill
@@ -48,7 +48,6 @@ from sooner.operators.two_way.pairs import (
     Bundle,
     Pairs,
     bundled,
-    drop_met,
     note_matches,
     only_by_rows,
     pairs_of,
@@ -59,9 +58,9 @@ from sooner.operators.two_way.state import JoinState
 from sooner.operators.two_way.statistics import JoinStatistics
 from sooner.operators.two_way.tasks import Task
 from sooner.phases import Phase
-from sooner.policies.view import BUSY, Evict, JoinView, MemoryDisk, Surroundings, Together
+from sooner.policies.view import BUSY, Evict, JoinView, MemoryDisk, Surroundings, Together, WholePartitions
+from sooner.policies.view import Task as ChosenTask
 from sooner.progress import Progress
-from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 ROWS_WORTH_THREADS: Final = 300000  # fewer are joined faster than handed over
@@ -76,6 +75,8 @@ class TwoWayJoin(Generic[R]):
     `evict` of this join or of others with the same budget, and says whether anything was freed; by default the
     algorithm's flush policy decides.
     """
+
+    new_state: ClassVar[type[JoinState]] = JoinState
 
     def __init__(
         self,
@@ -93,6 +94,7 @@ class TwoWayJoin(Generic[R]):
         self._kind = kind
         self._result_of = result_of
         self._device = means.device
+        self._expected_rows = means.expected_rows
         self._crowd = means.crowd
         self._room = room or self.flush
         self._crew = Crew(means.workers)
@@ -105,7 +107,7 @@ class TwoWayJoin(Generic[R]):
             regions_of(algorithm, len(inputs[LEFT].partitions), means),
             algorithm.splits != "no code",
         )
-        self._state = JoinState(inputs, budget, existence, kind, means.listener, expiry, regions, splits_codes)
+        self._state = self.new_state(inputs, budget, existence, kind, means.listener, expiry, regions, splits_codes)
         self._bench = Workbench(scratch_bytes_of(budget), self._breathe)
         self._reception = Reception(self._state, self._reach, self._filters, self._bench, self._crew, self._reserve)
         self._tasks: list[Task] = []  # that have begun, in different partitions
@@ -132,7 +134,8 @@ class TwoWayJoin(Generic[R]):
         return self._state.statistics
 
     def view(self, around: Surroundings = BUSY) -> JoinView:
-        return self.statistics.view(self._state.tick, self._state.ended, around, self._device)
+        state, memory_bytes = self._state, self.budget.limit_bytes
+        return self.statistics.view(state.tick, state.ended, around, self._device, memory_bytes, self._expected_rows)
 
     def progress(self) -> Progress:
         area = self.statistics.arrived_pairs
@@ -274,6 +277,21 @@ class TwoWayJoin(Generic[R]):
         compared = (arrived[LEFT] * resident[RIGHT] + arrived[RIGHT] * (resident[LEFT] + arrived[LEFT])).sum()
         state.report(Arrived(state.tick, rows, int(compared)))
         state.report_reached()
+        yield from self._join_due()
+
+    def _join_due(self) -> Iterator[R]:
+        """Partitions that the react policy wants to be whole before more rows come."""
+        while isinstance(due := self._algorithm.react.choose(self.view()), WholePartitions):
+            yield from self._finish_tasks()
+            for first in range(0, len(due.partitions), self._crew.workers):
+                some = due.partitions[first : first + self._crew.workers]
+                tasks = [self._begin(WholePartitions((p,)), ALL_OF_IT) for p in some]
+                self._tasks = [task for task in tasks if task is not None]
+                yield from self._finish_tasks()
+
+    def _finish_tasks(self) -> Iterator[R]:
+        while self._tasks:
+            yield from self._advance(ALL_OF_IT, self._bench)
 
     def _forget_in_memory(self, expiry: Expiry) -> Iterator[R]:
         """Where nothing is on disk, what is dead is known without a look at it."""
@@ -287,7 +305,7 @@ class TwoWayJoin(Generic[R]):
         self._reception.let_go_of_ended_side()
         task = begin_forgetting(self._state, p, self._state.expiry)
         while not task.is_done:
-            yield from self._results(task.advance(ALL_OF_IT, self._unmet_pairs, bench))
+            yield from self._results(task.advance(ALL_OF_IT, self._open_pairs_of(task), bench))
         self.worked_bytes += task.worked_bytes
         task.finish()
 
@@ -363,7 +381,9 @@ class TwoWayJoin(Generic[R]):
         tasks = self._tasks
         before = sum(task.worked_bytes for task in tasks)
         parts = max(len(tasks), 1)
-        found = [task.advance(quantum_bytes // parts, self._unmet_pairs, bench.divided(parts)) for task in tasks]
+        found = [
+            task.advance(quantum_bytes // parts, self._open_pairs_of(task), bench.divided(parts)) for task in tasks
+        ]
         yield from self._crew.together([self._results(bundles) for bundles in found])
         self.worked_bytes += sum(task.worked_bytes for task in tasks) - before
         for task in tasks:
@@ -387,11 +407,15 @@ class TwoWayJoin(Generic[R]):
             return None if p is None else self._begin_rest(p, quantum_bytes)
         for _ in range(state.n_partitions):  # in each of them it may turn out that nothing is left to merge
             chosen = self._algorithm.react.choose(self.view(around))
-            if isinstance(chosen, MemoryDisk) or (chosen is not None and not self._kind.pairs):
-                self._divide_hot_codes(chosen.partition, quantum_bytes)
-            if chosen is not None and (task := begin(state, chosen)) is not None:
+            if chosen is not None and (task := self._begin(chosen, quantum_bytes)) is not None:
                 return task
         return None
+
+    def _begin(self, chosen: ChosenTask, quantum_bytes: int) -> Task | None:
+        """What a policy chose; None if there is nothing of it left to do."""
+        if isinstance(chosen, MemoryDisk | WholePartitions) or not self._kind.pairs:
+            self._divide_hot_codes(chosen.partition, quantum_bytes)
+        return begin(self._state, chosen)
 
     def _first_crowded(self) -> int | None:
         """A partition with so many runs that are alike that some are to become one."""
@@ -454,8 +478,10 @@ class TwoWayJoin(Generic[R]):
         """The scratch memory, or what is free of the memory if that is more."""
         return max(self._bench.scratch_bytes, min(self.budget.free_bytes, CLEAN_UP_BYTES))
 
-    def _unmet_pairs(self, left: Run, right: Run) -> Iterator[Pairs]:
-        return pairs_of(left, right, self._reach, drop_met, *self._filters)
+    def _open_pairs_of(self, task: Task) -> JoinRuns:
+        """How a task joins two runs."""
+        only_open = self._state.only_open(task.partition, task.tick)
+        return lambda left, right: pairs_of(left, right, self._reach, only_open, *self._filters)
 
     def _going_on(self, pairs: Pairs) -> Pairs:
         """Also where everything has come out before, and nobody sees a result for long."""

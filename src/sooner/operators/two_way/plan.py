@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -13,6 +14,7 @@ from sooner.named_algorithms import Algorithm
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.operators.order import Order, by_hashes, by_lines, by_values
+from sooner.operators.rectangle.join import RectangleJoin
 from sooner.operators.two_way.expiry import ByLateness, ByRetention, Expiry
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.output import OutputPlan, plan_output
@@ -89,4 +91,10 @@ class TwoWayPlan:
         result_of = self.columns(schemas).batch
         expiry = self.expiry(schemas, len(left.partitions), alone=means.alone)
         order = self.order(schemas)
-        return TwoWayJoin((left, right), order, self.algorithm, result_of, means, kind=self.kind, expiry=expiry)
+        join = join_for(self.algorithm)
+        return join((left, right), order, self.algorithm, result_of, means, kind=self.kind, expiry=expiry)
+
+
+def join_for(algorithm: Algorithm) -> type[TwoWayJoin[Any]]:
+    """What the algorithm is a choice of policies for."""
+    return TwoWayJoin if algorithm.waits == "never" else RectangleJoin

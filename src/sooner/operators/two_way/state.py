@@ -1,7 +1,7 @@
 """All that a two-way join knows: rows in memory and on disk, what has met, statistics, phase; saved as plain data."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from sooner.operators.inputs import Input
 from sooner.operators.two_way.existence import Existence
 from sooner.operators.two_way.expiry import Expiry, Mark
 from sooner.operators.two_way.looping import Loop
+from sooner.operators.two_way.pairs import Filter, drop_met
 from sooner.operators.two_way.regions import RegionStatistics, outer_codes, rows_by_region
 from sooner.operators.two_way.statistics import JoinStatistics
 from sooner.phases import Phase, Phases
@@ -27,6 +28,10 @@ LEAVING_SHARE: Final = 0.25  # of rows in memory that nobody needs any more: the
 
 
 class JoinState:
+    """What has met is known of the rows themselves, by stamps, and of runs, by cells."""
+
+    is_stamped: ClassVar[bool] = True
+
     def __init__(
         self,
         inputs: tuple[Input, Input],
@@ -48,7 +53,7 @@ class JoinState:
             inputs[side].follows_matches = True
         partitions = len(inputs[LEFT].partitions)
         self.cells = [CoveredCells() for _ in range(partitions)]
-        self.statistics = JoinStatistics(partitions, regions)
+        self.statistics = self._new_statistics(partitions, regions)
         for one in inputs:
             one.follows_joins = regions is not None and kind.pairs
         self.tick = NEVER
@@ -63,6 +68,9 @@ class JoinState:
         self.loops: dict[int, Loop] = {}  # of partitions in which a nested loop has begun, and something is open
         self._phases = Phases()
         self._listener = listener
+
+    def _new_statistics(self, partitions: int, regions: RegionStatistics | None) -> JoinStatistics:
+        return JoinStatistics(partitions, regions)
 
     @property
     def n_partitions(self) -> int:
@@ -108,10 +116,35 @@ class JoinState:
             return True
         return any(self.spilled(opposite(side), p) and len(self.unseen_arrivals(side, p)) for side in SIDES)
 
+    def only_open(self, p: int, until: int) -> Filter:  # noqa: ARG002 - rows say it themselves
+        """Pairs of a partition that have not met, as a task finds them that began at a tick."""
+        return drop_met
+
+    def meets_memory(self, side: int) -> bool:  # noqa: ARG002 - in other joins it can depend on the side
+        """Whether rows of this side that arrive meet what is in memory at once."""
+        return True
+
     def is_met_at_once(self, side: int, p: int) -> bool:
         """Whether rows of this side that arrive meet in memory all that they can match; nobody needs them then."""
         other = opposite(side)
         return self.inputs[other].ended and not self.spilled(other, p)
+
+    def is_known_in_memory(self, side: int, p: int) -> bool:
+        """Whether rows in memory know for certain if anything matches them."""
+        return not self.spilled(opposite(side), p)
+
+    def left_since(self, p: int, runs: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:  # noqa: ARG002
+        """Runs that have left memory in the middle of a task, and in which it has to look for rows.
+
+        Rows that are stamped say themselves how far it had come by then.
+        """
+        return (), ()
+
+    def met_as_whole(self, p: int, runs: tuple[Numbers, Numbers], tick: int) -> None:
+        """All that was there at a tick has met, in memory and in these runs."""
+        self.cells[p].cover(*runs)
+        for side in SIDES:
+            self.memory_met_disk(side, p, tick)
 
     def count_resident(self, side: int, p: int) -> None:
         """The statistics follow what is in memory."""

@@ -58,6 +58,7 @@ class JoinStatistics(Statistics):
         "compared_pairs",
         "matched_pairs",
         "last_merge",
+        "whole_rows",
         "undecided_rows",
     )
 
@@ -69,6 +70,7 @@ class JoinStatistics(Statistics):
         self.compared_pairs = np.zeros(partitions, np.float64)
         self.matched_pairs = np.zeros(partitions, np.float64)
         self.last_merge = np.zeros(partitions, np.int64)
+        self.whole_rows = np.zeros(partitions, np.int64)  # that had arrived when last nothing was open
         self.undecided_rows = np.zeros((len(SIDES), partitions), np.int64)  # that may come out by themselves one day
         self.history = [[FlushHistory() for _ in range(partitions)] for _ in SIDES]
 
@@ -95,6 +97,8 @@ class JoinStatistics(Statistics):
 
     def carry_over(self, side: int, partition: int, pairs: int) -> None:
         """Rows left memory that have not met so much on disk: only a disk-disk task can bring that together now."""
+        if not self.open_pairs(partition):
+            self.whole_rows[partition] = self.arrived_rows[:, partition].sum()
         carried = min(pairs, self.unmet_with_disk[side, partition])  # an old history is coarse
         self.unmet_with_disk[side, partition] -= carried
         self.unmet_on_disk[partition] += carried
@@ -123,6 +127,14 @@ class JoinStatistics(Statistics):
         self.last_merge[partition] = tick
         self.unmet_on_disk[partition] = max(0.0, self.unmet_on_disk[partition] - pairs)
 
+    def met_as_whole(self, partition: int, tick: int, pairs: float, rows: int) -> None:
+        """A task covered all that was open in a partition when so many rows had arrived: so many pairs on disk."""
+        self.met_on_disk(partition, tick, pairs)
+        self.whole_rows[partition] = rows
+
+    def open_pairs(self, partition: int) -> float:
+        return float(self.unmet_with_disk[:, partition].sum() + self.unmet_on_disk[partition])
+
     def forget(self, partition: int) -> None:
         """Everything in this partition has met."""
         self.unmet_with_disk[:, partition] = 0
@@ -146,7 +158,15 @@ class JoinStatistics(Statistics):
         open_area = float(self.unmet_with_disk.sum() + self.unmet_on_disk.sum())
         return 1 - open_area / area if area else 1.0
 
-    def view(self, tick: int, ended: tuple[bool, ...], around: Surroundings, device: DeviceCosts) -> JoinView:
+    def view(
+        self,
+        tick: int,
+        ended: tuple[bool, ...],
+        around: Surroundings,
+        device: DeviceCosts,
+        memory_bytes: int,
+        expected_rows: int | None = None,
+    ) -> JoinView:
         return JoinView(
             tick=tick,
             ended=ended,
@@ -154,6 +174,8 @@ class JoinStatistics(Statistics):
             recent_rows=self.recent.rows,
             selectivity=self.selectivity,
             device=device,
+            memory_bytes=memory_bytes,
+            expected_rows=expected_rows,
             **self._seen_by_policies,
         )
 

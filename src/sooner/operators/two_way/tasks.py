@@ -15,6 +15,7 @@ from sooner.operators.events import Merged, Scanned, Tidied
 from sooner.operators.two_way.covering import (
     START,
     Cursor,
+    Drives,
     Examined,
     InMemory,
     JoinRuns,
@@ -41,19 +42,27 @@ class Begun:
 
     partition: int
     tick: int
+    rows: int  # that had arrived in the partition
     runs: tuple[Numbers, Numbers]
+    since: tuple[Numbers, Numbers] = ((), ())  # what has left memory after it began, if it has to be looked for
     slab_bytes: int = 0  # as large as a quantum allows; the steps of a code are counted by it, and it stays until then
     cursor: Cursor = START
 
     @staticmethod
     def now(state: JoinState, partition: int) -> "Begun":
         state.tick += 1
-        return Begun(partition, state.tick, state.run_numbers(partition))
+        rows = int(state.statistics.arrived_rows[:, partition].sum())
+        return Begun(partition, state.tick, rows, state.run_numbers(partition))
 
     @staticmethod
     def from_plain(data: dict[str, Any]) -> "Begun":
-        left, right = map(tuple, data["runs"])
-        return Begun(data["partition"], data["tick"], (left, right), data["slab_bytes"], Cursor(*data["cursor"]))
+        runs, since = ((tuple(left), tuple(right)) for left, right in (data["runs"], data["since"]))
+        place = data["slab_bytes"], Cursor(*data["cursor"])
+        return Begun(data["partition"], data["tick"], data["rows"], runs, since, *place)
+
+    def reads(self, side: int) -> Numbers:
+        """The runs of a side that it reads."""
+        return self.runs[side] + self.since[side]
 
 
 class Task(ABC):
@@ -74,6 +83,11 @@ class Task(ABC):
         self._tell_memory()
 
     @property
+    def tick(self) -> int:
+        """When it began."""
+        return self._begun.tick
+
+    @property
     def is_done(self) -> bool:
         return self._begun.cursor.code == ALL_CODES
 
@@ -88,12 +102,16 @@ class Task(ABC):
         if self._sweep is None:
             if not begun.cursor.steps:
                 begun.slab_bytes = bench.slab_within(quantum_bytes // self.passes)
+                begun.since = self._state.left_since(self.partition, begun.runs)
             what = self._rectangles(bench), self._outputs(), self._examined(), self._state.existence.reach
-            self._sweep = Sweep(*what, begun.slab_bytes, bench, begun.cursor)
+            drives: Drives = "memory" if self._state.is_stamped else "left"
+            self._sweep = Sweep(*what, drives, begun.slab_bytes, bench, begun.cursor)
         before = self._sweep.worked_bytes
         yield from self._sweep.advance(quantum_bytes, join)
         self.worked_bytes += self._sweep.worked_bytes - before
         begun.cursor = self._sweep.cursor
+        if self._sweep.is_at_its_end:
+            self.pause()
         self._tell_memory()
 
     def let_go_of_memory(self) -> None:
@@ -163,7 +181,7 @@ class Task(ABC):
         before = self._state.met_disk[side][self.partition]
         resident = self._state.inputs[side].partitions[self.partition].resident
         runs = [run for run in resident if run.newest > before]
-        disk = self._on_disk(opposite(side), self._begun.runs[opposite(side)])
+        disk = self._on_disk(opposite(side), self._begun.reads(opposite(side)))
         if not runs or not disk:
             return []
         if sum(run.n_bytes for run in runs) <= bench.merge_bytes:  # then every slab looks at one run
@@ -208,18 +226,29 @@ class Rest(Task):
     def _rectangles(self, bench: Workbench) -> list[PartRectangle]:
         if not self._state.kind.pairs:
             return []
-        open_cells = self._state.cells[self.partition].open_rectangles(*self._begun.runs)
+        open_cells = self._state.cells[self.partition].open_rectangles(*map(self._begun.reads, SIDES))
         in_memory = [rectangle for side in SIDES for rectangle in self._memory_rectangle(side, bench)]
-        return self._disk_rectangles(open_cells) + in_memory
+        return self._disk_rectangles(open_cells) + in_memory + self._within_memory()
+
+    def _within_memory(self) -> list[PartRectangle]:
+        """Rows in memory with each other, where they did not meet when they came."""
+        if all(map(self._state.meets_memory, SIDES)):
+            return []
+        left, right = (
+            [
+                InMemory(run, until=self._begun.tick)
+                for run in self._state.inputs[side].partitions[self.partition].resident
+            ]
+            for side in SIDES
+        )
+        return [(left, right)] if left and right else []
 
     def finish(self) -> None:
         """All that was there at the begin has met."""
         state, p, tick = self._state, self.partition, self._begun.tick
         read = [run for side in SIDES for run in self._read_runs(side)]
-        state.cells[p].cover(*self._begun.runs)
-        for side in SIDES:
-            state.memory_met_disk(side, p, tick)
-        state.statistics.met_on_disk(p, tick, self._open_pairs)
+        state.met_as_whole(p, self._begun.runs, tick)
+        state.statistics.met_as_whole(p, tick, self._open_pairs, self._begun.rows)
         n_bytes = sum(run.n_bytes for run in read)
         state.report(Merged(tick, p, len(read), n_bytes, written_bytes=0, cells=(self._begun.runs,)))
 
