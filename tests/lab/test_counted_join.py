@@ -20,7 +20,8 @@ from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.view import SILENT, DeviceCosts, Evict
 from sooner.sides import SIDES
 
-NAMES = sorted({*COMPETITORS, *ALGORITHMS, "clairvoyant"} - {"symmetric_hash"})
+WAITING = {algorithm.name for algorithm in ALGORITHMS.values() if algorithm.waits != "never"}
+NAMES = sorted({*COMPETITORS, *ALGORITHMS, "clairvoyant"} - {"symmetric_hash"} - WAITING)
 MEMORY_ROWS = 200
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sooner.errors import BudgetTooSmall
+from sooner.errors import BudgetTooSmall, InvalidCall
 from sooner.kernels.array_types import Flags, Positions
 from sooner.lab.counted_memory import CountedMemory
 from sooner.lab.counted_partition import CountedPartition, KeyCounts
@@ -74,6 +74,8 @@ class Merging:
 
 class CountedJoin:
     def __init__(self, domain: int, partitions: int, row_bytes: int, algorithm: Algorithm, means: Means) -> None:
+        if algorithm.waits != "never":
+            raise InvalidCall(f"Rows that wait are not counted; simulate {algorithm.name!r} with real rows.")
         self._algorithm = algorithm
         self._means = means
         self._budget = means.budget
@@ -388,7 +390,7 @@ class CountedJoin:
         statistics.results += sum(partition.meet_disk(side) for side in SIDES)
         statistics.results += partition.meet_on_disk([(left, right)])
         runs = [run for disk in partition.disk for run in disk.runs]
-        statistics.last_merge[p] = self._tick
+        statistics.met_as_whole(p, self._tick, 0, int(statistics.arrived_rows[:, p].sum()))
         n_bytes = sum(run.n_bytes for run in runs)
         self._report(Merged(self._tick, p, len(runs), n_bytes, written_bytes=0, cells=((left, right),)))
         self._budget.release(int(statistics.resident_bytes[:, p].sum()))
