@@ -6,6 +6,7 @@ from typing import Final, Literal
 
 from sooner.errors import InvalidJoin
 from sooner.policies.flush.all import All
+from sooner.policies.flush.all_but_first_rights import AllButFirstRights
 from sooner.policies.flush.balanced import Balanced
 from sooner.policies.flush.larger_side import LargerSide
 from sooner.policies.flush.largest import Largest
@@ -39,6 +40,7 @@ AlgorithmName = Literal[
     "diner",
     "pr_join",
     "ripple",
+    "hash_ripple",
     "sms",
     "dbo",
     "grace",
@@ -46,7 +48,9 @@ AlgorithmName = Literal[
 ]
 
 
-Waits = Literal["never", "once memory was full", "always"]
+# Rows that arrive wait for their partition to be joined as a whole. If only those of the right do, left rows meet the
+# right rows that were there before.
+Waits = Literal["never", "once memory was full", "once memory was full, of the right", "always"]
 Flushes = Literal["a share of the memory", "what is needed"] | int  # or so many bytes
 
 
@@ -62,7 +66,8 @@ class Algorithm:
     order: Literal["hashes", "values"] = "hashes"  # in which rows are kept, of keys that have an order and fit 64 bits
     sees: Literal["partitions", "regions"] = "partitions"  # what its flush policy is told of rows in memory
     splits: Literal["no code", "codes by age"] = "no code"  # where a flush ends: in the middle of a code, or after it
-    waits: Waits = "never"  # whether rows that arrive wait for their partition to be joined as a whole
+    waits: Waits = "never"
+    partitions: Literal["of equal ranges", "from the first rows"] = "of equal ranges"  # evened out, before rows wait
 
 
 ALGORITHMS: Final = {
@@ -103,6 +108,7 @@ ALGORITHMS: Final = {
             Growth(),
             "join a partition as a whole whenever it has doubled: random samples of the answer, at a growing rate",
             waits="once memory was full",
+            partitions="from the first rows",
         ),
         Algorithm(
             "ripple",
@@ -110,6 +116,13 @@ ALGORITHMS: Final = {
             Ripple(),
             "join a partition as a whole whenever as much of it is new as memory holds: block ripple join",
             waits="once memory was full",
+        ),
+        Algorithm(
+            "hash_ripple",
+            AllButFirstRights(),
+            ReactNever(),
+            "left rows meet the right rows that filled the memory first; the rest at the end: hash ripple join",
+            waits="once memory was full, of the right",
         ),
         Algorithm(
             "sms", All(), ReactNever(), "SMS: runs of both sides that leave together met in memory; cells of PMJ"

@@ -16,7 +16,7 @@ from sooner.operators.inputs import inputs_in
 from sooner.operators.operator import FLUSH_FRACTION, Means, OperatorPlan
 from sooner.runs.files import RunFiles
 from sooner.sources.checked import checked
-from sooner.sources.source import Source
+from sooner.sources.source import Source, known_rows
 from sooner.trace import TraceFile, Tracer, timed
 
 INBOX_SHARE: Final = 3  # of the memory, one part in so many is for rows that wait to be joined
@@ -52,7 +52,14 @@ def start(
     files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in schemas]
     inputs = inputs_in(plan.order(schemas), names, schemas, files, partitions)
     listener = None if tracer is None else timed(tracer)
-    means = Means(Budget(rows_bytes), workers, _flush_fraction(rows_bytes), CROWD, listener=listener)
+    means = Means(
+        Budget(rows_bytes),
+        workers,
+        _flush_fraction(rows_bytes),
+        CROWD,
+        listener=listener,
+        expected_rows=known_rows(sources),
+    )
     inbox, returned = Inbox(len(sources), piece_bytes), ReturnedMemory(memory_bytes)
     readers = [Reader(checked(source), which, inbox, piece_bytes, returned) for which, source in enumerate(sources)]
     operator = plan.make(inputs, means)

@@ -102,6 +102,7 @@ class JoinView(View):
     device: DeviceCosts
     memory_bytes: int  # that rows may take
     expected_rows: int | None  # of both sides, if their sources know
+    full_since: int | None = None  # since when rows wait, if they do
     regions: RegionsView | None = None  # for a flush policy whose algorithm asks for them
 
 
@@ -113,6 +114,8 @@ class Evict:
     """Let rows of one side and partition leave memory: all of them, or those with the lowest or the highest codes up
     to so many bytes, or those of certain codes; of a single code, if the algorithm splits codes, up to so many bytes.
 
+    Or those that came after a tick.
+
     From the clock's hand on leave rows of the middle region whose join bit is unset; the bits of those that it passes
     are cleared (DINER sec. 3.3).
     """
@@ -122,6 +125,7 @@ class Evict:
     at_most_bytes: int | None = None
     codes_from: CodesFrom = "lowest"
     codes: Codes | None = None
+    after: int | None = None
 
 
 Together = Sequence[Evict]  # evictions that belong together: all of them are done, or none

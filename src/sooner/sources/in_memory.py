@@ -24,6 +24,12 @@ class TableSource:
         """Names and types of the columns."""
         return self.table.schema
 
+    @property
+    def n_rows(self) -> int:
+        """How many there are."""
+        n_rows: int = self.table.num_rows
+        return n_rows
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the table, without copying them."""
         return cut(self.table.to_batches())

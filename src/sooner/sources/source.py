@@ -4,7 +4,7 @@ Not covered here: what can be turned into a source (`opening`), and what happens
 promises (`checked`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -19,6 +19,8 @@ class Source(Protocol):
 
     A source may also have a method `close()`. It is called from another thread while `batches()` blocks, and
     makes it end soon, with or without an error. Whoever closes a source knows that rows may be missing.
+
+    And it may have an `n_rows`: how many rows it gives, if it knows before it has read them, or None.
     """
 
     @property
@@ -34,6 +36,12 @@ class Source(Protocol):
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, in their order."""
         ...
+
+
+def known_rows(sources: Iterable[Source]) -> int | None:
+    """How many rows these give together, if all of them know."""
+    numbers = [getattr(source, "n_rows", None) for source in sources]
+    return sum(numbers) if all(isinstance(number, int) for number in numbers) else None
 
 
 def close_source(source: Source) -> None:

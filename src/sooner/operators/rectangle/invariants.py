@@ -4,7 +4,7 @@ import numpy as np
 
 from sooner.operators.rectangle.state import RectangleState
 from sooner.operators.two_way.invariants import has_all_rows
-from sooner.runs.run import Run
+from sooner.runs.run import STILL_HERE, Run
 from sooner.sides import LEFT, RIGHT, SIDES
 
 
@@ -14,7 +14,8 @@ def check(state: RectangleState) -> None:
         spilled = state.statistics.spilled_rows.any()
         assert not spilled, "rows have left memory, and those that come still meet what is there"
     for p, horizon in enumerate(state.horizons):
-        assert max(horizon) <= state.tick, "a rectangle reaches into the future"
+        assert horizon.right <= state.tick, "a rectangle reaches into the future"
+        assert horizon.left <= state.tick or horizon.left == STILL_HERE, "a rectangle reaches into the future"
         if state.rows_wait and has_all_rows(state) and not any(state.ended):
             arrived = state.statistics.arrived_rows[:, p].tolist()
             met = [rows - _newer(state, side, p, horizon[side]) for side, rows in zip(SIDES, arrived, strict=True)]

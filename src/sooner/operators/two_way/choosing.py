@@ -43,6 +43,8 @@ def choice_of(state: JoinState, side: int, p: int, evictions: Sequence[Evict]) -
 
 
 def _choice(state: JoinState, resident: ResidentRuns, eviction: Evict) -> Choice:
+    if eviction.after is not None:
+        return Choice(partial(came_after, eviction.after))
     if eviction.codes is not None:
         if eviction.at_most_bytes is None or not state.splits_codes:
             return Choice(partial(has_one_of, eviction.codes))
@@ -53,6 +55,10 @@ def _choice(state: JoinState, resident: ResidentRuns, eviction: Evict) -> Choice
     if eviction.at_most_bytes is None or eviction.at_most_bytes >= resident.n_bytes:
         return Choice(None)
     return _from_one_end(state, resident, eviction)
+
+
+def came_after(tick: int, run: Run) -> Flags:
+    return np.broadcast_to(np.asarray(run.arrived) > tick, len(run))
 
 
 def has_one_of(codes: Codes, run: Run) -> Flags:

@@ -14,6 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import numpy as np
@@ -40,6 +41,7 @@ from sooner.operators.two_way.beginning import (
     resume,
     tidying_plan,
 )
+from sooner.operators.two_way.choosing import came_after, has_one_of
 from sooner.operators.two_way.covering import COPIES, JoinRuns, Workbench
 from sooner.operators.two_way.existence import Existence
 from sooner.operators.two_way.expiry import LATER, SOON, Expiry
@@ -339,8 +341,10 @@ class TwoWayJoin(Generic[R]):
 
     def _freed_by(self, eviction: Evict) -> int:
         resident = self._state.inputs[eviction.side].partitions[eviction.partition].resident
-        if eviction.codes is not None:
-            chosen = sum(int(np.isin(run.codes, eviction.codes).sum()) for run in resident)
+        goes = partial(has_one_of, eviction.codes) if eviction.codes is not None else None
+        goes = partial(came_after, eviction.after) if eviction.after is not None else goes
+        if goes is not None:
+            chosen = sum(int(np.count_nonzero(goes(run))) for run in resident)
             chosen_bytes = chosen * resident.n_bytes // max(resident.n_rows, 1)
             return min(chosen_bytes, eviction.at_most_bytes or chosen_bytes)
         return min(resident.n_bytes, eviction.at_most_bytes or resident.n_bytes)

@@ -15,7 +15,6 @@ from sooner.operators.two_way.covering import Workbench
 from sooner.operators.two_way.ended_side import EndedSide, in_one_piece
 from sooner.operators.two_way.pairs import PAIRS_AT_ONCE, Filter, Findings, Pairs, pairs_of, singles_of
 from sooner.operators.two_way.state import LEAVING_SHARE, JoinState
-from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
@@ -110,13 +109,8 @@ class Reception:
                 run = replace(arrived, arrived=self._state.tick)
                 yield from self._admit_pairs(p, side, run) if self._kind.pairs else self._admit_alone(p, side, run)
 
-    def _met_at_once(self, side: int, p: int) -> ResidentRuns:
-        """What rows of a side that arrive meet now."""
-        resident = self._state.inputs[opposite(side)].partitions[p].resident
-        return resident if self._state.meets_memory(side) else ResidentRuns()
-
     def _admit_pairs(self, p: int, side: int, run: Run) -> Iterator[Findings]:
-        others = self._met_at_once(side, p)
+        others = self._state.met_on_arrival(side, p)
         matches = 0
         for other in others:
             left, right = (run, other) if side == LEFT else (other, run)
@@ -124,12 +118,12 @@ class Reception:
                 matches += len(pairs)
                 self._note_joins(p, pairs)
                 yield pairs
-        self._statistics.rows_compared(p, len(run) * others.n_rows, matches)
+        self._statistics.rows_compared(p, len(run) * sum(map(len, others)), matches)
         yield from self._keep(side, p, run)
 
     def _admit_alone(self, p: int, side: int, run: Run) -> Iterator[Findings]:
         """Left rows that match come out or not, and are gone: those that come as well as those that were there."""
-        others = self._met_at_once(side, p)
+        others = self._state.met_on_arrival(side, p)
         matches = 0
         for other in others:
             left, right = (run, other) if side == LEFT else (other, run)
@@ -139,7 +133,7 @@ class Reception:
                 self._note_existence(p, left, matched)
                 if self._kind.matched:
                     yield from singles_of(LEFT, left, matched)
-        self._statistics.rows_compared(p, len(run) * others.n_rows, matches)
+        self._statistics.rows_compared(p, len(run) * sum(map(len, others)), matches)
         yield from self._keep(side, p, run)
 
     def _keep(self, side: int, p: int, run: Run) -> Iterator[Findings]:

@@ -120,9 +120,9 @@ class JoinState:
         """Pairs of a partition that have not met, as a task finds them that began at a tick."""
         return drop_met
 
-    def meets_memory(self, side: int) -> bool:  # noqa: ARG002 - in other joins it can depend on the side
-        """Whether rows of this side that arrive meet what is in memory at once."""
-        return True
+    def met_on_arrival(self, side: int, p: int) -> Sequence[Run]:
+        """What rows of a side that arrive meet at once."""
+        return list(self.inputs[opposite(side)].partitions[p].resident)
 
     def is_met_at_once(self, side: int, p: int) -> bool:
         """Whether rows of this side that arrive meet in memory all that they can match; nobody needs them then."""
@@ -139,6 +139,9 @@ class JoinState:
         Rows that are stamped say themselves how far it had come by then.
         """
         return (), ()
+
+    def whole_begins(self, p: int) -> None:
+        """A task has begun to bring all of a partition together."""
 
     def met_as_whole(self, p: int, runs: tuple[Numbers, Numbers], tick: int) -> None:
         """All that was there at a tick has met, in memory and in these runs."""

@@ -222,6 +222,7 @@ class Rest(Task):
     def __init__(self, state: JoinState, begun: Begun, open_pairs: float) -> None:
         super().__init__(state, begun, SIDES)
         self._open_pairs = open_pairs  # on disk, at the begin
+        state.whole_begins(self.partition)
 
     def _rectangles(self, bench: Workbench) -> list[PartRectangle]:
         if not self._state.kind.pairs:
@@ -232,7 +233,7 @@ class Rest(Task):
 
     def _within_memory(self) -> list[PartRectangle]:
         """Rows in memory with each other, where they did not meet when they came."""
-        if all(map(self._state.meets_memory, SIDES)):
+        if self._state.is_stamped or not self._state.is_open(self.partition):
             return []
         left, right = (
             [

@@ -1,0 +1,75 @@
+"""Partitions of one size although keys are skewed: they are cut anew when memory is half full (PR-Join sec. 5.1).
+
+All rows are in memory then, and if they come in random order they are a sample of all that will come. So the ranges of
+codes are cut such that each has its share of the rows; no row is read or written for it. A code with more than its
+share is a partition of its own; nothing can cut that.
+"""
+
+import itertools
+from typing import Final
+
+import numpy as np
+
+from sooner.kernels.array_types import Codes
+from sooner.kernels.matching import EQUAL
+from sooner.operators.rectangle.state import RectangleState
+from sooner.runs.run import code_position
+from sooner.sides import SIDES
+
+HALF: Final = 2  # of the memory, one part in so many is full
+
+
+def can_be_evened_out(state: RectangleState) -> bool:
+    """Once, while nothing has left memory, and nothing is known of single partitions that would be lost."""
+    budget = state.budget
+    is_due = not state.is_evened_out and not state.rows_wait and budget.used_bytes * HALF >= budget.limit_bytes
+    if not is_due or state.n_partitions == 1 or any(state.ended) or state.expiry is not None:
+        return False
+    return all(one.overlap == EQUAL for one in state.inputs) and not state.statistics.forgotten_rows.any()
+
+
+def even_out(state: RectangleState) -> None:
+    """Cut partitions anew, each with its share of the rows that are there."""
+    state.is_evened_out = True
+    runs = [run for one in state.inputs for partition in one.partitions for run in partition.resident]
+    bounds = even_bounds(np.concatenate([run.codes for run in runs]), state.n_partitions)
+    for side in SIDES:
+        _cut_anew(state, side, bounds)
+    for pairs in (state.statistics.compared_pairs, state.statistics.matched_pairs):
+        pairs[:] = pairs.mean()
+
+
+def even_bounds(codes: Codes, partitions: int) -> Codes:
+    """Where partitions 1, 2, ... begin if each is to have as many of these codes as the others, as far as that goes."""
+    each, counts = np.unique(codes, return_counts=True)
+    bounds: list[int] = []
+    left, filled = len(codes), 0
+    for code, count in zip(each.tolist(), counts.tolist(), strict=True):
+        share = left / (partitions - len(bounds))
+        if filled and filled + count / 2 > share and len(bounds) < partitions - 1:
+            bounds.append(code)
+            left, filled = left - filled, 0
+        filled += count
+    empty = [0] * (partitions - 1 - len(bounds))  # if there are fewer codes than partitions
+    return np.array([*empty, *bounds], np.uint64)
+
+
+def _cut_anew(state: RectangleState, side: int, bounds: Codes) -> None:
+    mine, statistics = state.inputs[side], state.statistics
+    runs = [run for partition in mine.partitions for run in partition.resident]
+    before = mine.resident_bytes
+    for partition in mine.partitions:
+        partition.resident.clear()
+    for run in runs:
+        ends = [0, *(code_position(run.codes, bound) for bound in bounds.tolist()), len(run)]
+        for partition, (begin, end) in zip(mine.partitions, itertools.pairwise(ends), strict=True):
+            if end > begin:  # with buffers of its own, or none of them could be freed before all are
+                partition.resident.add(run.take(np.arange(begin, end)))
+    mine.bounds = bounds
+    state.budget.release(before)
+    state.budget.take(mine.resident_bytes)
+    for p, partition in enumerate(mine.partitions):
+        state.count_resident(side, p)
+        statistics.arrived_rows[side, p] = partition.resident.n_rows
+        if side in state.kind.examined:
+            statistics.undecided_rows[side, p] = partition.resident.n_rows
