@@ -1,9 +1,15 @@
 """When a partition is joined as a whole: PR-Join's condition, with the paper's numbers."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
+import sooner
 from sooner.errors import InvalidJoin
+from sooner.named_algorithms import ALGORITHMS
 from sooner.policies.react.growth import Growth
 from sooner.policies.react.ripple import Ripple
 from sooner.policies.view import BUSY, JoinView, WholePartitions
@@ -102,3 +108,17 @@ def test_a_ripple_is_as_wide_as_the_memory() -> None:
 def test_a_rule_that_means_nothing_is_refused(wrong: dict[str, float], mentions: str) -> None:
     with pytest.raises(InvalidJoin, match=mentions):
         Growth(**wrong)
+
+
+def test_a_share_of_rows_that_nobody_can_count_is_refused_before_any_is_read() -> None:
+    def never() -> Iterator[pa.RecordBatch]:
+        raise AssertionError("it was read")
+        yield
+
+    schema = pa.schema([("k", pa.int64())])
+    endless = pa.RecordBatchReader.from_batches(schema, never())
+    rule = replace(ALGORITHMS["pr_join"], react=Growth(not_before=0.1))
+    with pytest.raises(InvalidJoin, match=r"not_before=0.1 is a share of all rows.*give a number of rows"):
+        sooner.join(endless, pa.table({"k": [1]}), on="k", algorithm=rule)
+    known = pa.table({"k": list(range(100))})
+    assert sooner.join(known, known, on="k", algorithm=rule).to_table().num_rows == 100

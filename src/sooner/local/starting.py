@@ -16,7 +16,7 @@ from sooner.operators.inputs import inputs_in
 from sooner.operators.operator import FLUSH_FRACTION, Means, OperatorPlan
 from sooner.runs.files import RunFiles
 from sooner.sources.checked import checked
-from sooner.sources.source import Source, known_rows
+from sooner.sources.source import Source, n_rows_together
 from sooner.trace import TraceFile, Tracer, timed
 
 INBOX_SHARE: Final = 3  # of the memory, one part in so many is for rows that wait to be joined
@@ -58,7 +58,7 @@ def start(
         _flush_fraction(rows_bytes),
         CROWD,
         listener=listener,
-        expected_rows=known_rows(sources),
+        expected_rows=n_rows_together(sources),
     )
     inbox, returned = Inbox(len(sources), piece_bytes), ReturnedMemory(memory_bytes)
     readers = [Reader(checked(source), which, inbox, piece_bytes, returned) for which, source in enumerate(sources)]

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from sooner.errors import SoonerError, SourceFailed
-from sooner.sources.source import Source, close_source
+from sooner.sources.source import Source, close_source, n_rows_of
 
 # None would do, were it not that a faulty source might give it.
 _END: Any = object()
@@ -24,6 +24,7 @@ class CheckedSource:
         self._source = source
         self.name = source.name
         self.schema = source.schema
+        self.n_rows = n_rows_of(source)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the source, all with exactly the schema announced."""

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from sooner.sources.checked import checked
 from sooner.sources.files import CsvSource, DatasetSource, ParquetSource
-from sooner.sources.source import Source, close_source
+from sooner.sources.source import Source, close_source, n_rows_of
 
 
 class ChosenColumns:
@@ -15,6 +15,7 @@ class ChosenColumns:
         self._source = source
         self._names = list(names)
         self.name = source.name
+        self.n_rows = n_rows_of(source)
         self.schema = pa.schema([source.schema.field(name) for name in names], source.schema.metadata)
 
     def batches(self) -> Iterator[pa.RecordBatch]:

@@ -39,6 +39,7 @@ class ParquetSource:
     path: Path
     columns: Sequence[str] | None
     batch_rows: int
+    n_rows: int
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the file."""
@@ -146,8 +147,9 @@ def parquet(
         return _parquet_directory(file, columns, batch_rows, name)
     _require_file(file, name)
     with _refusing(f"{name}: {file} cannot be read as Parquet"):
-        schema = arrow_parquet.read_schema(file)
-    return ParquetSource(name, _only(schema, columns, name), file, columns, batch_rows)
+        footer = arrow_parquet.read_metadata(file)
+    schema = footer.schema.to_arrow_schema()
+    return ParquetSource(name, _only(schema, columns, name), file, columns, batch_rows, footer.num_rows)
 
 
 def csv(

@@ -19,7 +19,7 @@ import pyarrow as pa
 from sooner.errors import InvalidCall
 from sooner.sources.arrival_patterns import ArrivalPattern, ArrivalSchedule, Seconds
 from sooner.sources.opening import open_source
-from sooner.sources.source import Source, close_source
+from sooner.sources.source import Source, close_source, n_rows_of
 
 # Rows that are due within this time of each other arrive together: shorter waits would cost more than rows.
 TOGETHER_SECONDS = 0.010
@@ -58,6 +58,7 @@ class PacedSource:
         self._source = source
         self.name = name
         self.schema = source.schema
+        self.n_rows = n_rows_of(source)
         self._arrivals = arrivals
         self._seed = seed
         self._speed = speed

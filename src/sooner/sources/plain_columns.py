@@ -15,7 +15,7 @@ import pyarrow as pa
 from sooner.errors import InvalidCall
 from sooner.kernels.keys import decoded
 from sooner.kernels.sizes import cuts_by_bytes, row_bytes
-from sooner.sources.source import Source, close_source
+from sooner.sources.source import Source, close_source, n_rows_of
 
 DECODED_BYTES: Final = 2 * 2**20  # at a time: a text that is in a dictionary once may be in every row
 
@@ -27,6 +27,7 @@ class PlainColumns:
         self._source = source
         self.name = source.name
         self.schema = _plain_schema(source.schema)
+        self.n_rows = n_rows_of(source)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the source."""

@@ -38,10 +38,16 @@ class Source(Protocol):
         ...
 
 
-def known_rows(sources: Iterable[Source]) -> int | None:
-    """How many rows these give together, if all of them know."""
-    numbers = [getattr(source, "n_rows", None) for source in sources]
-    return sum(numbers) if all(isinstance(number, int) for number in numbers) else None
+def n_rows_of(source: Source) -> int | None:
+    """How many rows a source gives, if it knows."""
+    n_rows: int | None = getattr(source, "n_rows", None)
+    return n_rows
+
+
+def n_rows_together(sources: Iterable[Source]) -> int | None:
+    """How many rows these give, if all of them know."""
+    numbers = [n_rows_of(source) for source in sources]
+    return None if None in numbers else sum(number or 0 for number in numbers)
 
 
 def close_source(source: Source) -> None:

@@ -118,6 +118,7 @@ class TwoWayJoin(Generic[R]):
         self._interrupted = False
         self._failure: Exception | None = None
         self.worked_bytes = 0
+        algorithm.react.choose(self.view())  # what these inputs make impossible is refused before any row is read
 
     @property
     def inputs(self) -> Sequence[Input]:

@@ -1,8 +1,8 @@
 """All rows of one side leave, that of which fewer have left: two-way DBO (PR-Join sec. 3.2.4).
 
 So the sides take turns, and a run of one side meets the run of the other that was there before it and the one that
-comes after it. DBO reads its inputs in turn as well: then it finds twice what SMS does, where both sides leave together.
-Where both arrive at once, a side has grown in memory by the time that it leaves, and it is 4/3 of that.
+comes after it. DBO reads its inputs in turn as well: then it finds twice what SMS does, where both sides leave at once.
+Where both sides arrive together, one has grown in memory by the time that it leaves, and it is 4/3 of that.
 """
 
 from collections.abc import Iterable

@@ -57,7 +57,12 @@ class Growth:
     def _is_too_early(self, view: JoinView) -> bool:
         if isinstance(self.not_before, int):
             return bool(view.arrived_rows.sum() < self.not_before)
-        return view.expected_rows is not None and bool(view.arrived_rows.sum() < self.not_before * view.expected_rows)
+        if view.expected_rows is None:
+            raise InvalidJoin(
+                f"not_before={self.not_before} is a share of all rows, and these inputs do not say how many they have; "
+                "give a number of rows."
+            )
+        return bool(view.arrived_rows.sum() < self.not_before * view.expected_rows)
 
 
 def wholes(view: JoinView, wanted: Flags) -> Task | None:
