@@ -21,7 +21,8 @@ from sooner.runs.run import NEVER, Run, stamp_table, stamps_of
 _keep_unmet: Final = loop("keep_unmet", "aanaa", counts=True)
 _keep_beyond: Final = loop("keep_beyond", "aanaannn", counts=True)
 
-Rectangle = tuple[tuple[int, ...], tuple[int, ...]]  # numbers of left runs, numbers of right runs
+Numbers = tuple[int, ...]  # of runs
+Rectangle = tuple[Numbers, Numbers]  # of the left, of the right
 
 
 def only_unmet(left: Run, right: Run, at_left: Positions, at_right: Positions) -> tuple[Positions, Positions]:
@@ -83,6 +84,21 @@ class CoveredCells:
             if missing := every_right & ~self._met.get(a, 0):
                 by_pattern.setdefault(missing, []).append(a)
         return [(tuple(lefts), tuple(b for b in right if missing >> b & 1)) for missing, lefts in by_pattern.items()]
+
+    def alike(self, left: Sequence[int], right: Sequence[int]) -> tuple[list[Numbers], list[Numbers]]:
+        """These runs in groups of either side: those of a group have met the same groups of the other, or not."""
+        by_pattern: dict[int, list[int]] = {}
+        every_right = _bits(right)
+        for a in left:
+            by_pattern.setdefault(every_right & self._met.get(a, 0), []).append(a)
+        by_signature: dict[tuple[bool, ...], list[int]] = {}
+        for b in right:
+            by_signature.setdefault(tuple(bool(met >> b & 1) for met in by_pattern), []).append(b)
+        return [tuple(group) for group in by_pattern.values()], [tuple(group) for group in by_signature.values()]
+
+    def have_met(self, left: Sequence[int], right: Sequence[int]) -> bool:
+        """Whether all of these have, of groups of runs that are alike."""
+        return self._is_covered(left[0], right[0])
 
     def rectangles_to_merge(self, left: "Group", right: "Group") -> list[Rectangle]:
         """What must be covered before each group may become one run.

@@ -42,14 +42,15 @@ def even_out(state: RectangleState) -> None:
 def even_bounds(codes: Codes, partitions: int) -> Codes:
     """Where partitions 1, 2, ... begin if each is to have as many of these codes as the others, as far as that goes."""
     each, counts = np.unique(codes, return_counts=True)
+    up_to = np.append(0, counts.cumsum())  # codes before each
+    middles = up_to[:-1] + counts / 2
     bounds: list[int] = []
-    left, filled = len(codes), 0
-    for code, count in zip(each.tolist(), counts.tolist(), strict=True):
-        share = left / (partitions - len(bounds))
-        if filled and filled + count / 2 > share and len(bounds) < partitions - 1:
-            bounds.append(code)
-            left, filled = left - filled, 0
-        filled += count
+    first = 0  # code of the present partition
+    for partitions_left in range(partitions, 1, -1):
+        share = (len(codes) - up_to[first]) / partitions_left
+        first = max(first + 1, int(np.searchsorted(middles, up_to[first] + share)))
+        if first < len(each):
+            bounds.append(int(each[first]))
     empty = [0] * (partitions - 1 - len(bounds))  # if there are fewer codes than partitions
     return np.array([*empty, *bounds], np.uint64)
 

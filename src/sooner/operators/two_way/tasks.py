@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import product
 from typing import Any, ClassVar, Final
 
 from sooner.operators.events import Merged, Scanned, Tidied
@@ -21,6 +22,7 @@ from sooner.operators.two_way.covering import (
     JoinRuns,
     MergedOutput,
     OnDisk,
+    Part,
     PartRectangle,
     Sweep,
     Workbench,
@@ -181,7 +183,7 @@ class Task(ABC):
         before = self._state.met_disk[side][self.partition]
         resident = self._state.inputs[side].partitions[self.partition].resident
         runs = [run for run in resident if run.newest > before]
-        disk = self._on_disk(opposite(side), self._begun.reads(opposite(side)))
+        disk = self._on_disk(opposite(side), self._begun.runs[opposite(side)])
         if not runs or not disk:
             return []
         if sum(run.n_bytes for run in runs) <= bench.merge_bytes:  # then every slab looks at one run
@@ -227,22 +229,28 @@ class Rest(Task):
     def _rectangles(self, bench: Workbench) -> list[PartRectangle]:
         if not self._state.kind.pairs:
             return []
-        open_cells = self._state.cells[self.partition].open_rectangles(*map(self._begun.reads, SIDES))
+        if not self._state.is_stamped:
+            return self._whole() if self._state.is_open(self.partition) else []
+        open_cells = self._state.cells[self.partition].open_rectangles(*self._begun.runs)
         in_memory = [rectangle for side in SIDES for rectangle in self._memory_rectangle(side, bench)]
-        return self._disk_rectangles(open_cells) + in_memory + self._within_memory()
+        return self._disk_rectangles(open_cells) + in_memory
 
-    def _within_memory(self) -> list[PartRectangle]:
-        """Rows in memory with each other, where they did not meet when they came."""
-        if self._state.is_stamped or not self._state.is_open(self.partition):
-            return []
-        left, right = (
-            [
-                InMemory(run, until=self._begun.tick)
-                for run in self._state.inputs[side].partitions[self.partition].resident
-            ]
-            for side in SIDES
-        )
-        return [(left, right)] if left and right else []
+    def _whole(self) -> list[PartRectangle]:
+        """All rows with all, in memory too, but for runs that have met: each run is read once and merged once."""
+        cells = self._state.cells[self.partition]
+        groups = cells.alike(*map(self._begun.reads, SIDES))
+        disk: list[list[Sequence[Part]]] = [[self._on_disk(side, group) for group in groups[side]] for side in SIDES]
+        memory: list[list[Sequence[Part]]] = [
+            [[InMemory(run) for run in self._state.inputs[side].partitions[self.partition].resident]] for side in SIDES
+        ]
+        on_disk = [
+            (disk[LEFT][i], disk[RIGHT][j])
+            for i, lefts in enumerate(groups[LEFT])
+            for j, rights in enumerate(groups[RIGHT])
+            if not cells.have_met(lefts, rights)
+        ]
+        in_memory = [*product(memory[LEFT], disk[RIGHT] + memory[RIGHT]), *product(disk[LEFT], memory[RIGHT])]
+        return on_disk + [(left, right) for left, right in in_memory if left and right]
 
     def finish(self) -> None:
         """All that was there at the begin has met."""
