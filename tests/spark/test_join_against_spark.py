@@ -17,11 +17,19 @@ from sooner.spark.shuffle.shared_columns import quoted
 from spark_joins import JoinCase, Rows, Way, ended, rows_of
 from spark_keys import KEYS
 
-# Each algorithm once, each kind of key once, and one, two and seven partitions at least twice; all of them give pairs.
+# Each kind of key once, each algorithm that is not a variant of another (those are in the long set) at least once, and
+# one, two and seven partitions at least twice; all of them give pairs.
 GIVING_PAIRS = [how for how, kind in KINDS.items() if kind.pairs]
+VARIANTS = {"hmj_all", "hmj_smallest", "hmj_largest", "rpj_md", "rpj_dd", "random"}
+DISTINCT = [name for name in ALGORITHMS if name not in VARIANTS]
 SOME = [
-    (algorithm, (1, 2, 1, 2, 1, 2, 7)[number % 7], list(KEYS)[number], GIVING_PAIRS[number % len(GIVING_PAIRS)])
-    for number, algorithm in enumerate([*ALGORITHMS, "rpj", "hmj"])
+    (
+        DISTINCT[number % len(DISTINCT)],
+        (1, 2, 1, 2, 1, 2, 7)[number % 7],
+        kind,
+        GIVING_PAIRS[number % len(GIVING_PAIRS)],
+    )
+    for number, kind in enumerate(KEYS)
 ]
 NO_PAIRS = [("rpj", 2, "texts", "semi"), ("xjoin", 1, "composite", "anti")]
 GROUPS = [SOME[:5], SOME[5:10], [*SOME[10:], *NO_PAIRS]]

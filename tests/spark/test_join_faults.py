@@ -231,7 +231,7 @@ def test_rows_that_nobody_reads_are_missed_by_the_next_batch(spark: SparkSession
 
 
 def test_two_actions_on_each_batch_see_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
-    case, counts = case_in(spark, tmp_path, algorithm="hmj_all"), []
+    case, counts = case_in(spark, tmp_path, algorithm="pr_join"), []
 
     def twice(rows: DataFrame, batch: int) -> None:
         rows.show(1)

@@ -37,7 +37,9 @@ def add(table: pa.Table, folder: Path) -> None:
     (folder / "more").rmdir()
 
 
-@pytest.mark.parametrize(("trigger", "algorithm", "how"), [("availableNow", "pmj", "full"), ("once", "hmj", "inner")])
+@pytest.mark.parametrize(
+    ("trigger", "algorithm", "how"), [("availableNow", "pmj", "full"), ("once", "pr_join", "inner")]
+)
 def test_all_that_is_there_is_joined_before_the_query_stops_and_the_rest_by_the_next_run(
     spark: SparkSession, tmp_path: Path, trigger: str, algorithm: str, how: str
 ) -> None:
