@@ -52,29 +52,29 @@ def in_arrow(rows: DataFrame) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=table.schema)
 
 
-def require_same_places(spark: SparkSession, partitions: int) -> None:
+def require_same_places(spark: SparkSession, *partitions: int) -> None:
     pairs = [(name, name) for name in COLUMNS]
     pairs += [("int", "long"), ("long", "double"), ("int", "decimal"), ("small decimal", "decimal"), ("local", "day")]
+    frames = {name: frame_of(spark, name).where("k is not null") for name in COLUMNS}
+    batches = {name: in_arrow(rows) for name, rows in frames.items()}
     for name, other in pairs:
-        rows = frame_of(spark, name).where("k is not null")
-        schema, other_schema = (arrow_schema(frame_of(spark, one).schema) for one in (name, other))
-        keys = plan_keys(schema, other_schema, ["k"], ["k"])
-        placement = Placement(keys.left, keys.types, partitions)
-        assert placement.is_a_readers
-        [found] = placement.places(in_arrow(rows))
-        wanted, [place] = placement.of_rows(rows)
-        assert found.tolist() == [row.place for row in wanted.select(place.alias("place")).collect()]
+        keys = plan_keys(batches[name].schema, batches[other].schema, ["k"], ["k"])
+        for number in partitions:
+            placement = Placement(keys.left, keys.types, number)
+            assert placement.is_a_readers
+            [found] = placement.places(batches[name])
+            wanted, [place] = placement.of_rows(frames[name])
+            told = f"{name} and {other} in {number} partitions"
+            assert found.tolist() == [row.place for row in wanted.select(place.alias("place")).collect()], told
 
 
-@pytest.mark.parametrize("partitions", [2, 200])
-def test_a_reader_places_rows_where_spark_does(spark: SparkSession, partitions: int) -> None:
-    require_same_places(spark, partitions)
+def test_a_reader_places_rows_where_spark_does(spark: SparkSession) -> None:
+    require_same_places(spark, 2, 200)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("partitions", [1, 7])
-def test_a_reader_places_rows_where_spark_does_for_long(spark: SparkSession, partitions: int) -> None:
-    require_same_places(spark, partitions)
+def test_a_reader_places_rows_where_spark_does_for_long(spark: SparkSession) -> None:
+    require_same_places(spark, 1, 7)
 
 
 def test_rows_are_packed_and_unpacked_without_those_that_match_nothing() -> None:
@@ -123,6 +123,12 @@ def files(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
     return folder
 
 
+@pytest.fixture(scope="module")
+def in_spark(spark: SparkSession, files: Path) -> pa.RecordBatch:
+    """The rows of the files, as Spark reads them."""
+    return in_arrow(spark.read.parquet(str(files / "rows.parquet")))
+
+
 CONDITIONS = [
     "byte > 0 and int < 8",
     "not (long = 7)",
@@ -148,14 +154,15 @@ CONDITIONS = [
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
-def test_a_condition_means_what_it_means_to_spark(spark: SparkSession, files: Path, condition: str) -> None:
+def test_a_condition_means_what_it_means_to_spark(
+    spark: SparkSession, files: Path, in_spark: pa.RecordBatch, condition: str
+) -> None:
     rows = ss.sources.parquet(spark, str(files / "rows.parquet")).where(condition)
     reading = reading_of(rows)
     assert isinstance(reading, Reading), reading
     assert reading.condition is not None
-    batch = in_arrow(spark.read.parquet(str(files / "rows.parquet")))
-    found = batch.filter(holds(reading.condition, batch)).column("n").to_pylist()
-    wanted = spark.read.parquet(str(files / "rows.parquet")).where(condition).select("n").collect()
+    found = in_spark.filter(holds(reading.condition, in_spark)).column("n").to_pylist()
+    wanted = spark.read.schema(rows.schema).parquet(str(files / "rows.parquet")).where(condition).select("n").collect()
     assert sorted(found) == sorted(row.n for row in wanted)
     assert 0 < len(found) < 300
 

@@ -80,7 +80,7 @@ def ids(results: Iterator[pa.RecordBatch]) -> Counter[Any]:
 def work(join: TwoWayJoin[pa.RecordBatch], around: Surroundings) -> Counter[Any]:
     found: Counter[Any] = Counter()
     while join.has_work(around):
-        found += ids(join.work(20_000, around))
+        found.update(ids(join.work(20_000, around)))
     return found
 
 
@@ -95,9 +95,10 @@ def test_nothing_but_late_rows_is_lost_and_the_state_is_level(
     lefts, rights = batches(seed, groups), batches(seed + 1, groups)
     join, found, held, at_half = new_join(tmp_path, plan, memory), Counter[Any](), [], Counter[Any]()
     for number, (left, right) in enumerate(zip(lefts, rights, strict=True)):
-        found += ids(join.arrive([[left], [right]], now=float(number))) + work(join, BUSY)
+        found.update(ids(join.arrive([[left], [right]], now=float(number))))
+        found.update(work(join, BUSY))
         if number % 7 == 0:
-            found += work(join, SILENT)
+            found.update(work(join, SILENT))
         if number % 9 == 4:  # it goes on elsewhere
             saved, join = join.snapshot(), new_join(tmp_path, plan, memory)
             join.restore(saved)
@@ -109,7 +110,7 @@ def test_nothing_but_late_rows_is_lost_and_the_state_is_level(
     for side in SIDES:
         join.end(side)
     while join.phase != "done":
-        found += ids(join.work(10**6, SILENT))
+        found.update(ids(join.work(10**6, SILENT)))
 
     kept = [in_time(some) for some in (lefts, rights)]
     late = tuple(BATCHES * ROWS - one.num_rows for one in kept)
@@ -141,7 +142,8 @@ def test_rows_are_kept_so_long_after_their_arrival(tmp_path: Path, how: str, mem
     join, held, found = new_join(tmp_path, plan, memory), [], Counter[Any]()
     for number in range(60):
         left, right = (rows_with_keys(number - later) for later in (0, 3))
-        found += ids(join.arrive([[left], [right]], now=float(number))) + work(join, BUSY)
+        found.update(ids(join.arrive([[left], [right]], now=float(number))))
+        found.update(work(join, BUSY))
         join.check_invariants()
         held.append(join.progress().resident_rows + join.progress().spilled_rows)
     pairs = {row for row in found if None not in row}

@@ -3,7 +3,7 @@
 import json
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from sooner.policies.view import BUSY, SILENT
 
 SPILLING = sorted(set(ALGORITHMS) - {"symmetric_hash"})
 CROWD = 8
+BATCHES = 210
 
 
 def tidy(join: TwoWayJoin[RowPairs]) -> None:
@@ -70,8 +71,20 @@ def with_answer(make: Callable[[int], Schedule], seed: int) -> tuple[Schedule, d
 
 @pytest.mark.parametrize("algorithm", SPILLING)
 def test_every_pair_comes_once_whenever_runs_are_merged(algorithm: str, tmp_path: Path) -> None:
+    """Half of the schedules for each; all of them in the long set."""
+    which = SPILLING.index(algorithm) % 2
+    require_every_pair_once(algorithm, (which, which + 2), tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("algorithm", SPILLING)
+def test_every_pair_comes_once_whenever_runs_are_merged_for_long(algorithm: str, tmp_path: Path) -> None:
+    require_every_pair_once(algorithm, range(12), tmp_path)
+
+
+def require_every_pair_once(algorithm: str, seeds: Iterable[int], tmp_path: Path) -> None:
     events: list[Event] = []
-    for seed in range(4):
+    for seed in seeds:
         for make in (dense_schedule, wide_schedule):
             schedule, expected = with_answer(make, seed)
             found = run_tidily(algorithm, schedule, tmp_path, events)
@@ -87,16 +100,16 @@ def test_a_stream_that_is_never_silent_leaves_few_runs(algorithm: str, tmp_path:
     join = new_join(tmp_path, algorithm, budget_rows=60, partitions=2, crowd=CROWD)
     found = 0
     most = []
-    for batch in range(300):
+    for batch in range(BATCHES):
         left, right = ([dice.randrange(1000) for _ in range(20)] for _ in range(2))
         found += len(arrive(join, rows(left), rows(right)))
         tidy(join)
-        if batch in (99, 299):
+        if batch in (BATCHES // 3 - 1, BATCHES - 1):
             most.append(int(join.statistics.spilled_runs.max()))
     assert most[1] <= most[0] + CROWD // 2
     assert most[1] < 2 * CROWD
     assert len(list(tmp_path.iterdir())) < 200
-    assert found + len(end(join)) > 300 * 300 * 400 / 1000 * 0.8
+    assert found + len(end(join)) > BATCHES * BATCHES * 400 / 1000 * 0.8
 
 
 def test_who_did_not_ask_for_few_runs_keeps_them(tmp_path: Path) -> None:
