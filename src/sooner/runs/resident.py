@@ -1,7 +1,8 @@
 """The rows of one side and partition that are in memory: a few sorted runs, merged in tiers.
 
 A run of n rows is in tier log(n); as soon as FANOUT runs share a tier they become one run of a higher tier.
-So a probe sees O(log n) runs and each row is moved O(log n) times (the log-structured merge tree's argument).
+So a probe sees O(log n) runs and each row is moved O(log n) times (the log-structured merge tree's argument). Where
+nothing probes them, more may share a tier, and rows are moved less often.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from typing import Final
 from sooner.runs.run import Run, merge, tier_of
 
 FANOUT: Final = 4
+UNPROBED_FANOUT: Final = 32
 
 
 class ResidentRuns:
@@ -29,13 +31,13 @@ class ResidentRuns:
         self.n_bytes += run.n_bytes
         self.n_rows += len(run)
 
-    def merge_tiers(self, may_grow_by: Callable[[int], bool], merge_up_to_bytes: int) -> None:
+    def merge_tiers(self, may_grow_by: Callable[[int], bool], merge_up_to_bytes: int, fanout: int = FANOUT) -> None:
         """Merge tiers that are full.
 
         A merged run can weigh a little more or less than its parts (a validity bitmap for all or for none), so
         the owner of the budget is asked; `merge_up_to_bytes` bounds the scratch copy that a merge makes.
         """
-        while group := self._full_tier(merge_up_to_bytes):
+        while group := self._full_tier(merge_up_to_bytes, fanout):
             merged = merge(group)
             if not may_grow_by(merged.n_bytes - sum(part.n_bytes for part in group)):
                 return
@@ -73,11 +75,11 @@ class ResidentRuns:
         self.n_bytes -= run.n_bytes
         self.n_rows -= len(run)
 
-    def _full_tier(self, merge_up_to_bytes: int) -> list[Run] | None:
+    def _full_tier(self, merge_up_to_bytes: int, fanout: int) -> list[Run] | None:
         tiers: dict[int, list[Run]] = {}
         for run in self._runs:
-            tier = tiers.setdefault(tier_of(len(run), FANOUT), [])
+            tier = tiers.setdefault(tier_of(len(run), fanout), [])
             tier.append(run)
-            if len(tier) == FANOUT and sum(part.n_bytes for part in tier) <= merge_up_to_bytes:
+            if len(tier) == fanout and sum(part.n_bytes for part in tier) <= merge_up_to_bytes:
                 return tier
         return None

@@ -78,6 +78,9 @@ class RectangleState(JoinState):
     def _keeps_first_rights(self, p: int) -> bool:
         return self.horizons[p].left == STILL_HERE
 
+    def is_probed(self, p: int) -> bool:
+        return not self.rows_wait or self._keeps_first_rights(p)
+
     def is_met_at_once(self, side: int, p: int) -> bool:
         return not self.rows_wait and super().is_met_at_once(side, p)
 

@@ -15,6 +15,7 @@ from sooner.operators.two_way.covering import Workbench
 from sooner.operators.two_way.ended_side import EndedSide, in_one_piece
 from sooner.operators.two_way.pairs import PAIRS_AT_ONCE, Filter, Findings, Pairs, pairs_of, singles_of
 from sooner.operators.two_way.state import LEAVING_SHARE, JoinState
+from sooner.runs.resident import FANOUT, UNPROBED_FANOUT
 from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
@@ -207,5 +208,6 @@ class Reception:
         if not self._kind.pairs:
             state.let_matched_go(LEFT, p, at_least=LEAVING_SHARE)
         for side in SIDES:
-            state.inputs[side].partitions[p].resident.merge_tiers(state.budget.try_reserve, self._merge_bytes)
+            terms = state.budget.try_reserve, self._merge_bytes, FANOUT if state.is_probed(p) else UNPROBED_FANOUT
+            state.inputs[side].partitions[p].resident.merge_tiers(*terms)
             state.count_resident(side, p)

@@ -124,6 +124,10 @@ class JoinState:
         """What rows of a side that arrive meet at once."""
         return list(self.inputs[opposite(side)].partitions[p].resident)
 
+    def is_probed(self, p: int) -> bool:  # noqa: ARG002 - in other joins it can depend on the partition
+        """Whether rows that arrive look for matches among those in memory."""
+        return True
+
     def is_met_at_once(self, side: int, p: int) -> bool:
         """Whether rows of this side that arrive meet in memory all that they can match; nobody needs them then."""
         other = opposite(side)

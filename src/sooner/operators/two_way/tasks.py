@@ -32,7 +32,7 @@ from sooner.operators.two_way.merging import DiskTask, MergePlan
 from sooner.operators.two_way.pairs import Bundle
 from sooner.operators.two_way.state import JoinState, Numbers
 from sooner.runs.ledger import Rectangle
-from sooner.runs.run import merge
+from sooner.runs.run import NEVER, merge
 from sooner.runs.slabs import ALL_CODES
 from sooner.runs.store import Segment, SpilledRun
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
@@ -180,16 +180,19 @@ class Task(ABC):
         Only such rows can find anything: what left memory before the last memory-disk task they met then, what left
         later they met in memory (RPJ's Lemma 2).
         """
-        before = self._state.met_disk[side][self.partition]
-        resident = self._state.inputs[side].partitions[self.partition].resident
-        runs = [run for run in resident if run.newest > before]
+        memory = self._in_memory(side, bench, self._state.met_disk[side][self.partition])
         disk = self._on_disk(opposite(side), self._begun.runs[opposite(side)])
-        if not runs or not disk:
+        if not memory or not disk:
             return []
-        if sum(run.n_bytes for run in runs) <= bench.merge_bytes:  # then every slab looks at one run
-            runs = [merge(runs)]
-        memory = [InMemory(run, before, self._begun.tick) for run in runs]
         return [(memory, disk) if side == LEFT else (disk, memory)]
+
+    def _in_memory(self, side: int, bench: Workbench, after: int = NEVER) -> Sequence[Part]:
+        """What is in memory of one side, came after a tick, and was there at the begin."""
+        resident = self._state.inputs[side].partitions[self.partition].resident
+        runs = [run for run in resident if run.newest > after]
+        if len(runs) > 1 and sum(run.n_bytes for run in runs) <= bench.merge_bytes:  # then every slab looks at one run
+            runs = [merge(runs)]
+        return [InMemory(run, after, self._begun.tick) for run in runs]
 
 
 class Scan(Task):
@@ -230,19 +233,17 @@ class Rest(Task):
         if not self._state.kind.pairs:
             return []
         if not self._state.is_stamped:
-            return self._whole() if self._state.is_open(self.partition) else []
+            return self._whole(bench) if self._state.is_open(self.partition) else []
         open_cells = self._state.cells[self.partition].open_rectangles(*self._begun.runs)
         in_memory = [rectangle for side in SIDES for rectangle in self._memory_rectangle(side, bench)]
         return self._disk_rectangles(open_cells) + in_memory
 
-    def _whole(self) -> list[PartRectangle]:
+    def _whole(self, bench: Workbench) -> list[PartRectangle]:
         """All rows with all, in memory too, but for runs that have met: each run is read once and merged once."""
         cells = self._state.cells[self.partition]
         groups = cells.alike(*map(self._begun.reads, SIDES))
         disk: list[list[Sequence[Part]]] = [[self._on_disk(side, group) for group in groups[side]] for side in SIDES]
-        memory: list[list[Sequence[Part]]] = [
-            [[InMemory(run) for run in self._state.inputs[side].partitions[self.partition].resident]] for side in SIDES
-        ]
+        memory = [[self._in_memory(side, bench)] for side in SIDES]
         on_disk = [
             (disk[LEFT][i], disk[RIGHT][j])
             for i, lefts in enumerate(groups[LEFT])
