@@ -20,6 +20,9 @@ from sooner.operators.two_way.join import MakeRoom, TwoWayJoin
 from sooner.policies.view import SILENT, JoinView, Surroundings, Task
 from sooner.sides import LEFT, RIGHT, SIDES
 
+# They differ from another one only in which partition they choose: what is done with it is tried with that other.
+VARIANTS = {"hmj_all", "hmj_smallest", "hmj_largest", "rpj_md", "rpj_dd", "random"}
+DISTINCT = [name for name in ALGORITHMS if name not in VARIANTS]
 OTHER_JOINS = [how for how in KINDS if how != "inner"]
 PLENTY = 10**6
 WHOLE_TASK = 2**62

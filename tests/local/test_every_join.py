@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 
 import sooner
-from joins import OTHER_JOINS
+from joins import DISTINCT, OTHER_JOINS
 from queries import Gated, Rows, gated, join_rows, multiset, refused, soon, wait_for, wait_until
 from sooner.errors import InvalidJoin
 from sooner.how import KINDS, How
 from sooner.progress import Progress
 
-SPILLING = [name for name in sooner.algorithms() if name != "symmetric_hash"]
+SPILLING = [name for name in DISTINCT if name != "symmetric_hash"]
 SMALL = "64KB"
 SQL = {
     "inner": "select l.k, a, text, b from l join r on l.k = r.k",

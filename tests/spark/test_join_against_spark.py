@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import sooner.spark as ss
-from joins import OTHER_JOINS
+from joins import DISTINCT, OTHER_JOINS
 from sooner.how import KINDS
 from sooner.named_algorithms import ALGORITHMS
 from sooner.spark.shuffle.shared_columns import quoted
@@ -20,8 +20,6 @@ from spark_keys import KEYS
 # Each kind of key once, each algorithm that is not a variant of another (those are in the long set) at least once, and
 # one, two and seven partitions at least twice; all of them give pairs.
 GIVING_PAIRS = [how for how, kind in KINDS.items() if kind.pairs]
-VARIANTS = {"hmj_all", "hmj_smallest", "hmj_largest", "rpj_md", "rpj_dd", "random"}
-DISTINCT = [name for name in ALGORITHMS if name not in VARIANTS]
 SOME = [
     (
         DISTINCT[number % len(DISTINCT)],
