@@ -6,9 +6,9 @@ Two Parquet files of 5 M rows (an int64 key out of 2 M values, a double, an int6
 Arrow batches. Then other shapes of rows and keys, and other joins of 5 M x 500 k rows in which half of the left rows
 match nothing, with memory for all, beside DuckDB. And PR-Join beside GRACE, which is as fast as it gets but gives
 nothing before the end, and block ripple join, which gives the same samples: with memory for a tenth of the rows, and
-for a fortieth, which is the paper's ratio. Each engine runs in a process of its own, several times, in turn; ratios are of
-medians, of wall and of CPU seconds, with modules loaded before the clock starts. One figure is from `import sooner` on,
-in a fresh process.
+for a fortieth, which is the paper's ratio. Each engine runs in a process of its own, several times, in turn; ratios
+are of medians, of wall and of CPU seconds, with modules loaded before the clock starts. One figure is from `import
+sooner` on, in a fresh process.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """A driver in a process of its own, that can be killed: python spark_driver.py FOLDER MASTER BATCHES WAY HOW
 
-HOW may have the word "near" after it, for a range join. It goes on from the checkpoint in the folder, if there is one.
-Its last words are what it has seen.
+HOW may have the word "near" after it, for a range join, or the name of an algorithm. It goes on from the checkpoint in
+the folder, if there is one. Its last words are what it has seen.
 """
 
 import contextlib
@@ -28,10 +28,10 @@ LEFT, RIGHT = skewed(4000, 2000, 1, "a"), skewed(3500, 2000, 2, "b")
 def case_in(
     spark: SparkSession, folder: Path, batches: int, way: Way = "Spark's source", how: str = "inner"
 ) -> JoinCase:
-    how, _, near = how.partition(" ")
+    how, _, word = how.partition(" ")
     arguments = {"partitions": 2, "memory": MEMORY_BYTES, "shared_memory": folder / "shared-memory", "how": how}
-    condition = "r.k - l.k between -1 and 1" if near else None
-    arguments |= {"within": 1} if near else {}
+    condition = "r.k - l.k between -1 and 1" if word == "near" else None
+    arguments |= {"within": 1} if word == "near" else {"algorithm": word or "rpj"}
     return JoinCase(spark, folder, LEFT, RIGHT, batches, arguments=arguments, ways=(way, way), near=condition)
 
 

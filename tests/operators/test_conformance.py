@@ -73,7 +73,9 @@ def subject_of(name: str, how: str, number: int) -> Subject:
 @pytest.mark.parametrize("how", OTHER_JOINS)
 @pytest.mark.parametrize("name", [name for name in EVERY_ALGORITHM if name not in VARIANTS])
 def test_every_join_with_every_algorithm_keeps_the_contract(name: str, how: str) -> None:
-    """Some checks of each that is no variant of another; over all algorithms a join goes through all checks with all kinds of schedules."""
+    """Some checks of each that is no variant of another; over all of them a join goes through all checks with all kinds
+    of schedules.
+    """
     number = list(EVERY_ALGORITHM).index(name) + 5 * OTHER_JOINS.index(how)
     for check in [*CHECKS][number % 6 :: 6]:
         CHECKS[check](subject_of(name, how, number), seed_for(number, check))

@@ -82,10 +82,10 @@ def test_a_driver_that_is_killed_again_and_again(spark: SparkSession, tmp_path: 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(100, 118))  # three kills each, each join twice, and once by a range
+@pytest.mark.parametrize("seed", range(100, 124))  # three kills each, each join twice, once by a range, once by PR-Join
 def test_a_driver_that_is_killed_again_and_again_for_long(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     ways = OURS if seed % 2 else ["Spark's source"]
-    how = list(KINDS)[seed % len(KINDS)] + (" near" if seed >= 112 else "")
+    how = list(KINDS)[seed % len(KINDS)] + (" pr_join" if seed >= 118 else " near" if seed >= 112 else "")
     require_right_answer_after_kills(spark, tmp_path, random.Random(seed).choices(ways, k=4), how, seed)
 
 

@@ -90,7 +90,7 @@ def test_results_and_states_depend_on_the_set_of_rows_only(algorithm: str, seed:
     [(a, h) for i, a in enumerate(DISTINCT) for j, h in enumerate(OTHER_JOINS) if (i + j) % 3 == 0],
 )
 def test_so_it_is_with_every_join(algorithm: str, how: str, tmp_path: Path) -> None:
-    """A third of them, without variants of others, in one way or the other; all of them in both ways are in the long set."""
+    """A third of them, in one way or the other; all of them, and variants of others, in both ways in the long set."""
     seed = seed_for(algorithm, 10 + OTHER_JOINS.index(how))
     try_it = several_attempts if list(ALGORITHMS).index(algorithm) % 4 < 2 else zombies_and_restarts
     try_it(algorithm, seed, tmp_path, how)
