@@ -14,7 +14,7 @@ from sooner.errors import (
     StateCorrupted,
 )
 from sooner.lazily import lazily
-from sooner.named_algorithms import Algorithm, algorithms
+from sooner.named_algorithms import Algorithm, algorithm, algorithms
 
 if TYPE_CHECKING:
     from sooner import sources
@@ -35,6 +35,7 @@ __all__ = [
     "SpillFailed",
     "StateCorrupted",
     "__version__",
+    "algorithm",
     "algorithms",
     "join",
     "sources",

@@ -1,8 +1,8 @@
 """The named algorithms: each is a flush policy and a react policy over the same runs and cells."""
 
 import difflib
-from dataclasses import dataclass
-from typing import Final, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
 from sooner.errors import InvalidJoin
 from sooner.policies.flush.all import All
@@ -139,6 +139,11 @@ ALGORITHMS: Final = {
 def algorithms() -> tuple[str, ...]:
     """The names that `algorithm=` takes."""
     return tuple(ALGORITHMS)
+
+
+def algorithm(name: AlgorithmName, **changes: Any) -> Algorithm:
+    """The algorithm of this name, with other choices: `algorithm("pr_join", react=Growth(gamma=0.5))`."""
+    return replace(find_algorithm(name), **changes)
 
 
 def find_algorithm(algorithm: str | Algorithm) -> Algorithm:
