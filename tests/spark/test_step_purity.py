@@ -96,6 +96,11 @@ def test_so_it_is_with_every_join(algorithm: str, how: str, tmp_path: Path) -> N
     try_it(algorithm, seed, tmp_path, how)
 
 
+def test_matches_that_a_task_found_in_memory_are_not_forgotten_with_the_rows(tmp_path: Path) -> None:
+    """In a full join by PR-Join, of which the right has ended and whose left rows are decided while they wait."""
+    several_attempts("pr_join", 11205, tmp_path, "full")
+
+
 @pytest.mark.parametrize("algorithm", DISTINCT)
 def test_so_it_is_with_ranges(algorithm: str, tmp_path: Path) -> None:
     """Each algorithm with one join; all of them, in both ways, are in the long set."""

@@ -97,10 +97,9 @@ class Parting(Deciding):
         """Rows of the other side that come out without a match must not lose what they match: that is noted of rows in
         memory alone, when both are there.
         """
-        other = opposite(self._side)
-        if other not in self._state.kind.unmatched:
+        if opposite(self._side) not in self._state.kind.unmatched:
             return True
-        return not self._state.spilled(other, self.partition) and not self._begun.runs[self._side]
+        return self._state.is_known_in_memory(self._side, self.partition) and not self._begun.runs[self._side]
 
     def to_plain(self) -> dict[str, Any]:
         return super().to_plain() | {"side": self._side, "undecided_rows": self._undecided_rows}
