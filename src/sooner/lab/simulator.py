@@ -113,6 +113,7 @@ class _Simulation:
             flush_fraction=laboratory.flush_fraction,
             device=machine.disk.costs,
             listener=self._listen,
+            expected_rows=self._feed.expected_rows,
         )
         self._meter = Meter(machine, (scan.device.name for scan in laboratory.scans))
         self._columns = {resource: f"{resource}_seconds" for resource in self._meter.seconds}
