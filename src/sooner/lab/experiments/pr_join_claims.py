@@ -53,7 +53,9 @@ def best_rate(name: str, other: str, at_least: float) -> Read:
 
     def read(histories: Histories) -> Reading:
         best = [max(best_early_rate(one), _last_rate(one)) for one in (histories[name], histories[other])]
-        return Reading(best[0] / best[1], best[0] / best[1], "{:.1f}", _verdict(best[0] >= at_least * best[1]), " times")
+        return Reading(
+            best[0] / best[1], best[0] / best[1], "{:.1f}", _verdict(best[0] >= at_least * best[1]), " times"
+        )
 
     return read
 
@@ -124,12 +126,13 @@ def report_interval(history: History) -> float:
 
 def rate_between(history: History, first: float, last: float) -> float:
     """Of results while the input was read from this share of it to that."""
-    read = history.columns[f"{INPUT}_seconds"]
     arriving = history.columns["seconds"] <= history.last_arrival_seconds
-    begin, end = (int(np.searchsorted(read[arriving], share * read[-1])) for share in (first, last))
-    end = min(end, int(arriving.sum()) - 1)
-    results, seconds = history.columns["results"], history.columns["seconds"]
-    return float((results[end] - results[begin]) / (seconds[end] - seconds[begin]))
+    read = history.columns[f"{INPUT}_seconds"]
+    results, seconds = (
+        np.interp([first, last], read[arriving] / read[-1], history.columns[name][arriving])
+        for name in ("results", "seconds")
+    )
+    return float((results[1] - results[0]) / (seconds[1] - seconds[0]))
 
 
 def best_early_rate(history: History) -> float:
@@ -141,5 +144,5 @@ def _last_rate(history: History) -> float:
     return missing / max(history.clean_up_seconds, 0.1 * history.end_seconds)
 
 
-def _verdict(holds: bool) -> Verdict:  # noqa: FBT001 - what it is about
+def _verdict(holds: bool) -> Verdict:
     return "holds" if holds else "does not hold"

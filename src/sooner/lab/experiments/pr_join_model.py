@@ -31,17 +31,17 @@ class Costs:
 
     @property
     def rows_pages(self) -> float:
-        """a + b: what memory holds of rows before any leave it."""
+        """What memory holds of rows before any leave it: a + b."""
         return self.memory_pages / self.fudge
 
     @property
     def memories(self) -> float:
-        """l: how many times that there is to read."""
+        """How many times that there is to read: l."""
         return self.input_pages / self.rows_pages
 
     @property
     def unit_rate(self) -> float:
-        """c of table 2 times T: results for a second of I/O a page, when two blocks that fill memory meet."""
+        """Table 2's c times T: two blocks that fill memory meet, in as long as it takes to read them."""
         return self.results * self.rows_pages / self.input_pages**2
 
 
@@ -118,9 +118,7 @@ def step(gamma: float, j: int, stagger: float) -> tuple[float, float]:
 
 def pr_join_seconds(costs: Costs, gamma: float) -> float:
     """Equation 13, an upper bound."""
-    return costs.input_pages * (
-        costs.read_input_seconds + costs.write_seconds + (1 + 1 / gamma) * costs.read_seconds
-    )
+    return costs.input_pages * (costs.read_input_seconds + costs.write_seconds + (1 + 1 / gamma) * costs.read_seconds)
 
 
 @dataclass(frozen=True, eq=False)
