@@ -132,7 +132,7 @@ def test_each_row_finds_its_match(algorithm: str) -> None:
 
 
 def test_with_a_larger_relation_each_row_of_the_smaller_finds_its_match() -> None:
-    assert small(PrJoinRace("grace", SSD, gigabytes=(10, 20))).total_results == ROWS
+    assert small(PrJoinRace("grace", SSD, gigabytes=(2, 4))).total_results == ROWS // 5
 
 
 def test_ripples_are_as_wide_as_memory() -> None:
@@ -222,12 +222,12 @@ def test_a_report_follows_each_join_of_a_partition() -> None:
 
 def test_every_figure_is_an_experiment() -> None:
     of_paper = {name for name, experiment in EXPERIMENTS.items() if experiment.paper == "PR-Join"}
-    streams = {"slow", "fast", "reverse", "one-faster", "reverse-one-faster", "unreliable"}
+    streams = {"slow", "fast", "reverse", "one-faster", "unreliable"}
     figures = {"table-2", "8", "9", "10", "11", "11-why", "12", "13", *(f"15-{name}" for name in streams)}
     assert of_paper == {f"pr-join-{figure}" for figure in figures}
 
 
-@pytest.mark.parametrize("name", ["table-2", "9"])
+@pytest.mark.parametrize("name", ["9", pytest.param("table-2", marks=pytest.mark.long)])
 def test_an_experiment_judges_each_of_its_claims(name: str) -> None:
     experiment = EXPERIMENTS[f"pr-join-{name}"]
     histories = {name: small(race) for name, race in experiment.races.items()}
@@ -251,7 +251,7 @@ def streams(times_as_fast: int) -> Histories:
     return {one: replace(race, algorithm=one).run(25, 0) for one in ("pr_join", "rpj")}
 
 
-@pytest.mark.parametrize("times_as_fast", [1, 100])
+@pytest.mark.parametrize("times_as_fast", [100, pytest.param(1, marks=pytest.mark.long)])
 def test_on_streams_pr_join_is_ahead_of_rpj_in_the_end_but_not_from_the_beginning(times_as_fast: int) -> None:
     histories = streams(times_as_fast)
     assert histories["pr_join"].total_results == histories["rpj"].total_results

@@ -1,7 +1,7 @@
 """PR-Join figures 10 to 13: temporary rows on an SSD (sec. 6.1).
 
 On an SSD extents matter by what is read in a second, and by how many partitions memory has room for. The paper has 16
-times as many with 64 KB as with 1 MB, we have twice as many in figure 10; all later figures have 64 partitions.
+times as many with 64 KB as with 1 MB, we have twice as many in figure 10; all later figures have 48 partitions.
 
 Figure 11. With gamma = 0.5 the paper has fewer early results than with 1, since the SSD is too busy. Ours has more: it
 is late by a tenth only, as an SSD that reads and writes at its full bandwidth must be (2.5 MB are read and 1 written
@@ -46,7 +46,7 @@ def _figure_10() -> Experiment:
         "ripple": RIPPLE,
         mb: STOPS,
         kb_64: smaller,
-        kb_4: replace(smaller, storage=SSD_4_KB),
+        kb_4: replace(STOPS, storage=SSD_4_KB),
         IDEAL: NEVER_STOPS,
     }
     claims = (
