@@ -8,7 +8,7 @@ import pytest
 
 from sooner.errors import SoonerError
 from sooner.lab.experiment import Histories
-from sooner.lab.experiments import EXPERIMENTS, pr_join_figure_15, pr_join_figures_8_and_9
+from sooner.lab.experiments import EXPERIMENTS, pr_join, pr_join_figure_15, pr_join_figures_8_and_9
 from sooner.lab.experiments.pr_join import DISK, PARTITIONS, SSD, SSD_4_KB, PrJoinRace
 from sooner.lab.experiments.pr_join_claims import (
     best_early_rate,
@@ -54,7 +54,9 @@ DISKS = Costs(10_000, 10_000, 500, 1.29, DISK.read_seconds, DISK.write_seconds, 
 
 @cache
 def small(race: PrJoinRace, seed: int = 0) -> History:
-    return replace(race, partitions=FEW_PARTITIONS).run(SCALE, seed).thinned()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pr_join, "GRACE_PARTITIONS", FEW_PARTITIONS)
+        return replace(race, partitions=FEW_PARTITIONS).run(SCALE, seed).thinned()
 
 
 def figure_9() -> dict[str, History]:

@@ -30,6 +30,7 @@ FUDGE: Final = 1.2
 ROWS_MB: Final = 20 * MB_OF_GB / MEMORIES
 ROUNDS: Final = 5
 NEAR: Final = 0.05
+NEAR_OF_FEW: Final = 0.2  # there are some 120 results as long as all fits into memory: two standard deviations
 READ_TOGETHER: Final = "settings: DBO reads one side after the other, here both are read together; then it is 0.8 c"
 RACES: Final = {
     "pr_join": PrJoinRace("pr_join", EVEN, "in turn", stops="never", rows_mb=ROWS_MB),
@@ -55,8 +56,8 @@ def _c(results: float) -> float:
     return costs.unit_rate / EVEN.read_seconds
 
 
-def _near(expected: float) -> Callable[[float], bool]:
-    return lambda rate: abs(rate / expected - 1) <= NEAR
+def _near(expected: float, tolerance: float = NEAR) -> Callable[[float], bool]:
+    return lambda rate: abs(rate / expected - 1) <= tolerance
 
 
 def _claims() -> tuple[Claim, ...]:
@@ -66,8 +67,8 @@ def _claims() -> tuple[Claim, ...]:
     claims = [
         Claim(
             "Symmetric hash join, as long as all fits into memory",
-            f"{symmetric_hash_rate(costs) / c:.0f} c (ours: within 5%)",
-            _rate("dbo", 0, 1, _near(1.0)),
+            f"{symmetric_hash_rate(costs) / c:.0f} c (ours: within 20%, of some 120 results)",
+            _rate("dbo", 0, 1, _near(1.0, NEAR_OF_FEW)),
         ),
         Claim(
             "Block ripple join, its first five ripples",
