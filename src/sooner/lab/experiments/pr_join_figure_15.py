@@ -98,6 +98,7 @@ CLAIMS: Final = (
         "PR-Join is ahead of RPJ at each tenth of the second half of the arrivals",
         "ahead",
         ahead("pr_join", "rpj", after=0.5),
+        NOT_YET_DOUBLED,
     ),
     Claim("PR-Join has finished sooner than RPJ", "sooner", ends_with("pr_join", "rpj", at_most=0.995)),
 )
