@@ -3,9 +3,9 @@
 On an SSD extents matter by what is read in a second, and by how many partitions memory has room for. The paper has 16
 times as many with 64 KB as with 1 MB, we have twice as many in figure 10; all later figures have 48 partitions.
 
-Figure 11. With gamma = 0.5 the paper has fewer early results than with 1, since the SSD is too busy. Ours has more: it
-is late by a tenth only, as an SSD that reads and writes at its full bandwidth must be (2.5 MB are read and 1 written
-for each that comes in, 15.8 ms against 13.7). `pr-join-11-why` has one that reads at 60% of it.
+Figure 11. With gamma = 0.5 the paper has fewer early results than with 1, since the SSD is too busy. Ours has now more,
+now fewer: it is late by a tenth only, as an SSD that reads and writes at its full bandwidth must be (2.5 MB are read
+and 1 written for each that comes in, 15.8 ms against 13.7). `pr-join-11-why` has one that reads at 60% of it.
 
 Figure 12 is for now without the remapping of skewed keys, which the join does not know yet. The paper compares GRACE,
 PR-Join without it and PR-Join with it; what it says of the second is here.
@@ -74,7 +74,7 @@ def _figure_10() -> Experiment:
             "Without it, early results come at more than 10 times Ripple's rate (figure 2)",
             "an order of magnitude",
             early_rate(IDEAL, "ripple", at_least=10),
-            "the paper: by equations 2 and 10 the very last join has 11 times the rate, but no tenth of the input has",
+            "the paper: by equations 2 and 10 the very last join has 11 times the rate, the tenths before it less",
         ),
     )
     early = ("ripple", mb, IDEAL)
