@@ -94,6 +94,24 @@ def test_a_cyclic_scan_begins_anew_and_ends_with_the_others() -> None:
     assert chunks[-1].ended == [0, 1]
 
 
+def test_how_many_rows_there_will_be_is_known_of_tables_that_are_read_once() -> None:
+    scans = [Scan(which, keys(*range(4)), TABLE, 50, block_rows=2) for which in (0, 1)]
+    assert Feed(NOTHING, scans, chunk_rows=100).expected_rows == 8
+    assert Feed(NOTHING, [scans[0], replace(scans[1], cyclic=True)], chunk_rows=100).expected_rows is None
+    assert Feed(two_inputs(), scans[:1], chunk_rows=100).expected_rows is None
+    assert Feed(two_inputs(), (), chunk_rows=100).expected_rows is None
+
+
+def test_the_clean_up_of_tables_comes_after_their_last_row() -> None:
+    table = np.arange(200, dtype=np.int32)
+    scans = tuple(Scan(which, table, TABLE, 50, block_rows=20) for which in (0, 1))
+    machine = Machine(DISK, memory_bytes=100 * ROW_BYTES, comparison_seconds=0.0)
+    laboratory = Laboratory(machine, chunk_rows=50, scans=scans)
+    history = simulate(replace(NOTHING, domain=200), ALGORITHMS["pmj"], laboratory)
+    assert history.clean_up_seconds > 0
+    assert history.results_at(history.last_arrival_seconds) == pytest.approx(history.early_results)
+
+
 def test_rows_that_are_pulled_come_at_the_speed_of_their_device() -> None:
     rng = np.random.default_rng(0)
     tables = [rng.integers(0, 20, 200).astype(np.int32) for _ in range(2)]

@@ -91,6 +91,35 @@ def test_each_resource_has_its_own_time_and_parts_of_a_work_follow_each_other_or
     assert meter.seconds["table"] == 30
 
 
+def test_what_is_appended_to_one_log_costs_no_seek_whatever_its_extents() -> None:
+    log = replace(MACHINE, flushed_to="one log", disk=replace(MACHINE.disk, extent_pages=1))
+    assert seconds(*(Flushed(1, side, 0, 20, 200) for side in (0, 1)), machine=log) == 4
+
+
+def test_a_partition_joined_as_a_whole_is_read_page_by_page_or_run_after_run() -> None:
+    joined, merged = Merged(1, 0, n_runs=3, n_bytes=900, written_bytes=0), Merged(1, 0, 3, 900, written_bytes=900)
+    by_runs = replace(MACHINE, whole_partitions="run after run")
+    in_extents = replace(by_runs, disk=replace(MACHINE.disk, extent_pages=2))
+    assert seconds(joined) == 9 * 10
+    assert seconds(joined, machine=by_runs) == 3 * 10 + 6
+    assert seconds(joined, machine=in_extents) == 5 * 9 + 9
+    assert seconds(merged, machine=by_runs) == seconds(merged), "a merge that writes is none"
+
+
+def test_a_device_that_is_pulled_from_reads_ahead_while_all_else_is_busy_but_not_far() -> None:
+    meter = Meter(replace(MACHINE, overlap="at once", read_ahead_seconds=8.0), ["table"])
+    assert meter.spend([("table", 3.0), ("disk", 20.0)]) == 20, "17 s to read on, of which 8 are used"
+    assert meter.spend([("table", 5.0), ("disk", 1.0)]) == 1, "read before; 4 s ahead are left"
+    assert meter.spend([("table", 9.0), ("disk", 1.0)]) == 5
+    assert meter.spend([("table", 9.0), ("disk", 1.0)]) == 9
+    assert meter.seconds["table"] == 26
+
+
+def test_without_things_done_at_once_nothing_is_read_ahead() -> None:
+    meter = Meter(replace(MACHINE, read_ahead_seconds=8.0), ["table"])
+    assert [meter.spend([("table", 3.0), ("disk", 20.0)]) for _ in range(2)] == [23, 23]
+
+
 def test_policies_are_told_what_the_disk_costs() -> None:
     assert MACHINE.disk.costs.random_seconds == 10
     assert MACHINE.disk.costs.sequential_seconds == 1

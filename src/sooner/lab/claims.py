@@ -15,11 +15,11 @@ TIE: Final = 0.005
 Read = Callable[[Histories], Reading]
 
 
-def ahead(leader: str, other: str) -> Read:
-    """At every tenth of the time in which rows arrive, the leader has reported more results, or as many."""
+def ahead(leader: str, other: str, after: float = 0.0) -> Read:
+    """At every tenth of the time in which rows arrive, from `after` on, the leader has as many results, or more."""
 
     def read(histories: Histories) -> Reading:
-        mine, theirs = (_results_by_tenth(histories, name) for name in (leader, other))
+        mine, theirs = (_results_by_tenth(histories, name, after) for name in (leader, other))
         return _compared([a / b if b else float("inf") for a, b in zip(mine, theirs, strict=True)])
 
     return read
@@ -170,9 +170,9 @@ def _verdict(ratios: Sequence[float]) -> Verdict:
     return "holds" if max(ratios) > 1 + TIE else "tie"
 
 
-def _results_by_tenth(histories: Histories, name: str) -> list[float]:
+def _results_by_tenth(histories: Histories, name: str, after: float) -> list[float]:
     history = histories[name]
-    return [history.results_at(tenth * history.last_arrival_seconds) for tenth in TENTHS]
+    return [history.results_at(tenth * history.last_arrival_seconds) for tenth in TENTHS if tenth >= after]
 
 
 def _costs(histories: Histories, name: str, after: float, before: float) -> list[float]:

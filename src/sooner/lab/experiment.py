@@ -96,6 +96,7 @@ class Experiment:
     measurements: Sequence[Measurement]
     setting: str  # the simulated machine, in words
     modules: Sequence[str]  # what it is made of, beside the lab itself
+    full_scale: int = 1  # where the paper's size is too much, all is divided by this, and then by the scale
 
     @property
     def seconds(self) -> float:
@@ -106,7 +107,8 @@ class Experiment:
         """What was found, at this scale and with these seeds."""
         histories = list(by_seed.values())
         seeds = ", ".join(map(str, by_seed))
-        size = "the paper's size" if scale == 1 else f"1/{scale} of the paper's size"
+        divided_by = scale * self.full_scale
+        size = "the paper's size" if divided_by == 1 else f"1/{divided_by:,} of the paper's size"
         return Report(
             name=self.name,
             paper=self.paper,

@@ -62,6 +62,13 @@ class Feed:
         """Whether there is always something to read."""
         return any(scan.which in self._open for scan in self._scans.values())
 
+    @property
+    def expected_rows(self) -> int | None:
+        """Of all inputs, if all are tables that are read once: of others nobody knows."""
+        if len(self._trace) or not self._scans or any(scan.cyclic for scan in self._scans.values()):
+            return None
+        return sum(len(scan.keys) for scan in self._scans.values())
+
     def waiting_rows(self, clock: float) -> int:
         """Rows that have come and are not taken."""
         return max(0, self._trace.arrived(clock) - self._taken)

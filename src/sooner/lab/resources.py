@@ -1,19 +1,23 @@
 """Simulated resources, each with its own time: disks and a processor that are only numbers.
 
 What an operator does is told by its events; a machine turns each into work, a list of (resource, seconds). A machine
-does the parts of a piece of work in turn, or at once; then the longest of them is what the clock sees.
+does the parts of a piece of work in turn, or at once; then the longest of them is what the clock sees. While it is busy
+otherwise, a device from which inputs are pulled may read on, so many seconds ahead.
 
 A page that follows the one before it on a disk takes its transfer; any other also a seek. Rows that were written
 together lie together, in extents of so many pages. Each event costs:
 
 - a flush: a seek for each partition, to the end of what is there of it (RPJ sec. 4.1, figure 4), then pages in
-  sequence; or a seek for each side, since `sooner` writes what leaves together into one file a side;
+  sequence; or a seek for each side, since `sooner` writes what leaves together into one file a side; or none, where all
+  of it is gathered and appended to one log (PR-Join sec. 6.1);
 - a memory-disk task: a seek for each run, then pages in sequence;
 - a chunk of a nested loop: a seek for each side, then blocks in sequence, one flush after another as they were written;
 - a merge: a seek for each page read and for each page written, since runs are read side by side with little memory;
 - the clean-up, when all of the memory is free: as much as fits is read run after run, so a partition that fits the
   memory costs a seek for each run and then pages in sequence, and a larger one that many times the seeks. Or as RPJ has
-  it (sec. 5.3): every page at random, read and written, in as many passes as its formula says.
+  it (sec. 5.3): every page at random, read and written, in as many passes as its formula says;
+- a partition that is joined as a whole before the end: as a merge that writes nothing, every page at random; or run
+  after run, a seek for each, or for each extent if there are more of these (PR-Join sec. 6.1).
 
 The processor compares an arriving row with a fifth of its partition: RPJ (sec. 6) divides each by a second hash into 5.
 The processor's part in disk work is left out, as in sec. 5.3: the disk dominates it.
@@ -21,7 +25,7 @@ The processor's part in disk work is left out, as in sec. 5.3: the disk dominate
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -34,8 +38,9 @@ INSPECTED_SHARE: Final = 1 / 5
 PROCESSOR: Final = "processor"
 
 Work = Sequence[tuple[str, float]]  # which resource, for how many seconds
-FlushedTo = Literal["a file for each partition", "a file for each side"]
+FlushedTo = Literal["a file for each partition", "a file for each side", "one log"]
 CleanUp = Literal["run after run", "page by page"]
+WholePartitions = Literal["page by page", "run after run"]
 Overlap = Literal["in turn", "at once"]
 
 
@@ -68,6 +73,10 @@ class Disk:
     def writing(self, pieces: int, n_bytes: int) -> float:
         return self._transfer(pieces, n_bytes, self.write_seconds)
 
+    def appending(self, n_bytes: int) -> float:
+        """To what was written last."""
+        return self.pages(n_bytes) * self.write_seconds
+
     def at_random(self, read_bytes: int, written_bytes: int) -> float:
         """Page by page, each of them somewhere else."""
         read, written = self.pages(read_bytes), self.pages(written_bytes)
@@ -88,6 +97,8 @@ class Machine:
     clean_up: CleanUp = "run after run"
     fan_in: int = 10  # of the clean-up page by page
     overlap: Overlap = "in turn"
+    whole_partitions: WholePartitions = "page by page"  # how they are read before the end
+    read_ahead_seconds: float = 0.0  # of pulled inputs, while all else is busy; if things are done at once
     buffer_bytes: int = 0  # of the memory, for rows that wait; 0: they have memory of their own, without a limit
 
 
@@ -100,6 +111,7 @@ class Meter:
         self._flushed_bytes: Counter[tuple[int, int]] = Counter()  # of each side and partition
         self._begun: list[tuple[str, float]] = []
         self.seconds = dict.fromkeys((PROCESSOR, machine.disk.name, *others), 0.0)
+        self._ahead_seconds = dict.fromkeys(self.seconds.keys() - {PROCESSOR, machine.disk.name}, 0.0)
 
     def add(self, event: Event, phase: Phase) -> None:
         """It has happened, as part of the present piece of work."""
@@ -115,7 +127,17 @@ class Meter:
         of_resource: dict[str, float] = {}
         for resource, seconds in work:
             of_resource[resource] = of_resource.get(resource, 0.0) + seconds
-        return max(of_resource.values(), default=0.0)
+        return self._at_once(of_resource)
+
+    def _at_once(self, of_resource: Mapping[str, float]) -> float:
+        """A device that has read ahead has so much less to do; while it waits for the others, it reads on."""
+        ahead = self._ahead_seconds
+        elapsed = max((some - ahead.get(resource, 0.0) for resource, some in of_resource.items()), default=0.0)
+        elapsed = max(elapsed, 0.0)
+        for device in ahead:
+            rest = ahead[device] + elapsed - of_resource.get(device, 0.0)
+            ahead[device] = min(rest, self._machine.read_ahead_seconds)
+        return elapsed
 
     def work_of(self, event: Event, phase: Phase) -> Work:
         disk, machine = self._machine.disk, self._machine
@@ -124,6 +146,8 @@ class Meter:
                 return [(PROCESSOR, pairs * INSPECTED_SHARE * machine.comparison_seconds)]
             case Flushed(side=side, partition=partition, n_bytes=n_bytes):
                 self._flushed_bytes[side, partition] += n_bytes
+                if machine.flushed_to == "one log":
+                    return [(disk.name, disk.appending(n_bytes))]
                 return [(disk.name, disk.writing(1 if self._opens_file(event) else 0, n_bytes))]
             case Scanned(n_runs=runs, n_bytes=n_bytes):
                 return [(disk.name, disk.reading(runs, n_bytes))]
@@ -133,6 +157,8 @@ class Meter:
                 return [(disk.name, disk.reading(runs * math.ceil(n_bytes / machine.memory_bytes), n_bytes))]
             case Merged(partition=partition, n_bytes=n_bytes) if phase == "clean-up":
                 return [(disk.name, self._passes(partition) * disk.at_random(n_bytes, n_bytes))]
+            case Merged(n_runs=runs, n_bytes=n_bytes, written_bytes=0) if machine.whole_partitions == "run after run":
+                return [(disk.name, disk.reading(runs, n_bytes))]
             case Merged(n_bytes=n_bytes, written_bytes=written_bytes):
                 return [(disk.name, disk.at_random(n_bytes, written_bytes))]
             case Entered() | Tidied() | Reached():

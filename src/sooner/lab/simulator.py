@@ -113,6 +113,7 @@ class _Simulation:
             flush_fraction=laboratory.flush_fraction,
             device=machine.disk.costs,
             listener=self._listen,
+            expected_rows=self._feed.expected_rows,
         )
         self._meter = Meter(machine, (scan.device.name for scan in laboratory.scans))
         self._columns = {resource: f"{resource}_seconds" for resource in self._meter.seconds}
@@ -129,10 +130,10 @@ class _Simulation:
         last_arrival = float(self._trace.seconds[-1]) if len(self._trace) else 0.0
         while not self._feed.is_over:
             self._take_chunk()
+            last_arrival = max(last_arrival, self._clock) if self._laboratory.scans else last_arrival
             if self._subject.has_work(around := self._feed.around(self._clock, silent=False)):
                 self._do_task(around, math.inf)
             self._use_silences()
-        last_arrival = max(last_arrival, self._clock) if self._laboratory.scans else last_arrival
         self._pay(math.inf)
         while self._subject.phase != "done":
             self._do_task(SILENT, math.inf)

@@ -13,6 +13,10 @@ from sooner.lab.experiments import (
     diner_figures_14_and_15,
     diner_figures_16_and_17,
     flush_policies,
+    pr_join_figure_15,
+    pr_join_figures_8_and_9,
+    pr_join_figures_10_to_13,
+    pr_join_table_2,
     rpj_figure_8,
     rpj_figure_9,
     rpj_figure_10,
@@ -35,6 +39,10 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
         diner_figures_16_and_17,
         diner_figure_18,
         diner_bounds,
+        pr_join_table_2,
+        pr_join_figures_8_and_9,
+        pr_join_figures_10_to_13,
+        pr_join_figure_15,
     )
     for experiment in family.EXPERIMENTS
 }
