@@ -34,7 +34,7 @@ from sooner.lab.resources import Disk, Machine, Overlap
 from sooner.lab.simulator import Laboratory, simulate
 from sooner.lab.subject import ROW_BYTES
 from sooner.lab.traces import Keys, Pushed, Trace
-from sooner.named_algorithms import ALGORITHMS, Algorithm
+from sooner.named_algorithms import ALGORITHMS, Algorithm, algorithm
 from sooner.policies.flush.all import All
 from sooner.policies.react.growth import Growth, wholes
 from sooner.policies.view import JoinView, Task
@@ -100,6 +100,7 @@ class PrJoinRace:
     gigabytes: tuple[int, int] = (10, 10)
     keys: KeyDistribution = "each row matches one"
     partitions: int = PARTITIONS  # of PR-Join
+    remaps: bool = True  # PR-Join: whether partitions are evened out when memory is half full
     rows_mb: float = MEMORY_MB / FUDGE  # that memory holds
 
     @property
@@ -152,12 +153,13 @@ class PrJoinRace:
         match self.algorithm:
             case "pr_join":
                 growth = Growth(self.gamma, self.stops)
-                return replace(ALGORITHMS["pr_join"], react=growth, flushes="what is needed")
+                partitions = "from the first rows" if self.remaps else "of equal ranges"
+                return algorithm("pr_join", react=growth, flushes="what is needed", partitions=partitions)
             case "ripple":
                 chunk_bytes = RIPPLE_CHUNK_MB * ROWS_OF_MB // stands_for * ROW_BYTES
                 return Algorithm("ripple", All(), FullWidth(chunk_bytes), waits="once memory was full")
             case "grace":
-                return replace(ALGORITHMS["grace"], flushes="what is needed")
+                return algorithm("grace", flushes="what is needed")
         return ALGORITHMS[self.algorithm]
 
     def _laboratory(self, keys: tuple[Keys, Keys], stands_for: int) -> Laboratory:
