@@ -141,7 +141,7 @@ def algorithms() -> tuple[str, ...]:
     return tuple(ALGORITHMS)
 
 
-def algorithm(name: AlgorithmName, **changes: Any) -> Algorithm:
+def algorithm(name: AlgorithmName, /, **changes: Any) -> Algorithm:
     """The algorithm of this name, with other choices: `algorithm("pr_join", react=Growth(gamma=0.5))`."""
     return replace(find_algorithm(name), **changes)
 

@@ -12,12 +12,13 @@ import pytest
 from joins import OTHER_JOINS, VARIANTS
 from schedules import PATIENT
 from sooner.budget import Budget
-from sooner.named_algorithms import ALGORITHMS, Algorithm
+from sooner.named_algorithms import ALGORITHMS, Algorithm, algorithm
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.policies.flush.largest import Largest
+from sooner.policies.react.growth import Growth
 from sooner.policies.react.merge import Merge
 from sooner.policies.view import JoinView, Surroundings, Task, Together
 from sooner.testing import CHECKS, KINDS, SEEDS, Row, Subject, check_algorithm, check_operator, two_way_subject
@@ -25,7 +26,8 @@ from sooner.testing.near import near_subject
 from sooner.testing.two_way import SCHEMA, draw_numbered_rows
 from union import UnionPlan
 
-EVERY_ALGORITHM = {algorithm.name: algorithm for algorithm in (*ALGORITHMS.values(), *PATIENT)}
+GROWING = algorithm("xjoin", name="xjoin that grows", react=Growth(gamma=0.5))  # rows meet at once, and do not wait
+EVERY_ALGORITHM = {one.name: one for one in (*ALGORITHMS.values(), *PATIENT, GROWING)}
 NEVER_SPILLS = "symmetric_hash"
 FOR_RANGES = ["symmetric_hash", "pmj", "xjoin", "hmj", "rpj", "diner", "pr_join", "hash_ripple"]
 RANGES = [(-2, 2), (-500, 500), (1, 3), (0, 0), (None, 1), (-7, -2), (-(2**70), 2**70), (3, None), (-20, 20)]
