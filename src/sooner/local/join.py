@@ -20,6 +20,7 @@ from sooner.sources.opening import opened
 from sooner.trace import Tracer, open_trace
 
 LEAST_PARTITION_BYTES: Final = 2 * 2**20
+LEAST_WAITING_BYTES: Final = 2**18  # of a partition that is joined as a whole: nothing probes it
 MOST_PARTITIONS: Final = 8
 
 
@@ -80,7 +81,7 @@ def join(
         )
     )  # fmt: skip
     memory_bytes = usable_memory(memory)
-    partitions = _partition_count(memory_bytes) if partitions is None else partitions
+    partitions = _partition_count(memory_bytes, plan.algorithm) if partitions is None else partitions
     workers = len(os.sched_getaffinity(0)) if workers is None else workers
     require_whole_number("partitions", partitions)
     require_whole_number("workers", workers)
@@ -95,7 +96,8 @@ def join(
         return start(plan, INPUTS, sources, memory_bytes, partitions, workers, silence_seconds, spill_parent, tracer)
 
 
-def _partition_count(memory_bytes: int) -> int:
+def _partition_count(memory_bytes: int, algorithm: Algorithm) -> int:
     """More partitions let a flush choose more finely, but small ones cost more to probe than they hold."""
-    possible = max(memory_bytes // LEAST_PARTITION_BYTES, 1)
+    least_bytes = LEAST_PARTITION_BYTES if algorithm.waits == "never" else LEAST_WAITING_BYTES
+    possible = max(memory_bytes // least_bytes, 1)
     return min(1 << (possible.bit_length() - 1), MOST_PARTITIONS)
