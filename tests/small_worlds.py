@@ -15,7 +15,7 @@ from sooner.lab.experiments.rpj import (
 )
 from sooner.lab.history import History
 from sooner.lab.resources import Disk, Machine
-from sooner.lab.simulator import Laboratory, simulate
+from sooner.lab.simulator import Laboratory, Rows, simulate
 from sooner.lab.subject import ROW_BYTES
 from sooner.lab.traces import Trace
 from sooner.named_algorithms import ALGORITHMS, Algorithm
@@ -43,7 +43,10 @@ def small_laboratory(network: Network) -> Laboratory:
 
 
 def run_small(name: str, trace: Trace, network: Network) -> History:
-    return simulate(trace, competitor(name, trace, network), small_laboratory(network))
+    """Rows that wait are not counted."""
+    algorithm = competitor(name, trace, network)
+    rows: Rows = "counted" if algorithm.waits == "never" else "real"
+    return simulate(trace, algorithm, small_laboratory(network), rows)
 
 
 @cache

@@ -18,6 +18,7 @@ SHARED: Final = (
     "policies/**/*.py",
     "named_algorithms.py",
     "sources/arrival_patterns.py",
+    "operators/rectangle/*.py",
     "operators/statistics.py",
     "operators/two_way/looping.py",
     "operators/two_way/merging.py",
