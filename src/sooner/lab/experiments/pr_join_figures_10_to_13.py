@@ -174,6 +174,7 @@ def _figure_12() -> Experiment:
             "With it results come in smaller steps",
             "smooth (ours: 0.9 times those without it)",
             steps(remapped, skewed, 0, 0.9),
+            "code: partitions have as many rows each, but those with frequent keys give more results for a row",
         ),
         Claim("With it PR-Join is close to GRACE, end to end", "good (ours: 10%)", ends_with(remapped, grace, CLOSE)),
     )
