@@ -3,6 +3,9 @@
 SORTING = "rows that come before a side has ended are sorted, for early results; DuckDB builds one hash table and waits"
 WRITTEN = "DuckDB has all memory here, and every row of ours goes to disk and back; with 100 MB for both see below"
 ALL_MEMORY = "DuckDB has all memory here, and every row of ours goes to disk and back"
+READ_AGAIN = "what is read early is read again at the end, with slabs that a full memory leaves small"
+CHEAP_RIPPLES = "files are as fast as the processor here, so the first ripples are cheap; with a fortieth see below"
+MODULES = "there are 124 modules to load, some of them new; it was 0.29 before ranges and rectangles"
 FLOOR = "a batch takes 0.1 to 0.2 s more than the floor's half second, which itself swings by a quarter"
 SMALL_FILES = "with memory for 2% every run has a few kilobytes, and most of the time is the interpreter's"
 
@@ -15,6 +18,10 @@ REASONS: dict[str, dict[str, str]] = {
         "skew: CPU seconds, times DuckDB's": SORTING,
         "semi join, half of the left unmatched: CPU seconds, times DuckDB's": SORTING,
         "anti join, half of the left unmatched: CPU seconds, times DuckDB's": SORTING,
+        "pr_join with memory for 10%: seconds, times GRACE's": READ_AGAIN,
+        "pr_join with memory for 10%: CPU seconds, times GRACE's": READ_AGAIN,
+        "pr_join with memory for 10%: results at half of its time, times block ripple's": CHEAP_RIPPLES,
+        "first results, seconds after `import sooner`": MODULES,
     },
     "memory": {
         f"flights x weather, {name}: CPU with 2% of the rows as memory, times memory for all": SMALL_FILES
