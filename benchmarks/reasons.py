@@ -18,8 +18,11 @@ REASONS: dict[str, dict[str, str]] = {
         "skew: CPU seconds, times DuckDB's": SORTING,
         "semi join, half of the left unmatched: CPU seconds, times DuckDB's": SORTING,
         "anti join, half of the left unmatched: CPU seconds, times DuckDB's": SORTING,
-        "pr_join with memory for 10%: seconds, times GRACE's": READ_AGAIN,
-        "pr_join with memory for 10%: CPU seconds, times GRACE's": READ_AGAIN,
+        **{
+            f"pr_join with memory for {share}: {seconds}, times GRACE's": READ_AGAIN
+            for share in ("10%", "2.5%")
+            for seconds in ("seconds", "CPU seconds")
+        },
         "pr_join with memory for 10%: results at half of its time, times block ripple's": CHEAP_RIPPLES,
         "first results, seconds after `import sooner`": MODULES,
     },
