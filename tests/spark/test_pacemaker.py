@@ -11,7 +11,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 import sooner.spark.session.pacemaker
 import sooner.spark.step.step
 from join_steps import QUERY, Arriving, Lane, nothing, pairs_in, plan_of, same, summary_of
-from joins import OTHER_JOINS
+from joins import DISTINCT, OTHER_JOINS
 from queries import numbered
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.two_way.plan import INPUTS
@@ -91,7 +91,7 @@ def test_the_first_batch_has_a_pulse_and_without_rows_there_is_no_other(tmp_path
     assert query.offset["pulse"] == 1
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", DISTINCT)
 def test_after_each_batch_with_rows_comes_a_pulse_and_when_nothing_is_left_to_do_a_rest(
     algorithm: str, tmp_path: Path
 ) -> None:
@@ -206,7 +206,7 @@ def test_a_pulse_that_is_read_again_says_what_it_said_then(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("work_bytes", [sooner.spark.step.step.WORK_BYTES, 1])
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", DISTINCT)
 def test_with_available_now_all_that_is_there_is_joined_in_every_run(
     algorithm: str, work_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,7 +226,7 @@ def test_with_available_now_all_that_is_there_is_joined_in_every_run(
     assert len(query.lane.end()) == expected()
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", DISTINCT)
 def test_with_once_all_that_is_there_is_joined_in_the_one_batch_there_is(
     algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,12 +272,12 @@ def require_settled(algorithm: str, seed: int, folder: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("algorithm", DISTINCT)
 def test_what_has_been_settled_is_what_has_arrived(algorithm: str, seed: int, tmp_path: Path) -> None:
     require_settled(algorithm, seed, tmp_path, "inner")
 
 
-@pytest.mark.parametrize(("number", "algorithm"), list(enumerate(ALGORITHMS)))
+@pytest.mark.parametrize(("number", "algorithm"), list(enumerate(DISTINCT)))
 def test_what_has_been_settled_is_what_is_certain(number: int, algorithm: str, tmp_path: Path) -> None:
     require_settled(algorithm, 3, tmp_path, OTHER_JOINS[number % len(OTHER_JOINS)])
 

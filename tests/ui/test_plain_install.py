@@ -44,7 +44,7 @@ def test_only_what_a_plain_install_brings_can_be_imported(site_packages: Path) -
         (["--version"], f"sooner {sooner.__version__}\n"),
         (["--help"], "usage: sooner"),
         (["algorithms"], "symmetric_hash   all in memory; never spills\n"),
-        (["lab", "list"], "RPJ     progress, reliable network"),
+        (["lab", "list"], "progress, reliable network"),
         (["demo", "--help"], "usage: sooner demo"),
     ],
     ids=["version", "help", "algorithms", "lab list", "help for the demo"],

@@ -12,6 +12,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
+from joins import VARIANTS
 from schedules import PATIENT, ROW_BYTES, joined_by_duckdb
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.events import Entered, Event, Flushed, Looped, Merged, Scanned
@@ -21,7 +22,8 @@ from sooner.testing import KINDS, Arrive, End, Row, Schedule, Subject, Trial, Wo
 from sooner.testing.schedules import WHOLE_TASK
 from sooner.testing.two_way import numbered_rows
 
-SPILLING = {a.name: a for a in (*ALGORITHMS.values(), *PATIENT) if a.name != "symmetric_hash"}
+# Variants of others go through the conformance suite.
+SPILLING = {a.name: a for a in (*ALGORITHMS.values(), *PATIENT) if a.name not in {"symmetric_hash", *VARIANTS}}
 SUBJECTS = {name: two_way_subject(algorithm) for name, algorithm in SPILLING.items()}
 WIDE_SEEDS, DENSE_SEEDS = range(4), range(8)
 exactly = settings(max_examples=15, deadline=None, derandomize=True)
