@@ -29,7 +29,7 @@ from sooner.policies.view import BUSY, SILENT
 ALL_SPILLING = sorted(set(ALGORITHMS) - {"symmetric_hash"})
 SPILLING = [name for name in ALL_SPILLING if name not in VARIANTS]
 CROWD = 8
-BATCHES = 210
+BATCHES = 300
 
 
 def tidy(join: TwoWayJoin[RowPairs]) -> None:

@@ -4,7 +4,7 @@ A rate is that of a tenth of the input: the results that came out while it was r
 that took. It is early as long as rows arrive. A report is possible whenever a partition has been joined as a whole.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -18,56 +18,49 @@ from sooner.lab.history import History
 PART_OF_THE_PAPERS: Final = 0.2  # how far a ratio of ours may be from the paper's
 
 
+def ratio_of(
+    measure: Callable[[History], float], name: str, other: str, shown: str, unit: str, holds: Callable[[float], bool]
+) -> Read:
+    """What is measured of the one, over the same of the other."""
+
+    def read(histories: Histories) -> Reading:
+        ratio = measure(histories[name]) / measure(histories[other])
+        return Reading(ratio, ratio, shown, _verdict(holds(ratio)), unit)
+
+    return read
+
+
 def ends_sooner(name: str, other: str, times: float) -> Read:
     """So many times as fast end to end, give or take a fifth."""
 
-    def read(histories: Histories) -> Reading:
-        ratio = histories[other].end_seconds / histories[name].end_seconds
-        return Reading(ratio, ratio, "{:.2f}", _verdict(abs(ratio / times - 1) <= PART_OF_THE_PAPERS), " times as fast")
+    def is_near(ratio: float) -> bool:
+        return abs(ratio / times - 1) <= PART_OF_THE_PAPERS
 
-    return read
+    return ratio_of(_end, other, name, "{:.2f}", " times as fast", is_near)
 
 
 def ends_with(name: str, other: str, at_most: float, at_least: float = 0.0) -> Read:
     """It takes so many times as long as the other, end to end."""
-
-    def read(histories: Histories) -> Reading:
-        ratio = histories[name].end_seconds / histories[other].end_seconds
-        return Reading(ratio, ratio, "{:.2f}", _verdict(at_least <= ratio <= at_most), " times as long")
-
-    return read
+    return ratio_of(_end, name, other, "{:.2f}", " times as long", lambda ratio: at_least <= ratio <= at_most)
 
 
 def early_rate(name: str, other: str, at_least: float) -> Read:
     """The best tenth of the one has so many times the rate of the best tenth of the other."""
-
-    def read(histories: Histories) -> Reading:
-        ratio = best_early_rate(histories[name]) / best_early_rate(histories[other])
-        return Reading(ratio, ratio, "{:.1f}", _verdict(ratio >= at_least), " times the rate")
-
-    return read
+    return ratio_of(best_early_rate, name, other, "{:.1f}", " times the rate", lambda ratio: ratio >= at_least)
 
 
 def best_rate(name: str, other: str, at_least: float) -> Read:
     """The same with what comes out when all rows have arrived, in as long as a tenth of all takes."""
 
-    def read(histories: Histories) -> Reading:
-        best = [max(best_early_rate(one), _last_rate(one)) for one in (histories[name], histories[other])]
-        return Reading(
-            best[0] / best[1], best[0] / best[1], "{:.1f}", _verdict(best[0] >= at_least * best[1]), " times"
-        )
+    def best(history: History) -> float:
+        return max(best_early_rate(history), _last_rate(history))
 
-    return read
+    return ratio_of(best, name, other, "{:.1f}", " times", lambda ratio: ratio >= at_least)
 
 
 def reports_more_often(name: str, other: str, times: float) -> Read:
     """Between two reports it takes so many times less, on average from the beginning to the end."""
-
-    def read(histories: Histories) -> Reading:
-        ratio = report_interval(histories[other]) / report_interval(histories[name])
-        return Reading(ratio, ratio, "{:.1f}", _verdict(ratio >= times), " times shorter")
-
-    return read
+    return ratio_of(report_interval, other, name, "{:.1f}", " times shorter", lambda ratio: ratio >= times)
 
 
 def more_early_results(name: str, other: str, shares: Sequence[float] = TENTHS[4:9]) -> Read:
@@ -118,6 +111,10 @@ def seconds_between_reports(name: str) -> Measurement:
     return Measurement(
         f"{name}: between two reports, on average", lambda histories: report_interval(histories[name]), "{:.1f} s"
     )
+
+
+def _end(history: History) -> float:
+    return history.end_seconds
 
 
 def report_interval(history: History) -> float:

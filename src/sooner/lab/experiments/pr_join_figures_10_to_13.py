@@ -17,13 +17,14 @@ from typing import Final
 import numpy as np
 
 from sooner.lab.claims import Read
-from sooner.lab.experiment import Claim, Experiment, Histories, Measurement, Reading, Verdict
+from sooner.lab.experiment import Claim, Experiment, Histories, Measurement
 from sooner.lab.experiments.pr_join import PARTITIONS, SSD, SSD_4_KB, PrJoinRace, experiment
 from sooner.lab.experiments.pr_join_claims import (
     early_rate,
     ends_with,
     more_early_results,
     rate_of_early_results,
+    ratio_of,
     reports_more_often,
     seconds_between_reports,
     seconds_to_end,
@@ -157,12 +158,8 @@ def _figure_12() -> Experiment:
     }
 
     def steps(name: str, other: str, at_least: float, at_most: float) -> Read:
-        def read(histories: Histories) -> Reading:
-            ratio = _largest_step(histories[name]) / _largest_step(histories[other])
-            verdict: Verdict = "holds" if at_least <= ratio <= at_most else "does not hold"
-            return Reading(ratio, ratio, "{:.2f}", verdict, " times the largest step")
-
-        return read
+        unit = " times the largest step"
+        return ratio_of(_largest_step, name, other, "{:.2f}", unit, lambda ratio: at_least <= ratio <= at_most)
 
     claims = (
         Claim(
