@@ -21,7 +21,7 @@ class CheckedSource:
     """A source whose failures and changes of schema are `SourceFailed`, and nothing else."""
 
     def __init__(self, source: Source) -> None:
-        self._source = source
+        self.source = source
         self.name = source.name
         self.schema = source.schema
         self.n_rows = n_rows_of(source)
@@ -30,7 +30,7 @@ class CheckedSource:
         """The rows of the source, all with exactly the schema announced."""
         rows = 0
         with self._blaming_the_source(rows):
-            batches = iter(self._source.batches())
+            batches = iter(self.source.batches())
         while True:
             # Only the source's own steps are watched: what the consumer does at `yield` is not its fault.
             with self._blaming_the_source(rows):
@@ -42,7 +42,7 @@ class CheckedSource:
 
     def close(self) -> None:
         """Close the source."""
-        close_source(self._source)
+        close_source(self.source)
 
     @contextmanager
     def _blaming_the_source(self, rows_before: int) -> Iterator[None]:

@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from sooner.sources.checked import checked
+from sooner.sources.checked import CheckedSource, checked
 from sooner.sources.files import CsvSource, DatasetSource, ParquetSource
+from sooner.sources.in_memory import TableSource
+from sooner.sources.plain_columns import PlainColumns, with_plain_columns
 from sooner.sources.source import Source, close_source, n_rows_of
 
 
@@ -35,4 +37,10 @@ def only_columns(source: Source, names: Sequence[str]) -> Source:
             return replace(source, schema=chosen.schema, columns=list(names))
         case DatasetSource():
             return replace(source, schema=chosen.schema)
+        case TableSource():
+            return replace(source, table=source.table.select(list(names)))
+        case PlainColumns():  # or columns would be read, and made plain, to be let go
+            return with_plain_columns(only_columns(source.source, names))
+        case CheckedSource():
+            return checked(only_columns(source.source, names))
     return chosen

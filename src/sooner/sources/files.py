@@ -13,17 +13,17 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
-import pyarrow.parquet as arrow_parquet
 
 from sooner.errors import InvalidCall
 from sooner.sources.cutting import DEFAULT_BATCH_ROWS, cut
 from sooner.sources.parquet_batches import AnyPath, open_parquet
+from sooner.sources.parquet_footer import ParquetFooter, read_footer
 from sooner.sources.source import Source
 
 if TYPE_CHECKING:
@@ -39,7 +39,18 @@ class ParquetSource:
     path: Path
     columns: Sequence[str] | None
     batch_rows: int
-    n_rows: int
+    footer: ParquetFooter = field(repr=False, compare=False)
+
+    @property
+    def n_rows(self) -> int:
+        """How many the footer says."""
+        n_rows: int = self.footer.metadata.num_rows
+        return n_rows
+
+    @property
+    def rows_are_shuffled(self) -> bool:
+        """Whether the rows are in random order, as `sooner.sources.shuffle` writes them: any first rows are a sample."""
+        return self.footer.rows_are_shuffled
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the file."""
@@ -59,7 +70,7 @@ class DatasetSource:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the dataset, file by file."""
-        if not _is_plain_parquet(self.dataset):
+        if not is_plain_parquet(self.dataset):
             return cut(self._scanned(), self.batch_rows)
         fragments = map(self._read, self.dataset.get_fragments())
         return cut(itertools.chain.from_iterable(fragments), self.batch_rows)
@@ -75,17 +86,22 @@ class DatasetSource:
 
     def _read(self, fragment: Any) -> Iterator[pa.RecordBatch]:
         """The rows of a Parquet file; what the names of its folders say of them is the same for all."""
+        columns, of_folder = self.columns_of(fragment)
+        with open_parquet(fragment.path, fragment.filesystem) as file:
+            for row_group in fragment.row_groups:
+                for batch in file.read(row_group.id, columns, self.batch_rows):
+                    yield self.as_announced(batch, of_folder)
+
+    def columns_of(self, fragment: Any) -> tuple[list[str], dict[str, object]]:
+        """Which columns are read from a file, and what the names of its folders say."""
         import pyarrow.dataset as arrow_dataset
 
         of_folder = arrow_dataset.get_partition_keys(fragment.partition_expression)
         in_file = set(fragment.physical_schema.names) - set(of_folder)
-        columns = [name for name in self.schema.names if name in in_file]
-        with open_parquet(fragment.path, fragment.filesystem) as file:
-            for row_group in fragment.row_groups:
-                for batch in file.read(row_group.id, columns, self.batch_rows):
-                    yield self._as_announced(batch, of_folder)
+        return [name for name in self.schema.names if name in in_file], of_folder
 
-    def _as_announced(self, batch: pa.RecordBatch, of_folder: Mapping[str, object]) -> pa.RecordBatch:
+    def as_announced(self, batch: pa.RecordBatch, of_folder: Mapping[str, object]) -> pa.RecordBatch:
+        """With the columns of this source, in their types and order."""
         columns = [
             batch.column(field.name).cast(field.type)
             if field.name in batch.schema.names
@@ -147,9 +163,9 @@ def parquet(
         return _parquet_directory(file, columns, batch_rows, name)
     _require_file(file, name)
     with _refusing(f"{name}: {file} cannot be read as Parquet"):
-        footer = arrow_parquet.read_metadata(file)
-    schema = footer.schema.to_arrow_schema()
-    return ParquetSource(name, _only(schema, columns, name), file, columns, batch_rows, footer.num_rows)
+        footer = read_footer(file)
+        schema = footer.metadata.schema.to_arrow_schema()
+    return ParquetSource(name, _only(schema, columns, name), file, columns, batch_rows, footer)
 
 
 def csv(
@@ -235,7 +251,7 @@ def _parquet_dataset(source: str | list[str], partitioning: str | None = None) -
     return arrow_dataset.dataset(source, format=format_, partitioning=partitioning)
 
 
-def _is_plain_parquet(dataset: "arrow_dataset.Dataset") -> bool:
+def is_plain_parquet(dataset: "arrow_dataset.Dataset") -> bool:
     """Whether it consists of Parquet files, all rows of which are meant."""
     import pyarrow.dataset as arrow_dataset
 

@@ -24,29 +24,32 @@ class PlainColumns:
     """A source whose columns are not encoded."""
 
     def __init__(self, source: Source) -> None:
-        self._source = source
+        self.source = source
         self.name = source.name
         self.schema = _plain_schema(source.schema)
         self.n_rows = n_rows_of(source)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the source."""
-        for batch in self._source.batches():
-            # By the types that came, not by those announced: a change of type must stay visible.
-            schema = _plain_schema(batch.schema)
+        for batch in self.source.batches():
             for begin, end in cuts_by_bytes(row_bytes(batch), batch.num_rows, DECODED_BYTES):
-                columns = [column.slice(begin, end - begin) for column in batch.columns]
-                plain = [_plain(column, field.type) for column, field in zip(columns, schema, strict=True)]
-                yield pa.RecordBatch.from_arrays(plain, schema=schema)
+                yield plain_batch(batch.slice(begin, end - begin))
 
     def close(self) -> None:
         """Close the source."""
-        close_source(self._source)
+        close_source(self.source)
 
 
 def with_plain_columns(source: Source) -> Source:
     """The source itself when nothing in it is encoded."""
     return source if _plain_schema(source.schema) == source.schema else PlainColumns(source)
+
+
+def plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    # By the types that came, not by those announced: a change of type must stay visible.
+    schema = _plain_schema(batch.schema)
+    columns = [_plain(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _plain_schema(schema: pa.Schema) -> pa.Schema:
