@@ -49,7 +49,7 @@ class ParquetSource:
 
     @property
     def rows_are_shuffled(self) -> bool:
-        """Whether the rows are in random order, as `sooner.sources.shuffle` writes them: any first rows are a sample."""
+        """Whether the rows are in random order, as `sooner.sources.shuffle` writes them: the first are a sample."""
         return self.footer.rows_are_shuffled
 
     def batches(self) -> Iterator[pa.RecordBatch]:

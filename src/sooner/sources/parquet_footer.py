@@ -17,7 +17,7 @@ from pyarrow import fs
 
 from sooner.errors import SourceFailed
 
-# Beside the footer's schema, not in it: PyArrow hands metadata of a schema on, to a table that is sorted and written too.
+# Beside the Arrow schema, not in it: PyArrow hands metadata of schemas on, to a table that was sorted and written too.
 ORDER_KEY: Final = b"sooner.order"
 RANDOM_ROWS: Final = b"random rows"
 
@@ -63,7 +63,7 @@ def one_batch(table: pa.Table, what: str) -> pa.RecordBatch:
     batches = table.combine_chunks().to_batches()
     if len(batches) > 1:
         raise SourceFailed(f"{what} has more than 2 GB of text in one column; write it in smaller pieces")
-    return batches[0] if batches else table.schema.empty_table().to_batches(1)[0]
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], table.schema)
 
 
 def _seen(path: str, filesystem: fs.FileSystem) -> tuple[int | None, int | None]:
