@@ -22,7 +22,7 @@ MAY_ENTER: dict[str, set[str]] = {
     "kernels": {"errors"},
     "budget": {"errors"},
     "progress": {"budget", "phases"},
-    "sources": BOTTOM,
+    "sources": {*BOTTOM, "budget"},
     "runs": BOTTOM,
     "policies": {*BOTTOM, "sides"},
     "named_algorithms": {"errors", "policies"},

@@ -20,6 +20,7 @@ from sooner.sources.checked import checked
 from sooner.sources.files import csv, parquet
 from sooner.sources.opening import open_source
 from sooner.sources.paced import paced
+from sooner.sources.shuffling import shuffle
 from sooner.sources.source import Source, close_source
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "open_source",
     "paced",
     "parquet",
+    "shuffle",
 ]
