@@ -4,6 +4,7 @@ import json
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as arrow_parquet
 import pytest
 
 from sooner.lab.experiments import EXPERIMENTS, rpj
@@ -257,3 +258,17 @@ def test_an_interrupted_command_says_so_in_one_line(
     monkeypatch.setattr(demo, "run_demo", interrupted)
     assert main(["demo"]) == 130
     assert capsys.readouterr().err == "sooner: interrupted\n"
+
+
+def test_a_table_is_shuffled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "in.csv").write_text("\n".join(["n", *map(str, range(1_000))]))
+    output = tmp_path / "out.parquet"
+    assert main(["shuffle", str(tmp_path / "in.csv"), str(output), "--seed", "3", "--memory", "16MB"]) == 0
+    assert capsys.readouterr().out == f"wrote {output}: 1,000 rows in random order\n"
+    numbers = arrow_parquet.read_table(output)["n"].to_pylist()
+    assert sorted(numbers) == list(range(1_000)) != numbers
+    assert main(["shuffle", str(tmp_path / "none.csv"), str(output)]) == 1
+    assert "there is no file" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["shuffle", str(tmp_path / "in.csv"), str(output), "--memory", "much"])
+    assert "is not a size" in capsys.readouterr().err

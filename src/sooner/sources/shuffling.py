@@ -6,6 +6,10 @@ Every order of the rows is equally likely: each row goes to a bucket by a draw o
 uniformly. A bucket that turns out too large for memory is dealt once more. What fits in a quarter of `memory` is
 permuted at once, without any file but the new one.
 
+`memory` bounds what the shuffle itself holds. Beside it there are Python with its libraries (66 MB) and whatever the
+source takes to be read. To read the 15 million orders of TPC-H, 1.3 GB in 154 row groups, takes 163 MB in all; to
+shuffle them takes 352 MB with 256 MB of memory (41 s, two cores), and 212 MB with 64 MB (59 s).
+
 Columns come out plain: a dictionary is decoded, and string views become large strings, as everywhere in sooner.
 
 Not covered: remote outputs, and a few rows that are far heavier than all others: a row group or two can be too large.
@@ -40,6 +44,7 @@ GROUP_ROWS: Final = 122_880  # in a row group at most
 LEAST_MEMORY_BYTES: Final = 2**20
 _LOAD_PART: Final = 4  # of memory, for rows that are dealt or permuted together: there are two loads and a copy at most
 _GROUP_PART: Final = 16  # of memory, for a row group: there are its rows, and what they are encoded as
+_LEAST_GROUP_BYTES: Final = 2**20  # however little memory there is: groups have their price, in the footer too
 _MOST_LOAD_BYTES: Final = 2**30  # however much memory there is: a copy of texts has 32-bit offsets
 _ORDER_BYTES: Final = 32  # for each row: where it is, and where it goes
 _BUCKETS: Final = 64  # for rows of which nobody knows how many there are
@@ -69,8 +74,9 @@ def shuffle(source: object, path: AnyPath, *, seed: int = 0, memory: int | str |
     if not rows.schema.names:
         raise InvalidCall("source has no columns; give rows that have some")
     shuffling = _Shuffling(np.random.default_rng(seed), n_bytes, target.parent)
+    group_bytes = max(n_bytes // _GROUP_PART, _LEAST_GROUP_BYTES)
     try:
-        with _in_place_of(target) as file, _RowGroups(file, rows.schema, n_bytes // _GROUP_PART) as groups:
+        with _in_place_of(target) as file, _RowGroups(file, rows.schema, group_bytes) as groups:
             for load, order in shuffling.permuted(checked(rows).batches(), n_rows_of(rows)):
                 groups.add(load, order)
         return groups.n_rows

@@ -21,6 +21,7 @@ from sooner.ui.lab_commands import NOT_UNDERSTOOD, add_run_arguments, list_exper
 from sooner.ui.new_files import new_file, new_picture
 from sooner.ui.numbers import positive, whole_number
 from sooner.ui.results_page import read_reports, results_page
+from sooner.ui.shuffle_command import add_shuffle_arguments, run_shuffle
 from sooner.ui.tables import print_table
 from sooner.ui.tpch import SCALE
 from sooner.version import __version__
@@ -141,6 +142,7 @@ LAB_COMMANDS: Final = (
 COMMANDS: Final = (
     Command("demo", "Watch two bursty inputs being joined on Spark.", _add_demo_arguments, _demo),
     Command("algorithms", "Show the names that algorithm= takes.", _no_arguments, _list_algorithms),
+    Command("shuffle", "Write a table with its rows in random order.", add_shuffle_arguments, run_shuffle),
     Command("results", "Write a page of what experiments found.", _add_results_arguments, _write_results),
     Command("lab", "The papers' experiments.", _add_lab_arguments, run=None),
 )
