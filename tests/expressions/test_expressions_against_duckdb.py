@@ -177,6 +177,7 @@ def test_slices_and_no_rows_at_all(text: str) -> None:
     assert checked.evaluate(BATCH.slice(0, 0)).to_pylist() == []
 
 
+ENCODINGS = [pa.string_view(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
 TEXTS = [text for text in EXPRESSIONS if "s " in text or "(s" in text or "t" in text.split()]
 
 

@@ -48,7 +48,7 @@ BATCH = table()
         ("INTERVAL '1.5' DAY", "whole number of units"),
         ("EXTRACT(epoch FROM m)", "there are year"),
         ("a.b.c", "DB is not supported"),
-        ("s COLLATE nocase", "not supported"),
+        ("s COLLATE nocase", "COLLATE"),
     ],
 )
 def test_texts_that_are_refused(text: str, words: str) -> None:
@@ -66,7 +66,8 @@ def test_texts_that_are_refused(text: str, words: str) -> None:
         ("s + 1", "a part of it is a text"),
         ("b + 1", "a boolean"),
         ("-s", "only numbers have a minus"),
-        ("p = 'a'", "without quotes"),
+        ("p = '5.25'", "write 5.25 without quotes"),
+        ("p = 'a'", "cast one of them"),
         ("s = 1", "s is a text and 1 is an integer"),
         ("d > 'soon'", "'soon' is not a date"),
         ("d > 5", "d is a date and 5 is an integer"),

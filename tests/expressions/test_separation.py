@@ -76,7 +76,8 @@ SEPARABLE = [
     ("5", 1),
     ("a * x", 1),
     ("a * (1 - b) * x", 1),
-    ("a * (1 - x)", 2),
+    ("a * (1 - x)", 1),
+    ("a * (b - x)", 2),
     ("a + x", 2),
     ("a - x * 2 - b", 3),
     ("-(a - x)", 2),
@@ -84,13 +85,14 @@ SEPARABLE = [
     ("a * n + x", 2),
     ("n * y - x", 2),
     ("CAST(a AS BIGINT) * x", 1),
-    ("CASE WHEN x > 0 THEN a ELSE 0 END", 2),
+    ("CASE WHEN x > 0 THEN a ELSE 0 END", 1),
     ("CASE WHEN x > 0 THEN a * b ELSE z END", 2),
     ("CASE WHEN y > 0 THEN a WHEN n > 0 THEN x ELSE a * x END", 3),
     ("CASE WHEN a > 0 AND x > 0 THEN a ELSE z END", None),
     ("CASE WHEN a > 0 OR y > 0 THEN 1 ELSE 0 END", None),
     ("CASE WHEN NOT (n > 0 AND y > 0) THEN 1 WHEN n IS NOT NULL THEN 2 ELSE 3 END", None),
-    ("CASE WHEN x > 0 THEN a ELSE 0 END * (b + z)", 4),
+    ("CASE WHEN x > 0 THEN a ELSE 0 END * (b + z)", 2),
+    ("CASE WHEN x > 0 THEN 0 WHEN a > 0 THEN 0.0 ELSE 0 END", 1),
 ]
 
 

@@ -28,7 +28,8 @@ def arithmetic(operator: str, left: Step, right: Step, text: str, what: str) -> 
     found = _of_moments(operator, left, right, text, what)
     if found is not None:
         return found
-    culprit = right if left.kind.is_numeric or left.kind.name in _DAYS else left
+    shifts = operator in ("+", "-") and left.kind.name in _DAYS
+    culprit = right if left.kind.is_numeric or shifts else left
     cure = "cast it to a number" if culprit.kind.name in ("text", "boolean") else "it has no such operation"
     raise InvalidJoin(f"{what} has {text}, but a part of it is {culprit.kind}, and {operator} needs numbers; {cure}.")
 

@@ -273,7 +273,7 @@ def _without_detour(kind: Kind, steps: list[Step]) -> Kind:
 
 
 def _cure(one: Kind, other: Kind, node: Node) -> str:
-    if {one.name, other.name} & {"number", "float"} and isinstance(node, Literal) and other.name == "text":
+    if one.is_numeric and isinstance(node, Literal) and str(node.value).lstrip("+-").replace(".", "", 1).isdigit():
         return f"write {node.value} without quotes if a number is meant"
     if "instant" in (one.name, other.name):
         return "write the instant as TIMESTAMPTZ '2025-12-31 23:59:59+00:00'"

@@ -155,13 +155,15 @@ class _Separation:
         return _plus((Product(None, None),), _negative(self.indicator(node)))
 
     def _case(self, node: Case, branch: Callable[[Node], Products | None]) -> Products | None:
-        found: Products | None = ()
+        found: Products | None = ()  # and where the result is 0, there is nothing to add
         before: Products | None = (Product(None, None),)
         for condition, result in zip(node.conditions, node.results, strict=True):
             chosen = _times(before, self.indicator(condition))
-            found = _plus(found, _times(chosen, branch(result)))
+            found = _plus(found, () if _is_zero(result) else _times(chosen, branch(result)))
             before = _times(before, self._not_true(condition))
-        return found if node.otherwise is None else _plus(found, _times(before, branch(node.otherwise)))
+        if node.otherwise is not None and not _is_zero(node.otherwise):
+            found = _plus(found, _times(before, branch(node.otherwise)))
+        return found if found != () else (Product(ZERO, None),)
 
     def _side(self, node: Node) -> int | None:
         """The side of all columns, the left if there are none, or None if both have some."""
@@ -193,6 +195,10 @@ class _Separation:
         return not known or any(map(self._null_is_possible, node.children()))
 
 
+def _is_zero(node: Node) -> bool:
+    return isinstance(node, Literal) and node.kind.is_numeric and node.value == 0
+
+
 def _on(side: int, node: Node) -> Product:
     return Product(None, node) if side else Product(node, None)
 
@@ -213,10 +219,12 @@ def _masked(products: Products | None, may_be_null: Callable[[Node], bool]) -> P
 
 
 def _mask(parts: list[Node]) -> Callable[[Node | None], Node | None]:
-    if not parts:
-        return lambda part: part
-    there = all_of([Not(IsNull(part)) for part in parts])
-    return lambda part: Case((there,), (ONE if part is None else part,), ZERO)
+    def masked(part: Node | None) -> Node | None:
+        others = [Not(IsNull(other)) for other in parts if other != part]
+        value = Coalesce((part, ZERO)) if part in parts and part is not None else part
+        return value if not others else Case((all_of(others),), (ONE if value is None else value,), ZERO)
+
+    return masked
 
 
 def _negative(products: Products | None) -> Products | None:

@@ -6,7 +6,7 @@ BETWEEN is two comparisons, IF and NULLIF are a CASE, IS DISTINCT FROM is a COAL
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -72,7 +72,7 @@ class Literal(Node):
         if self.kind.is_exact:
             return str(Decimal(int(self.value)).scaleb(-self.kind.scale))  # type: ignore[arg-type]
         if isinstance(self.value, float):
-            return repr(self.value)
+            return repr(self.value) if "e" in repr(self.value) else f"{self.value!r}e0"  # else it were a decimal
         if isinstance(self.value, Interval):
             return f"INTERVAL '{self.value.months} months {self.value.microseconds} microseconds'"
         quoted = "'" + str(self.value).replace("'", "''") + "'"
@@ -222,6 +222,6 @@ def conjuncts(node: Node) -> list[Node]:
     return [node]
 
 
-def all_of(parts: list[Node]) -> Node:
+def all_of(parts: Sequence[Node]) -> Node:
     """The conjunction of conditions, of which there is at least one."""
     return parts[0] if len(parts) == 1 else Logic("AND", tuple(parts))
