@@ -1,0 +1,166 @@
+"""What evaluates a batch: the tree again, with every type decided. Steps pickle; they hold no arrays.
+
+Values on the way are Arrow arrays or, for constants, Arrow scalars. What only constants go into is one constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sooner.errors import InvalidJoin
+from sooner.expressions.columns import as_floats, column_values, repeated
+from sooner.expressions.kinds import Kind
+from sooner.kernels.arrays import to_arrow, to_flags
+from sooner.kernels.keys import decoded
+
+
+@dataclass(frozen=True)
+class Step:
+    """How values come about, of what kind they are, and whether any may be null."""
+
+    kind: Kind
+    may_be_null: bool
+
+    def evaluate(self, batch: pa.RecordBatch) -> Any:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Read(Step):
+    name: str
+    what: str
+
+    def evaluate(self, batch: pa.RecordBatch) -> Any:
+        return column_values(batch.column(self.name), self.kind, self.name, self.what)
+
+
+@dataclass(frozen=True)
+class ReadAsFloat(Step):
+    """A column of numbers that is cast at once, which may then be wider than exact numbers are."""
+
+    name: str
+
+    def evaluate(self, batch: pa.RecordBatch) -> Any:
+        return as_floats(batch.column(self.name))
+
+
+@dataclass(frozen=True)
+class Constant(Step):
+    value: Any
+
+    def evaluate(self, batch: pa.RecordBatch) -> Any:  # noqa: ARG002 - the same for every batch
+        return pa.scalar(self.value, self.kind.type)
+
+
+@dataclass(frozen=True)
+class Apply(Step):
+    """A kernel by its name, to the values of other steps and what is fixed."""
+
+    kernel: str
+    parts: tuple[Step, ...]
+    fixed: tuple[Any, ...]
+    text: str  # of the part of the expression, for sentences
+    what: str
+
+    def evaluate(self, batch: pa.RecordBatch) -> Any:
+        return self.of([part.evaluate(batch) for part in self.parts])
+
+    def of(self, values: list[Any]) -> Any:
+        from sooner.expressions.values import KERNELS, OF_DICTIONARIES
+
+        kernel = KERNELS[self.kernel]
+        encoded = [place for place, value in enumerate(values) if isinstance(value, pa.DictionaryArray)]
+        arrays = sum(isinstance(value, pa.Array) for value in values)
+        try:
+            if encoded and arrays == 1 and self.kernel in OF_DICTIONARIES:
+                column = values[encoded[0]]
+                values[encoded[0]] = _as(decoded(column.dictionary), self.parts[encoded[0]].kind)
+                return _again(kernel(*values, *self.fixed), column)
+            for place in encoded:
+                values[place] = _as(decoded(values[place]), self.parts[place].kind)
+            return kernel(*values, *self.fixed)
+        except (pa.ArrowInvalid, OverflowError) as error:
+            raise InvalidJoin(self._sentence(str(error))) from error
+
+    def _sentence(self, reason: str) -> str:
+        if "cast" in self.kernel:
+            return f"{self.what} cannot compute {self.text} for some row ({reason}); leave out rows where it fails."
+        cure = "write CAST(... AS DOUBLE) around what goes into it"
+        return f"{self.what} overflows in {self.text}: a value of it does not fit in 64 bits; {cure}."
+
+
+@dataclass(frozen=True)
+class Choose(Step):
+    """CASE: the result of the first condition that is true."""
+
+    conditions: tuple[Step, ...]
+    results: tuple[Step, ...]
+    otherwise: Step
+
+    def evaluate(self, batch: pa.RecordBatch) -> Any:
+        import pyarrow.compute as pc
+
+        holds = [pc.fill_null(condition.evaluate(batch), False) for condition in self.conditions]
+        results = (*self.results, self.otherwise)
+        try:
+            values = [_plain(result, batch) for result in results]
+        except InvalidJoin:  # a value that the conditions may be there to keep out
+            return self._of_rows_that_need_it(holds, batch)
+        chosen = values[-1]
+        for condition, value in zip(reversed(holds), reversed(values[:-1]), strict=True):
+            chosen = pc.if_else(condition, value, chosen)
+        return chosen
+
+    def _of_rows_that_need_it(self, holds: list[Any], batch: pa.RecordBatch) -> Any:
+        rows = batch.num_rows
+        open_ = np.ones(rows, np.bool_)
+        parts, places = [], np.empty(rows, np.int64)
+        done = 0
+        for condition, result in zip([*holds, pa.scalar(True)], (*self.results, self.otherwise), strict=True):
+            flags = np.full(rows, condition.as_py()) if isinstance(condition, pa.Scalar) else to_flags(condition)
+            needed = np.flatnonzero(flags & open_)
+            open_ &= ~flags
+            value = _plain(result, batch.take(to_arrow(needed))) if len(needed) else pa.nulls(0, self.kind.type)
+            parts.append(repeated(value, len(needed)) if isinstance(value, pa.Scalar) else value)
+            places[needed] = np.arange(done, done + len(needed))
+            done += len(needed)
+        return pa.concat_arrays(parts).take(to_arrow(places))
+
+
+def applied(
+    kernel: str, parts: tuple[Step, ...], kind: Kind, text: str, what: str, *fixed: Any, may_be_null: bool | None = None
+) -> Step:
+    """A step, or what it gives if that is known before any row is."""
+    if may_be_null is None:
+        may_be_null = any(part.may_be_null for part in parts)
+    step = Apply(kind, may_be_null, kernel, parts, fixed, text, what)
+    if parts and all(isinstance(part, Constant) for part in parts):
+        value = step.of([pa.scalar(part.value, part.kind.type) for part in parts if isinstance(part, Constant)])
+        return Constant(kind, not value.is_valid, value.as_py())
+    return step
+
+
+def _plain(step: Step, batch: pa.RecordBatch) -> Any:
+    value = step.evaluate(batch)
+    return _as(decoded(value), step.kind) if isinstance(value, pa.DictionaryArray) else value
+
+
+def _as(values: pa.Array, kind: Kind) -> pa.Array:
+    return values if values.type == kind.type else values.cast(kind.type)
+
+
+def _again(found: pa.Array, column: pa.DictionaryArray) -> pa.Array:
+    """What was found for each text of a dictionary, for each row; texts stay in one."""
+    if pa.types.is_string(found.type) or pa.types.is_large_string(found.type):
+        return pa.DictionaryArray.from_arrays(column.indices, found)
+    return found.take(column.indices)
+
+
+def evaluated(step: Step, batch: pa.RecordBatch) -> pa.Array:
+    """One value for each row, constants as well."""
+    value = _plain(step, batch)
+    return repeated(value, batch.num_rows) if isinstance(value, pa.Scalar) else value

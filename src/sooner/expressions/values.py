@@ -1,0 +1,150 @@
+"""What steps do with whole columns or constants, by name, so that a step pickles. Loaded when the first batch comes.
+
+Nulls follow SQL: what has a null in it is null, but AND, OR, COALESCE and CASE know better. Integers never wrap: the
+checked kernels raise, and the step that asked says so in a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Value = Any  # pa.Array or pa.Scalar
+
+
+def _without_zeros(divisor: Value) -> Value:
+    """A value divided by zero is null."""
+    zero = pa.scalar(0, divisor.type)
+    return pc.if_else(pc.equal(divisor, zero), pa.scalar(None, divisor.type), divisor)
+
+
+def _remainder(left: Value, right: Value) -> Value:
+    right = _without_zeros(right)
+    whole = pc.divide(left, pc.if_else(pc.equal(right, -1), 1, right))  # the least integer by -1 would not fit
+    return pc.if_else(pc.equal(right, -1), 0, pc.subtract(left, pc.multiply(whole, right)))
+
+
+def _rounded(value: Value, divisor: int) -> Value:
+    """To fewer decimals, halves away from zero as SQL has it."""
+    whole = pc.divide(value, divisor)
+    rest = pc.subtract(value, pc.multiply(whole, divisor))
+    return pc.add(whole, pc.divide(pc.multiply(rest, 2), divisor))
+
+
+def _from_float(value: Value, factor: int) -> Value:
+    """DuckDB rounds halves to even on the way to integers, and away from zero on the way to decimals."""
+    if factor == 1:
+        return pc.cast(pc.round(value, 0, round_mode="half_to_even"), pa.int64())
+    return pc.cast(pc.round(pc.multiply(value, float(factor)), 0, round_mode="half_towards_infinity"), pa.int64())
+
+
+def _to_float(value: Value, divisor: int) -> Value:
+    floats = pc.cast(value, pa.float64(), safe=False)
+    return floats if divisor == 1 else pc.divide(floats, float(divisor))
+
+
+def _in(value: Value, options: tuple[Any, ...], null_among_them: bool) -> Value:
+    found = pc.is_in(value, value_set=pa.array(options, value.type))
+    unknown = pa.scalar(None, pa.bool_())
+    if null_among_them:
+        return pc.if_else(found, found, unknown)
+    if isinstance(value, pa.Scalar) or value.null_count:
+        return pc.if_else(pc.is_valid(value), found, unknown)
+    return found
+
+
+def _substring(value: Value, start: int, length: int | None) -> Value:
+    """From a place counted from 1 on."""
+    stop = None if length is None else max(start - 1 + length, 0)
+    return pc.utf8_slice_codeunits(value, max(start - 1, 0), stop=stop)
+
+
+def _shifted(value: Value, amount: Value) -> Value:
+    """A date so many days later."""
+    days = pc.add_checked(pc.cast(pc.cast(value, pa.int32()), pa.int64()), amount)
+    return pc.cast(pc.cast(days, pa.int32()), pa.date32())
+
+
+def _days(value: Value) -> Value:
+    return pc.cast(pc.cast(value, pa.int32()), pa.int64())
+
+
+def _all(*parts: Value) -> Value:
+    found = parts[0]
+    for part in parts[1:]:
+        found = pc.and_kleene(found, part)
+    return found
+
+
+def _any(*parts: Value) -> Value:
+    found = parts[0]
+    for part in parts[1:]:
+        found = pc.or_kleene(found, part)
+    return found
+
+
+def _later(value: Value, microseconds: int) -> Value:
+    return pc.add_checked(value, pc.cast(pa.scalar(microseconds, pa.duration("us")), pa.duration(value.type.unit)))
+
+
+def _text_cast(value: Value, type_: pa.DataType) -> Value:
+    return pc.cast(pc.utf8_trim_whitespace(value), type_)
+
+
+KERNELS: Final[dict[str, Callable[..., Value]]] = {
+    "+": pc.add_checked,
+    "-": pc.subtract_checked,
+    "*": pc.multiply_checked,
+    "float +": pc.add,
+    "float -": pc.subtract,
+    "float *": pc.multiply,
+    "/": lambda left, right: pc.divide(left, _without_zeros(right)),
+    "/ not zero": pc.divide,
+    "//": lambda left, right: pc.divide_checked(left, _without_zeros(right)),
+    "%": _remainder,
+    "negative": pc.negate_checked,
+    "abs": pc.abs_checked,
+    "rescale": lambda value, factor: pc.multiply_checked(value, factor),
+    "round": _rounded,
+    "to float": _to_float,
+    "from float": _from_float,
+    "cast": lambda value, type_: pc.cast(value, type_),
+    "cast text": _text_cast,
+    "=": pc.equal,
+    "<>": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+    "AND": _all,
+    "OR": _any,
+    "NOT": pc.invert,
+    "IS NULL": pc.is_null,
+    "COALESCE": pc.coalesce,
+    "IN": _in,
+    "LIKE": lambda value, pattern, any_case: pc.match_like(value, pattern, ignore_case=any_case),
+    "greatest": pc.max_element_wise,
+    "least": pc.min_element_wise,
+    "upper": pc.utf8_upper,
+    "lower": pc.utf8_lower,
+    "length": lambda value: pc.cast(pc.utf8_length(value), pa.int64()),
+    "substring": _substring,
+    "days later": _shifted,
+    "days between": lambda left, right: pc.subtract(_days(left), _days(right)),
+    "later": _later,
+    "year": pc.year,
+    "quarter": pc.quarter,
+    "month": pc.month,
+    "day": pc.day,
+    "hour": pc.hour,
+    "minute": pc.minute,
+}
+
+# What may be done once for each text of a dictionary instead of once for each row: null for a null, and nothing raised
+# for a text that no row has.
+OF_DICTIONARIES: Final = frozenset(
+    ("=", "<>", "<", "<=", ">", ">=", "IN", "LIKE", "upper", "lower", "length", "substring")
+)
