@@ -27,11 +27,11 @@ MAY_ENTER: dict[str, set[str]] = {
     "policies": {*BOTTOM, "sides"},
     "named_algorithms": {"errors", "policies"},
     "expressions": BOTTOM,
-    "estimate": {*BOTTOM, "expressions"},
+    "estimation": {*BOTTOM, "expressions"},
     "operators": {
         *BOTTOM,
         "budget",
-        "estimate",
+        "estimation",
         "expressions",
         "how",
         "named_algorithms",

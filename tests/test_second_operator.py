@@ -13,7 +13,8 @@ from small_worlds import small_laboratory, small_trace
 from sooner.lab.experiments.rpj import PANELS
 from sooner.lab.simulator import simulate_operator
 from sooner.lab.subject import ROW_BYTES
-from sooner.local.starting import start
+from sooner.local.query import Query
+from sooner.local.starting import parts_of
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.sources.opening import open_source
@@ -33,7 +34,9 @@ def test_in_process(memory_bytes: int, tmp_path: Path) -> None:
     inputs = tables(50_000, 60_000)
     sources = [open_source(table, name) for table, name in zip(inputs, NAMES, strict=True)]
     entries: list[Entry] = []
-    query = start(UnionPlan("k"), NAMES, sources, memory_bytes, 4, 1, 0.025, tmp_path, entries.append)
+    plan = UnionPlan("k")
+    parts = parts_of(plan, NAMES, sources, memory_bytes, 4, 1, tmp_path, entries.append)
+    query = Query(parts, plan.output([source.schema for source in sources]), 0.025)
     found = Counter(query.to_table()["k"].to_pylist())
     assert found == Counter({key for table in inputs for key in table["k"].to_pylist()})
     kinds = {type(entry.event).__name__ for entry in entries}

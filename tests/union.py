@@ -58,6 +58,10 @@ class UnionPlan:
         types = self.output(schemas).types
         return Order([lambda batch: code_rows(batch, [self.on], types)] * len(schemas))
 
+    def kept(self, schemas: Sequence[pa.Schema]) -> Sequence[pa.Schema]:
+        """All of them."""
+        return schemas
+
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
         """The key alone."""
         for schema in schemas:

@@ -18,6 +18,8 @@ from sooner.named_algorithms import Algorithm, algorithm, algorithms
 
 if TYPE_CHECKING:
     from sooner import sources
+    from sooner.estimation.estimate import Estimate
+    from sooner.local.estimate import Estimates, estimate
     from sooner.local.join import join
     from sooner.local.query import Query
     from sooner.version import __version__
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Algorithm",
     "BudgetTooSmall",
+    "Estimate",
+    "Estimates",
     "InvalidCall",
     "InvalidJoin",
     "MissingLibrary",
@@ -37,6 +41,7 @@ __all__ = [
     "__version__",
     "algorithm",
     "algorithms",
+    "estimate",
     "join",
     "sources",
 ]
@@ -44,8 +49,11 @@ __all__ = [
 __getattr__, __dir__ = lazily(
     __name__,
     {
+        "Estimate": "sooner.estimation.estimate",
+        "Estimates": "sooner.local.estimate",
         "Query": "sooner.local.query",
         "__version__": "sooner.version",
+        "estimate": "sooner.local.estimate",
         "join": "sooner.local.join",
         "sources": "sooner.sources",
     },

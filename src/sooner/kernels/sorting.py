@@ -13,6 +13,7 @@ _sort_codes: Final = loop("sort_codes", "aanaaaa", counts=True)
 _merge_codes: Final = loop("merge_codes", "aasnsaaaaa")
 _ROW_BYTES: Final = 16  # a code and a position
 _CODE_BITS: Final = 64
+_FIRST_FEW: Final = 64
 
 
 class Sorted(NamedTuple):
@@ -37,6 +38,12 @@ def sort(codes: Codes, wanted: Flags | None = None) -> Sorted:
     where = [address(array) for array in (*scratch, *found)]
     kept = _sort_codes(n_rows, address(codes), address(wanted), n_rows, *where)
     return found if kept == n_rows else Sorted(found.codes[:kept], found.order[:kept])
+
+
+def is_sorted(codes: Codes) -> bool:
+    """Whether they are in their order already; for most that are not, the first few tell."""
+    first = codes[:_FIRST_FEW]
+    return bool((first[1:] >= first[:-1]).all()) and bool((codes[1:] >= codes[:-1]).all())
 
 
 def merged(parts: Sequence[Codes]) -> tuple[Codes, Places]:

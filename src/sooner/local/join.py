@@ -11,13 +11,14 @@ from sooner.how import How
 from sooner.kernels.ranges import Width, Within
 from sooner.local.arguments import require_silence, require_two_streams, usable_memory
 from sooner.local.query import Query
-from sooner.local.starting import start
+from sooner.local.starting import parts_of
 from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import LEFT, RIGHT
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
-from sooner.trace import Tracer, open_trace
+from sooner.sources.source import n_rows_together
+from sooner.trace import TraceFile, Tracer, open_trace
 
 LEAST_PARTITION_BYTES: Final = 2 * 2**20
 LEAST_WAITING_BYTES: Final = 2**18  # of a partition that is joined as a whole: nothing probes it
@@ -81,7 +82,7 @@ def join(
         )
     )  # fmt: skip
     memory_bytes = usable_memory(memory)
-    partitions = _partition_count(memory_bytes, plan.algorithm) if partitions is None else partitions
+    partitions = partition_count(memory_bytes, plan.algorithm) if partitions is None else partitions
     workers = len(os.sched_getaffinity(0)) if workers is None else workers
     require_whole_number("partitions", partitions)
     require_whole_number("workers", workers)
@@ -93,10 +94,15 @@ def join(
         if not plan.kind.pairs:
             sources = sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)
         tracer = open_trace(trace)
-        return start(plan, INPUTS, sources, memory_bytes, partitions, workers, silence_seconds, spill_parent, tracer)
+        rows = n_rows_together(sources)
+        parts = parts_of(plan, INPUTS, sources, memory_bytes, partitions, workers, spill_parent, tracer, rows)
+        query = Query(parts, plan.output([source.schema for source in sources]), silence_seconds)
+        if isinstance(tracer, TraceFile):
+            query.at_end(tracer.close)
+        return query
 
 
-def _partition_count(memory_bytes: int, algorithm: Algorithm) -> int:
+def partition_count(memory_bytes: int, algorithm: Algorithm) -> int:
     """More partitions let a flush choose more finely, but small ones cost more to probe than they hold."""
     least_bytes = LEAST_PARTITION_BYTES if algorithm.waits == "never" else LEAST_WAITING_BYTES
     possible = max(memory_bytes // least_bytes, 1)

@@ -2,23 +2,24 @@
 
 import threading
 from collections.abc import Iterator
-
-import pyarrow as pa
+from typing import Generic, TypeVar
 
 from sooner.errors import SoonerError
 
+R = TypeVar("R")
 
-class OneReader:
+
+class OneReader(Generic[R]):
     """An iterator that is in one pair of hands at a time. Threads may take turns."""
 
-    def __init__(self, results: Iterator[pa.RecordBatch]) -> None:
+    def __init__(self, results: Iterator[R]) -> None:
         self._results = results
         self._in_hands = threading.Lock()
 
-    def __iter__(self) -> "OneReader":
+    def __iter__(self) -> "OneReader[R]":
         return self
 
-    def __next__(self) -> pa.RecordBatch:
+    def __next__(self) -> R:
         if not self._in_hands.acquire(blocking=False):
             raise SoonerError(
                 "Another thread is reading this query; read it in one thread, which may hand its batches to others."

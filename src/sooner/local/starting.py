@@ -2,22 +2,22 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import pyarrow.fs as pafs
 
 from sooner.budget import Budget
 from sooner.local.inbox import PIECES_HELD, Inbox
-from sooner.local.query import Query
 from sooner.local.reading import Reader
 from sooner.local.returned_memory import ReturnedMemory
+from sooner.local.running import Parts
 from sooner.local.spill_directory import SpillDirectory
 from sooner.operators.inputs import inputs_in
 from sooner.operators.operator import FLUSH_FRACTION, Means, OperatorPlan
 from sooner.runs.files import RunFiles
 from sooner.sources.checked import checked
-from sooner.sources.source import Source, n_rows_together
-from sooner.trace import TraceFile, Tracer, timed
+from sooner.sources.source import Source
+from sooner.trace import Tracer, timed
 
 INBOX_SHARE: Final = 3  # of the memory, one part in so many is for rows that wait to be joined
 MEMORY_IN_BLOCKS: Final = 128  # blocks of spilled runs are small beside the memory: one of each run is read at once
@@ -30,43 +30,41 @@ LARGE_PIECE_BYTES: Final = 8 * 2**20
 PIECES_IN_MEMORY: Final = 32
 CROWD: Final = 32  # runs on disk that are alike: reading so many at once still takes little memory
 
+R = TypeVar("R")
 
-def start(
-    plan: OperatorPlan,
+
+def parts_of(
+    plan: OperatorPlan[R],
     names: Sequence[str],
     sources: Sequence[Source],
     memory_bytes: int,
     partitions: int,
     workers: int,
-    silence_seconds: float,
     spill_parent: Path | None,
-    tracer: Tracer | None,
-) -> Query:
-    """A query that has not begun to read."""
+    tracer: Tracer | None = None,
+    expected_rows: int | None = None,
+) -> Parts[R]:
+    """All that a query is made of; nothing has begun to read."""
     schemas = [source.schema for source in sources]
     spill_directory = SpillDirectory(spill_parent)
     most_piece_bytes = max(LARGE_PIECE_BYTES, memory_bytes // PIECES_IN_MEMORY)
     piece_bytes = min(memory_bytes // INBOX_SHARE // (len(sources) * PIECES_HELD), most_piece_bytes)
     rows_bytes = memory_bytes - piece_bytes * len(sources) * PIECES_HELD
     block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
-    files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in schemas]
-    inputs = inputs_in(plan.order(schemas), names, schemas, files, partitions)
-    listener = None if tracer is None else timed(tracer)
+    kept = plan.kept(schemas)
+    files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in kept]
+    inputs = inputs_in(plan.order(schemas), names, kept, files, partitions)
     means = Means(
         Budget(rows_bytes),
         workers,
         _flush_fraction(rows_bytes),
         CROWD,
-        listener=listener,
-        expected_rows=n_rows_together(sources),
+        listener=None if tracer is None else timed(tracer),
+        expected_rows=expected_rows,
     )
     inbox, returned = Inbox(len(sources), piece_bytes), ReturnedMemory(memory_bytes)
     readers = [Reader(checked(source), which, inbox, piece_bytes, returned) for which, source in enumerate(sources)]
-    operator = plan.make(inputs, means)
-    query = Query(operator, plan.output(schemas), inbox, readers, spill_directory, returned, silence_seconds)
-    if isinstance(tracer, TraceFile):
-        query.at_end(tracer.close)
-    return query
+    return Parts(plan.make(inputs, means), inbox, readers, spill_directory, returned)
 
 
 def _flush_fraction(rows_bytes: int) -> float:

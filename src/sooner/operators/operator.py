@@ -107,14 +107,17 @@ class Means:
     alone: bool = True  # whether all rows of its inputs come to it; else it is told how new the newest are
 
 
-class OperatorPlan(Protocol):
+class OperatorPlan(Protocol[R_co]):
     """Which operator it is, as plain data that travels to wherever it runs."""
 
     def order(self, schemas: Sequence[pa.Schema]) -> Order:
         """In which order the rows of all inputs are kept."""
 
+    def kept(self, schemas: Sequence[pa.Schema]) -> Sequence[pa.Schema]:
+        """What is kept of the rows of each input."""
+
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
         """The columns of the results. Raises InvalidCall if these inputs cannot be."""
 
-    def make(self, inputs: Sequence[Input], means: Means) -> Operator[pa.RecordBatch]:
+    def make(self, inputs: Sequence[Input], means: Means) -> Operator[R_co]:
         """The operator itself."""

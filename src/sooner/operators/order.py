@@ -18,7 +18,7 @@ from sooner.kernels.keys import KeyPlan
 from sooner.kernels.lines import code_ranges
 from sooner.kernels.matching import EQUAL, Reach
 from sooner.kernels.ranges import RangePlan, only_near
-from sooner.kernels.sorting import sort
+from sooner.kernels.sorting import is_sorted, sort
 from sooner.kernels.value_codes import code_values
 from sooner.runs.run import NEVER, Run, code_position
 from sooner.sides import LEFT
@@ -104,6 +104,8 @@ class Arrivals(NamedTuple):
 def sorted_runs(batch: pa.RecordBatch, code: CodeRows, bounds: Codes, overlap: Reach = EQUAL) -> Arrivals:
     """The rows of each partition; those that reach over its bounds as well."""
     row_codes, wanted = code(batch)
+    if not len(bounds) and wanted is None and is_sorted(row_codes):
+        return Arrivals([Run(row_codes, batch, NEVER)])
     codes, order = sort(row_codes, wanted)
     begins = [0, *(code_position(codes, max(bound - overlap.above, 0)) for bound in bounds.tolist())]
     ends = [*(code_position(codes, bound + overlap.below) for bound in bounds.tolist()), len(codes)]

@@ -30,7 +30,7 @@ class Subject:
     """
 
     name: str
-    plan: OperatorPlan
+    plan: OperatorPlan[Any]
     schemas: tuple[pa.Schema, ...]
     draw_rows: DrawRows
     answer: Callable[[Sequence[pa.Table]], Counter[Row]]

@@ -940,3 +940,158 @@ EXPORT void gather_columns(int32_t n_columns, const int64_t *layouts, int32_t n_
             gather_texts_64(sources, more, (int64_t *)values, room + spans[DATA].begin, positions, parts, n);
     }
 }
+
+/* ---- Folding: pairs are added up instead of spelled out. ---- */
+
+/* Of each pair of groups and of random parts (`tags`) of both sides, the sums of products of a left and a right factor;
+   a factor that is missing is 1. Sums of whole numbers have 128 bits, so that they are exact. */
+typedef struct {
+    const int32_t *tags, *groups; /* of each row; groups may be missing */
+    const int64_t *const *wholes; /* factors of each row, for each sum */
+    const double *const *reals;
+} Factors;
+
+/* Room for rows of one code with those of one group and tag as one; nothing is in it between two calls. */
+typedef struct {
+    int32_t *where; /* [group, tag]: which row that is, or -1 */
+    int32_t *cells; /* of each row, its group and tag as one number */
+    Integer128 *wholes;
+    double *reals;
+} Condensed;
+
+typedef struct {
+    Factors of[2];
+    Condensed room[2];
+    Integer128 *wholes; /* [group, sum, left tag, right tag] */
+    double *reals;
+    int64_t n_tags, right_groups, n_wholes, n_reals; /* n_tags is a power of two: tags are taken modulo it */
+} Fold;
+
+static inline int64_t tag_at(const Fold *fold, int side, int64_t at)
+{
+    return fold->of[side].tags[at] & (fold->n_tags - 1);
+}
+
+static inline int64_t group_at(const Fold *fold, int side, int64_t at)
+{
+    return fold->of[side].groups ? fold->of[side].groups[at] : 0;
+}
+
+static inline void fold_pair(const Fold *fold, int64_t left, int64_t right)
+{
+    const Factors *lefts = fold->of, *rights = fold->of + 1;
+    int64_t n_cells = fold->n_tags * fold->n_tags;
+    int64_t cell = tag_at(fold, 0, left) * fold->n_tags + tag_at(fold, 1, right);
+    int64_t group = group_at(fold, 0, left) * fold->right_groups + group_at(fold, 1, right);
+    Integer128 *whole = fold->wholes + group * fold->n_wholes * n_cells + cell;
+    double *real = fold->reals + group * fold->n_reals * n_cells + cell;
+    for (int64_t k = 0; k < fold->n_wholes; k++, whole += n_cells)
+        *whole += (Integer128)(lefts->wholes[k] ? lefts->wholes[k][left] : 1) *
+                  (rights->wholes[k] ? rights->wholes[k][right] : 1);
+    for (int64_t k = 0; k < fold->n_reals; k++, real += n_cells)
+        *real += (lefts->reals[k] ? lefts->reals[k][left] : 1) * (rights->reals[k] ? rights->reals[k][right] : 1);
+}
+
+/* Pairs that were found by their positions, or where these are missing each row with itself. */
+EXPORT void fold_pairs(const Fold *fold, const int64_t *at_left, const int64_t *at_right, int64_t n)
+{
+    if (!at_left) {
+        for (int64_t i = 0; i < n; i++)
+            fold_pair(fold, i, i);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        fold_pair(fold, at_left[i], at_right[i]);
+}
+
+enum { NEW, MET, NOT_YET }; /* ages of rows: two that have met are no pair, and what is not there yet is in none */
+enum { MANY = 4096 };       /* pairs of one code, from which on both sides are condensed first */
+
+/* The rows of one code and side; of those that have met, or of all that are there. How many are left of them. */
+static int32_t condense(const Fold *fold, int side, const uint8_t *ages, int only_met, int64_t begin, int64_t end)
+{
+    const Factors *factors = fold->of + side;
+    const Condensed *room = fold->room + side;
+    int32_t n = 0;
+    for (int64_t i = begin; i < end; i++) {
+        if (ages && (only_met ? ages[i] != MET : ages[i] == NOT_YET))
+            continue;
+        int64_t cell = group_at(fold, side, i) * fold->n_tags + tag_at(fold, side, i);
+        int64_t row = room->where[cell];
+        if (row < 0) {
+            row = room->where[cell] = n++;
+            room->cells[row] = (int32_t)cell;
+            memset(room->wholes + row * fold->n_wholes, 0, fold->n_wholes * sizeof(Integer128));
+            memset(room->reals + row * fold->n_reals, 0, fold->n_reals * sizeof(double));
+        }
+        for (int64_t k = 0; k < fold->n_wholes; k++)
+            room->wholes[row * fold->n_wholes + k] += factors->wholes[k] ? factors->wholes[k][i] : 1;
+        for (int64_t k = 0; k < fold->n_reals; k++)
+            room->reals[row * fold->n_reals + k] += factors->reals[k] ? factors->reals[k][i] : 1;
+    }
+    for (int32_t row = 0; row < n; row++)
+        room->where[room->cells[row]] = -1;
+    return n;
+}
+
+static void fold_condensed(const Fold *fold, int32_t n_lefts, int32_t n_rights, int sign)
+{
+    const Condensed *lefts = fold->room, *rights = fold->room + 1;
+    int64_t n_tags = fold->n_tags, n_cells = n_tags * n_tags;
+    for (int32_t i = 0; i < n_lefts; i++)
+        for (int32_t j = 0; j < n_rights; j++) {
+            int64_t cell = lefts->cells[i] % n_tags * n_tags + rights->cells[j] % n_tags;
+            int64_t group = lefts->cells[i] / n_tags * fold->right_groups + rights->cells[j] / n_tags;
+            Integer128 *whole = fold->wholes + group * fold->n_wholes * n_cells + cell;
+            double *real = fold->reals + group * fold->n_reals * n_cells + cell;
+            for (int64_t k = 0; k < fold->n_wholes; k++, whole += n_cells)
+                *whole += sign * lefts->wholes[i * fold->n_wholes + k] * rights->wholes[j * fold->n_wholes + k];
+            for (int64_t k = 0; k < fold->n_reals; k++, real += n_cells)
+                *real += sign * lefts->reals[i * fold->n_reals + k] * rights->reals[j * fold->n_reals + k];
+        }
+}
+
+static inline int is_open(const uint8_t *left_ages, int64_t left, const uint8_t *right_ages, int64_t right)
+{
+    int left_age = left_ages ? left_ages[left] : NEW, right_age = right_ages ? right_ages[right] : NEW;
+    return left_age != NOT_YET && right_age != NOT_YET && (left_age == NEW || right_age == NEW);
+}
+
+/* All open pairs of equal codes of two sorted arrays; how many they are, or of a code with many of them at most. */
+EXPORT int64_t fold_runs(const Fold *fold, const uint64_t *lefts, const uint8_t *left_ages, int64_t n_lefts,
+                         const uint64_t *rights, const uint8_t *right_ages, int64_t n_rights)
+{
+    int64_t i = 0, j = 0, pairs = 0;
+    while (i < n_lefts && j < n_rights) {
+        if (lefts[i] != rights[j]) {
+            if (lefts[i] < rights[j])
+                i = advance(lefts, n_lefts, i, rights[j]);
+            else
+                j = advance(rights, n_rights, j, lefts[i]);
+            continue;
+        }
+        uint64_t code = lefts[i];
+        int64_t left_end = i + 1, right_end = j + 1;
+        while (left_end < n_lefts && lefts[left_end] == code)
+            left_end++;
+        while (right_end < n_rights && rights[right_end] == code)
+            right_end++;
+        if ((left_end - i) * (right_end - j) < MANY) {
+            for (int64_t left = i; left < left_end; left++)
+                for (int64_t right = j; right < right_end; right++)
+                    if (is_open(left_ages, left, right_ages, right)) {
+                        fold_pair(fold, left, right);
+                        pairs++;
+                    }
+        } else {
+            fold_condensed(fold, condense(fold, 0, left_ages, 0, i, left_end),
+                           condense(fold, 1, right_ages, 0, j, right_end), 1);
+            if (left_ages && right_ages)
+                fold_condensed(fold, condense(fold, 0, left_ages, 1, i, left_end),
+                               condense(fold, 1, right_ages, 1, j, right_end), -1);
+            pairs += (left_end - i) * (right_end - j);
+        }
+        i = left_end, j = right_end;
+    }
+    return pairs;
+}

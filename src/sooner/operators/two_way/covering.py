@@ -20,7 +20,7 @@ from itertools import groupby, product
 from typing import Final, Literal, NamedTuple, Protocol
 
 from sooner.kernels.matching import EQUAL, Reach
-from sooner.operators.two_way.pairs import Bundle, Findings, Pairs, Singles, bundled
+from sooner.operators.two_way.pairs import Bundle, Findings, Singles, bundled
 from sooner.runs.block_index import Block
 from sooner.runs.run import NEVER, STILL_HERE, Run, arrived_between, merge
 from sooner.runs.slabs import ALL_CODES, Slab, slabs
@@ -99,7 +99,7 @@ class OnDisk:
 
 
 PartRectangle = tuple[Sequence[Part], Sequence[Part]]
-JoinRuns = Callable[[Run, Run], Iterator[Pairs]]
+JoinRuns = Callable[[Run, Run], Iterator[Findings]]
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,7 @@ class LoadedSlab:
         return (run for part in parts if isinstance(part, InMemory) for run in part.load(*self._bounds))
 
 
-def _cover_slab(rectangles: Sequence[PartRectangle], join: JoinRuns, slab: LoadedSlab) -> Iterator[Pairs]:
+def _cover_slab(rectangles: Sequence[PartRectangle], join: JoinRuns, slab: LoadedSlab) -> Iterator[Findings]:
     """Of a rectangle in which rows are on disk, those in memory meet only them. If all are in memory they meet."""
     for lefts, rights in rectangles:
         left, right = slab.on_disk(lefts), slab.on_disk(rights)
@@ -396,7 +396,7 @@ class MemoryWithDisk:
     def n_bytes(self) -> int:
         return sum(piece.n_bytes for piece in self._pieces)
 
-    def joined(self, join: JoinRuns) -> Iterator[Pairs]:
+    def joined(self, join: JoinRuns) -> Iterator[Findings]:
         if _on_disk(self.lefts):
             for piece in self._pieces:
                 for right in _loaded(self.rights, self.right_span):
@@ -414,16 +414,16 @@ def _loaded(parts: Sequence[Part], span: Span) -> Iterator[Run]:
     return (run for part in parts for run in part.load(*span))
 
 
-def _join_memory(rectangles: Sequence[MemoryWithDisk], join: JoinRuns) -> Iterator[Pairs]:
+def _join_memory(rectangles: Sequence[MemoryWithDisk], join: JoinRuns) -> Iterator[Findings]:
     for rectangle in rectangles:
         yield from rectangle.joined(join)
 
 
-def _join_pieces(left: Piece, right: Piece, join: JoinRuns) -> Iterator[Pairs]:
+def _join_pieces(left: Piece, right: Piece, join: JoinRuns) -> Iterator[Findings]:
     return join(left.rows, right.rows)
 
 
-def _append(output: MergedOutput, piece: Piece) -> Iterator[Pairs]:
+def _append(output: MergedOutput, piece: Piece) -> Iterator[Findings]:
     if len(piece.rows):
         output.append(piece.rows)
     yield from ()

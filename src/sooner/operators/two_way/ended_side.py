@@ -5,7 +5,7 @@ rows of this side, it pays to have those as one run with an index.
 """
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -15,17 +15,18 @@ import pyarrow as pa
 from sooner.kernels.array_types import Flags
 from sooner.kernels.gathering import as_one
 from sooner.kernels.looking_up import CodeIndex, counts_between
-from sooner.kernels.matching import EQUAL, Reach
+from sooner.kernels.matching import EQUAL
 from sooner.operators.inputs import Input
 from sooner.operators.statistics import Counts
 from sooner.operators.two_way.existence import Existence
-from sooner.operators.two_way.pairs import Filter, Pairs, pairs_by_index
+from sooner.operators.two_way.pairs import Findings
 from sooner.operators.two_way.state import JoinState
 from sooner.runs.run import NEVER, Run
 from sooner.runs.slabs import ALL_CODES
 from sooner.sides import opposite
 
 MOST_BYTES: Final = 2**31 - 1  # of text in one column
+FindByIndex = Callable[[int, Run, Flags | None, Run, CodeIndex], Iterator[Findings]]
 
 
 class EndedSide:
@@ -49,9 +50,9 @@ class EndedSide:
         rows = Run(codes, batch, NEVER)
         return rows.followed() if self._other.follows_matches else rows, wanted
 
-    def met_by(self, rows: Run, wanted: Flags | None, reach: Reach, filters: Sequence[Filter]) -> Iterator[Pairs]:
+    def met_by(self, rows: Run, wanted: Flags | None, find: FindByIndex) -> Iterator[Findings]:
         """All pairs with these rows."""
-        return pairs_by_index(opposite(self.side), rows, wanted, self._run, self._index, reach, *filters)
+        return find(opposite(self.side), rows, wanted, self._run, self._index)
 
     def matched_by(self, rows: Run, wanted: Flags | None, existence: Existence) -> Flags:
         """Which of these rows match anything."""

@@ -8,15 +8,18 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
 
+from sooner.budget import Budget, format_bytes
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.sizes import Weights, cuts_by_bytes
+from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Flushed
 from sooner.operators.parallel import ALONE, Crew
-from sooner.operators.two_way.choosing import Choice, Goes, choice_of, has_one_of
+from sooner.operators.two_way.choosing import Choice, Goes, came_after, choice_of, has_one_of
 from sooner.operators.two_way.covering import Workbench
 from sooner.operators.two_way.state import JoinState, arrivals_after
 from sooner.policies.view import Evict
@@ -194,3 +197,28 @@ def _reduce(resident: ResidentRuns, goes: Goes | None, bench: Workbench) -> None
         return
     del staying
     resident.reduce(lambda run: run.take(np.flatnonzero(~goes(run))))
+
+
+def freed_by(state: JoinState, eviction: Evict) -> int:
+    """How many bytes of memory it would free."""
+    resident = state.inputs[eviction.side].partitions[eviction.partition].resident
+    goes = partial(has_one_of, eviction.codes) if eviction.codes is not None else None
+    goes = partial(came_after, eviction.after) if eviction.after is not None else goes
+    if goes is not None:
+        chosen = sum(int(np.count_nonzero(goes(run))) for run in resident)
+        chosen_bytes = chosen * resident.n_bytes // max(resident.n_rows, 1)
+        return min(chosen_bytes, eviction.at_most_bytes or chosen_bytes)
+    return min(resident.n_bytes, eviction.at_most_bytes or resident.n_bytes)
+
+
+def why_no_room(needed_bytes: int, budget: Budget, algorithm: Algorithm) -> str:
+    """In a sentence that says what would help."""
+    limit = format_bytes(budget.limit_bytes)
+    if needed_bytes > budget.limit_bytes:
+        return (
+            f"{format_bytes(needed_bytes)} of rows arrived at once, but the memory for rows is {limit}; raise `memory`."
+        )
+    return (
+        f"The memory for rows ({limit}) is full and the algorithm {algorithm.name!r} does not spill; "
+        "raise `memory` or choose another algorithm, such as 'rpj'."
+    )

@@ -15,14 +15,16 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from sooner.budget import Budget, format_bytes
+from sooner.budget import Budget
 from sooner.errors import BudgetTooSmall
 from sooner.how import INNER, Kind
+from sooner.kernels.array_types import Flags
+from sooner.kernels.looking_up import CodeIndex
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Arrived
 from sooner.operators.inputs import Input
@@ -41,20 +43,21 @@ from sooner.operators.two_way.beginning import (
     resume,
     tidying_plan,
 )
-from sooner.operators.two_way.choosing import came_after, has_one_of
 from sooner.operators.two_way.covering import COPIES, JoinRuns, Workbench
 from sooner.operators.two_way.existence import Existence
 from sooner.operators.two_way.expiry import LATER, SOON, Expiry
-from sooner.operators.two_way.flushing import spill
+from sooner.operators.two_way.flushing import freed_by, spill, why_no_room
 from sooner.operators.two_way.pairs import (
     Bundle,
+    Findings,
     Pairs,
     bundled,
     note_matches,
     only_by_rows,
+    pairs_by_index,
     pairs_of,
 )
-from sooner.operators.two_way.reception import Reception
+from sooner.operators.two_way.reception import Finding, Reception
 from sooner.operators.two_way.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, regions_of, scratch_bytes_of
 from sooner.operators.two_way.state import JoinState
 from sooner.operators.two_way.statistics import JoinStatistics
@@ -63,6 +66,7 @@ from sooner.phases import Phase
 from sooner.policies.view import BUSY, Evict, JoinView, MemoryDisk, Surroundings, Together, WholePartitions
 from sooner.policies.view import Task as ChosenTask
 from sooner.progress import Progress
+from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 ROWS_WORTH_THREADS: Final = 300000  # fewer are joined faster than handed over
@@ -78,7 +82,7 @@ class TwoWayJoin(Generic[R]):
     algorithm's flush policy decides.
     """
 
-    new_state: ClassVar[type[JoinState]] = JoinState
+    new_state: Callable[..., JoinState] = JoinState
 
     def __init__(
         self,
@@ -111,7 +115,8 @@ class TwoWayJoin(Generic[R]):
         )
         self._state = self.new_state(inputs, budget, existence, kind, means.listener, expiry, regions, splits_codes)
         self._bench = Workbench(scratch_bytes_of(budget), self._breathe)
-        self._reception = Reception(self._state, self._reach, self._filters, self._bench, self._crew, self._reserve)
+        finding = Finding(self._join_runs, self._join_by_index)
+        self._reception = Reception(self._state, finding, self._bench, self._crew, self._reserve)
         self._tasks: list[Task] = []  # that have begun, in different partitions
         self._counting = threading.Lock()
         self._busy = False
@@ -187,7 +192,9 @@ class TwoWayJoin(Generic[R]):
         """Let so many bytes leave memory, or a little more, as the flush policy chooses. Whether any did."""
         goal_bytes = max(needed_bytes, self._flush_bytes)
         view = replace(self.view(), regions=self._state.seen_regions())
-        return self.evict(enough_of(self._algorithm.flush.choose(view, goal_bytes), goal_bytes, self._freed_by))
+        return self.evict(
+            enough_of(self._algorithm.flush.choose(view, goal_bytes), goal_bytes, partial(freed_by, self._state))
+        )
 
     def evict(self, evictions: Together) -> bool:
         """Let these rows leave memory; between calls, or when room is asked for. Whether any did."""
@@ -330,7 +337,7 @@ class TwoWayJoin(Generic[R]):
                 self._let_useless_go(p)
         while self.budget.free_bytes < needed_bytes:
             if not self._room(needed_bytes - self.budget.free_bytes):
-                raise BudgetTooSmall(self._why_no_room(needed_bytes))
+                raise BudgetTooSmall(why_no_room(needed_bytes, self.budget, self._algorithm))
         self.budget.reserve(needed_bytes)
 
     def _let_useless_go(self, p: int) -> None:
@@ -339,28 +346,6 @@ class TwoWayJoin(Generic[R]):
             self._state.let_matched_go(LEFT, p)
         for side in SIDES:
             self._state.let_gone_go(side, p)
-
-    def _freed_by(self, eviction: Evict) -> int:
-        resident = self._state.inputs[eviction.side].partitions[eviction.partition].resident
-        goes = partial(has_one_of, eviction.codes) if eviction.codes is not None else None
-        goes = partial(came_after, eviction.after) if eviction.after is not None else goes
-        if goes is not None:
-            chosen = sum(int(np.count_nonzero(goes(run))) for run in resident)
-            chosen_bytes = chosen * resident.n_bytes // max(resident.n_rows, 1)
-            return min(chosen_bytes, eviction.at_most_bytes or chosen_bytes)
-        return min(resident.n_bytes, eviction.at_most_bytes or resident.n_bytes)
-
-    def _why_no_room(self, needed_bytes: int) -> str:
-        limit = format_bytes(self.budget.limit_bytes)
-        if needed_bytes > self.budget.limit_bytes:
-            return (
-                f"{format_bytes(needed_bytes)} of rows arrived at once, but the memory for rows is {limit}; "
-                "raise `memory`."
-            )
-        return (
-            f"The memory for rows ({limit}) is full and the algorithm {self._algorithm.name!r} does not spill; "
-            "raise `memory` or choose another algorithm, such as 'rpj'."
-        )
 
     # Work on disk
 
@@ -487,6 +472,16 @@ class TwoWayJoin(Generic[R]):
         """How a task joins two runs."""
         only_open = self._state.only_open(task.partition, task.tick)
         return lambda left, right: pairs_of(left, right, self._reach, only_open, *self._filters)
+
+    def _join_runs(self, left: Run, right: Run) -> Iterator[Findings]:
+        """Where all pairs are new."""
+        return pairs_of(left, right, self._reach, *self._filters)
+
+    def _join_by_index(
+        self, side: int, rows: Run, wanted: Flags | None, other: Run, index: CodeIndex
+    ) -> Iterator[Findings]:
+        """The same with rows of one side in no order, and an index of the other."""
+        return pairs_by_index(side, rows, wanted, other, index, self._reach, *self._filters)
 
     def _going_on(self, pairs: Pairs) -> Pairs:
         """Also where everything has come out before, and nobody sees a result for long."""

@@ -60,7 +60,25 @@ class Singles:
         return total_bytes(picked(self.run.row_bytes, self.at), len(self))
 
 
-Findings = Pairs | Singles
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """So many pairs that were added up, and are nowhere."""
+
+    n_pairs: int
+
+    def __len__(self) -> int:
+        return self.n_pairs
+
+    def cut_out(self) -> "Folded":
+        """It keeps nothing alive."""
+        return self
+
+    @property
+    def n_bytes(self) -> int:
+        return 0
+
+
+Findings = Pairs | Singles | Folded
 Bundle = Sequence[Findings]  # of which one batch of results is made: pairs, or singles of one side
 Filter = Callable[[Pairs], Pairs]
 Found = Iterator[tuple[Positions, Positions]]  # at the left, at the right

@@ -80,6 +80,10 @@ class TwoWayPlan:
             return None
         return ByLateness(partitions, self.kind.examined, near, units_of_lateness(self.lateness, near), alone=alone)
 
+    def kept(self, schemas: Sequence[pa.Schema]) -> Sequence[pa.Schema]:
+        """All columns: whoever needs fewer has left them out."""
+        return schemas
+
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
         self.expiry(schemas, 1, alone=True)  # it may be impossible, as may be the range
         self.range(schemas)

@@ -4,20 +4,28 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from sooner.kernels.array_types import Positions
-from sooner.kernels.matching import EQUAL, Reach, first_matches
+from sooner.kernels.matching import EQUAL, first_matches
 from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.two_way.covering import Workbench
-from sooner.operators.two_way.ended_side import EndedSide, in_one_piece
-from sooner.operators.two_way.pairs import PAIRS_AT_ONCE, Filter, Findings, Pairs, pairs_of, singles_of
+from sooner.operators.two_way.ended_side import EndedSide, FindByIndex, in_one_piece
+from sooner.operators.two_way.pairs import PAIRS_AT_ONCE, Findings, Pairs, singles_of
 from sooner.operators.two_way.state import LEAVING_SHARE, JoinState
 from sooner.runs.resident import FANOUT, UNPROBED_FANOUT
 from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
+
+
+class Finding(NamedTuple):
+    """How rows that arrive find what they match: run against run, or rows in no order against an index."""
+
+    in_runs: Callable[[Run, Run], Iterator[Findings]]
+    by_index: FindByIndex
 
 
 class Reception:
@@ -26,8 +34,7 @@ class Reception:
     def __init__(
         self,
         state: JoinState,
-        reach: Reach,
-        filters: Sequence[Filter],
+        finding: Finding,
         bench: Workbench,
         crew: Crew,
         reserve: Callable[[int], None],
@@ -35,8 +42,7 @@ class Reception:
         self._state = state
         self._statistics = state.statistics
         self._kind = state.kind
-        self._reach = reach
-        self._filters = filters
+        self._finding = finding
         self._merge_bytes = bench.divided(crew.workers).merge_bytes
         self._whole_merge_bytes = bench.merge_bytes
         self._reserve = reserve
@@ -84,9 +90,9 @@ class Reception:
             runs = [None if run is None else run.with_join_bits() for run in runs]
         return runs
 
-    def _note_joins(self, p: int, pairs: Pairs) -> None:
+    def _note_joins(self, p: int, pairs: Findings) -> None:
         """For algorithms that look at regions and join bits (DINER sec. 3.2, Algorithm 1, lines 9 and 11)."""
-        if (regions := self._statistics.regions) is None:
+        if (regions := self._statistics.regions) is None or not isinstance(pairs, Pairs):
             return
         for side, run, positions in ((LEFT, pairs.left, pairs.at_left), (RIGHT, pairs.right, pairs.at_right)):
             regions.count_joins(side, p, run.codes[positions])
@@ -115,7 +121,7 @@ class Reception:
         matches = 0
         for other in others:
             left, right = (run, other) if side == LEFT else (other, run)
-            for pairs in pairs_of(left, right, self._reach, *self._filters):
+            for pairs in self._finding.in_runs(left, right):
                 matches += len(pairs)
                 self._note_joins(p, pairs)
                 yield pairs
@@ -194,7 +200,7 @@ class Reception:
         side, kind = opposite(ended.side), self._kind
         rows, wanted = ended.coded(batch)
         if kind.pairs:
-            yield from ended.met_by(rows, wanted, self._reach, self._filters)
+            yield from ended.met_by(rows, wanted, self._finding.by_index)
             if side in kind.unmatched:
                 yield from singles_of(side, rows, rows.unmatched())
         else:

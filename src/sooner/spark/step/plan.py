@@ -15,7 +15,7 @@ Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True)
 class StepPlan:
-    operator: OperatorPlan
+    operator: OperatorPlan[pa.RecordBatch]
     state: str
     inputs: tuple[str, ...]  # their names
     columns: tuple[tuple[str, ...], ...]  # of each input

@@ -97,11 +97,10 @@ class Step:
         self._copies = open_shared_memory(plan.state, place, share_bytes, plan.shared_memory)
         block_bytes = min(max(share_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
         files = partial(RunFiles, filesystem, directory, removal="by the owner", prefix=version_prefix(attempt.version))
-        self._mapped = [
-            MappedRuns(files(schema, ONE_BLOCK, rows="resident"), self._copies) for schema in delivery.schemas
-        ]
-        stores = [files(schema, block_bytes) for schema in delivery.schemas]
-        inputs = inputs_in(delivery.order, plan.inputs, delivery.schemas, stores, CODE_RANGES, self._mapped)
+        kept = plan.operator.kept(delivery.schemas)
+        self._mapped = [MappedRuns(files(schema, ONE_BLOCK, rows="resident"), self._copies) for schema in kept]
+        stores = [files(schema, block_bytes) for schema in kept]
+        inputs = inputs_in(delivery.order, plan.inputs, kept, stores, CODE_RANGES, self._mapped)
         budget = Budget(share_bytes - share_bytes // FRAMING_SHARE)
         means = Means(budget, crowd=CROWD, listener=self._note, alone=False)
         self._operator = plan.operator.make(inputs, means)

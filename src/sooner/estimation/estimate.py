@@ -1,0 +1,115 @@
+"""One estimate: what all aggregates seem to be at a moment, in each group, and how sure that is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from html import escape
+from typing import Any
+
+import pyarrow as pa
+
+from sooner.errors import InvalidJoin
+from sooner.estimation.groups import Key
+from sooner.estimation.reckoning import Value
+from sooner.estimation.workings import GroupColumn
+
+NO_GROUP: Key = ()
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """`estimate["revenue"].value`, `.low` and `.high`; with groups, `estimate["revenue"]["Europe"].value`.
+
+    low and high are None as long as there is no interval.
+    """
+
+    names: tuple[str, ...]  # of aggregates
+    by: tuple[GroupColumn, ...]
+    values: Mapping[Key, Mapping[str, Value]]
+    rows: int  # that were read, of both inputs
+    share_read: float | None  # of all rows, where that is known
+    seconds: float
+    exact: bool
+
+    def __getitem__(self, name: str) -> Any:
+        """A `Value`, or those of all groups: by their values, or tuples of them where there are several columns."""
+        if name not in self.names:
+            raise InvalidJoin(f"There is no aggregate {name!r}; there are {', '.join(self.names)}.")
+        if not self.by:
+            return self.values[NO_GROUP][name]
+        return {key if len(self.by) > 1 else key[0]: of_group[name] for key, of_group in self.values.items()}
+
+    @property
+    def relative_error(self) -> float | None:
+        """The largest half interval over its value; None while a value has no interval."""
+        errors = [value.relative_error for group in self.values.values() for value in group.values()]
+        if self.exact:
+            return 0.0
+        if not errors or None in errors:
+            return None
+        return max(error for error in errors if error is not None)
+
+    def to_table(self) -> pa.Table:
+        """A row for each group: its values, and for each aggregate the value, low and high."""
+        keys = list(self.values)
+        columns: dict[str, pa.Array] = {
+            one.name: pa.array([key[at] for key in keys], one.type) for at, one in enumerate(self.by)
+        }
+        for name in self.names:
+            found = [self.values[key][name] for key in keys]
+            columns[name] = _numbers([one.value for one in found])
+            columns[f"{name}_low"] = _numbers([one.low for one in found])
+            columns[f"{name}_high"] = _numbers([one.high for one in found])
+        return pa.table(columns)
+
+    def __str__(self) -> str:
+        read = "" if self.share_read is None else f", {self.share_read:.1%} read"
+        said = "exact" if self.exact else f"estimate after {self.rows:,} rows{read}"
+        lines = [f"{said}, {self.seconds:.2f} s"]
+        for key, group in self.values.items():
+            label = ", ".join(map(str, key)) + ": " if key else ""
+            lines.append(label + ", ".join(f"{name} = {in_words(value)}" for name, value in group.items()))
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<th>{escape(name)}</th>" for name in (*(one.name for one in self.by), *self.names))
+        rows = "".join(
+            "<tr>"
+            + "".join(f"<td>{escape(str(part))}</td>" for part in key)
+            + "".join(f"<td>{escape(in_words(value))}</td>" for value in group.values())
+            + "</tr>"
+            for key, group in self.values.items()
+        )
+        first, *_ = str(self).splitlines()
+        return (
+            f"<div><strong>sooner</strong> {escape(first)}"
+            f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+        )
+
+
+def in_words(value: Value) -> str:
+    """Such as `123.4 ± 5.6`."""
+    if value.value is None:
+        return "null"
+    if value.low is None or value.high is None:
+        return f"{_short(value.value)} (no interval yet)"
+    if value.is_known:
+        return _short(value.value)
+    half = (float(value.high) - float(value.low)) / 2
+    return f"{_short(value.value)} ± {_short(half)}"
+
+
+def _short(number: float | int | Decimal) -> str:
+    return f"{number:,}" if isinstance(number, int | Decimal) else f"{number:,.6g}"
+
+
+def _numbers(values: Sequence[Any]) -> pa.Array:
+    """As exact as they are: integers, decimals, or doubles if any is one."""
+    known = [value for value in values if value is not None]
+    if any(isinstance(value, float) for value in known) or not known:
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    if all(isinstance(value, int) and abs(value) < 2**63 for value in known):
+        return pa.array(values, pa.int64())
+    decimals = [None if value is None else Decimal(value) for value in values]
+    scale = max(-int(value.as_tuple().exponent) for value in decimals if value is not None)
+    return pa.array(decimals, pa.decimal256(76, max(scale, 0)))

@@ -1,0 +1,81 @@
+"""Groups as numbers: each combination of values gets the next number when it is first seen."""
+
+import base64
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sooner.kernels.arrays import to_numpy
+
+Key = tuple[object, ...]
+_MANY: Final = 2**16
+Numbers = npt.NDArray[np.int32]
+
+
+class Groups:
+    """Of one side, or of pairs; without columns there is one, number 0."""
+
+    def __init__(self, types: Sequence[pa.DataType]) -> None:
+        self._types = types
+        self._numbers: dict[Key, int] = {} if types else {(): 0}
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @property
+    def keys(self) -> list[Key]:
+        return list(self._numbers)
+
+    def numbers_of(self, columns: Sequence[pa.Array]) -> Numbers:
+        """The group of each row."""
+        encoded = [column.dictionary_encode(null_encoding="encode") for column in columns]
+        values = [one.dictionary.to_pylist() for one in encoded]
+        places = to_numpy(encoded[0].indices).astype(np.int64)
+        for one in encoded[1:]:
+            places = places * len(one.dictionary) + to_numpy(one.indices)
+        n_possible = math.prod(map(len, values))
+        if n_possible > max(len(places), _MANY):  # then most of them are not there
+            seen, places = np.unique(places, return_inverse=True)
+        else:
+            seen = np.flatnonzero(np.bincount(places, minlength=n_possible))
+            among_seen = np.zeros(n_possible, np.int64)
+            among_seen[seen] = np.arange(len(seen))
+            places = among_seen[places]
+        numbers: Numbers = np.array([self._number(_key_at(one, values)) for one in seen.tolist()], np.int32)
+        found: Numbers = numbers[places.reshape(-1)]
+        return found
+
+    def _number(self, key: Key) -> int:
+        return self._numbers.setdefault(tuple(map(_comparable, key)), len(self._numbers))
+
+    def to_plain(self) -> str:
+        """As text: values of any type, by Arrow."""
+        columns = [pa.array([key[at] for key in self.keys], type_) for at, type_ in enumerate(self._types)]
+        table = pa.table(columns, [str(at) for at in range(len(columns))])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        return base64.b64encode(sink.getvalue()).decode()
+
+    def load_plain(self, text: str) -> None:
+        if self._types:
+            table = pa.ipc.open_stream(base64.b64decode(text)).read_all()
+            values = zip(*(column.to_pylist() for column in table.columns), strict=True)
+            self._numbers = {tuple(map(_comparable, key)): number for number, key in enumerate(values)}
+
+
+def _comparable(value: object) -> object:
+    """NaN is one group: the same object equals itself in a tuple."""
+    return math.nan if isinstance(value, float) and math.isnan(value) else value
+
+
+def _key_at(number: int, values: Sequence[Sequence[object]]) -> Key:
+    key: list[object] = []
+    for one in reversed(values):
+        number, at = divmod(number, len(one))
+        key.append(one[at])
+    return tuple(reversed(key))

@@ -1,0 +1,91 @@
+"""What is asked of a join: aggregates of expressions over the joined row, by groups, of some of the rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from sooner.errors import InvalidJoin
+from sooner.expressions.arrow_conditions import from_arrow
+from sooner.expressions.reading import parse
+from sooner.expressions.tree import Column, Node
+
+Aggregates = Mapping[str, str | Sequence[str]]
+By = str | Sequence[str] | None
+FUNCTIONS: Final[dict[str, str]] = {
+    "count": "count",
+    "sum": "sum",
+    "avg": "avg", "mean": "avg", "average": "avg",
+    "variance": "variance", "var": "variance", "var_samp": "variance",
+    "stddev": "stddev", "std": "stddev", "std_dev": "stddev", "stddev_samp": "stddev",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """`of` is None for a count of all rows."""
+
+    name: str
+    function: str
+    of: Node | None
+
+    @property
+    def what(self) -> str:
+        return f"aggregates[{self.name!r}]"
+
+
+@dataclass(frozen=True)
+class Question:
+    aggregates: tuple[Aggregate, ...]
+    by: tuple[tuple[str, Node], ...] = ()  # names and expressions
+    where: Node | None = None
+
+
+def question_of(aggregates: Aggregates, by: By, where: Any, joined: pa.Schema) -> Question:
+    """As the user gave it; `joined` are the columns of the joined row."""
+    if not isinstance(aggregates, Mapping) or not aggregates:
+        raise InvalidJoin(
+            f"aggregates={aggregates!r} must name at least one, such as {{'revenue': ('sum', 'price * quantity')}}."
+        )
+    found = tuple(_aggregate(name, asked) for name, asked in aggregates.items())
+    names = [by] if isinstance(by, str) else list(by or ())
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidJoin(f"by={by!r} must be the name of a column or an expression, or a list of them.")
+    groups = tuple((name, _named(name, joined)) for name in names)
+    _require_distinct([*names, *(one.name for one in found)])
+    return Question(found, groups, None if where is None else _condition(where, joined))
+
+
+def _aggregate(name: object, asked: object) -> Aggregate:
+    parts = [asked] if isinstance(asked, str) else asked
+    words = isinstance(parts, Sequence) and 0 < len(parts) <= 2 and all(isinstance(part, str) for part in parts)
+    if not isinstance(name, str) or not words:
+        raise InvalidJoin(
+            f"aggregates[{name!r}] is {asked!r}; give a function and an expression, as ('sum', 'price'), or 'count'."
+        )
+    assert isinstance(parts, Sequence)
+    function = FUNCTIONS.get(parts[0].lower())
+    if function is None:
+        raise InvalidJoin(f"aggregates[{name!r}] asks for {parts[0]!r}; choose one of {', '.join(FUNCTIONS)}.")
+    of = parts[1] if len(parts) == 2 else "*"
+    if of.strip() == "*":
+        if function != "count":
+            raise InvalidJoin(f"aggregates[{name!r}] is {function} of all columns; name one, or an expression.")
+        return Aggregate(name, function, None)
+    return Aggregate(name, function, parse(of, f"aggregates[{name!r}]"))
+
+
+def _named(text: str, joined: pa.Schema) -> Node:
+    """A column of that very name, or else an expression."""
+    return Column(text) if text in joined.names else parse(text, f"by={text!r}")
+
+
+def _condition(where: Any, joined: pa.Schema) -> Node:
+    return parse(where, "where=") if isinstance(where, str) else from_arrow(where, joined, "where=")
+
+
+def _require_distinct(names: list[str]) -> None:
+    for at, name in enumerate(names):
+        if name in names[:at]:
+            raise InvalidJoin(f"{name!r} is there twice among by= and aggregates=; give each a name of its own.")

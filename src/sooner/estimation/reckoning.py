@@ -1,0 +1,201 @@
+"""From sums over rectangles of rows to estimates: how much of each input has come, what that makes of a sum, how sure.
+
+A sum over n of N left rows and m of M right rows stands for N/n * M/m times as much. Of partitions that are joined as
+wholes at different times, each is a rectangle of its own and counts by its own share; rows of one tag are a random part
+in all of them, so their sums are added up by tags before anything is said of how they differ.
+
+Averages and deviations are functions of sums: how they vary follows from how the sums do, to first order.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from sooner.estimation.intervals import Shares, variance_of_sum
+from sooner.estimation.workings import Measure, Workings
+from sooner.kernels.folding import Reals, Sums, as_reals, total
+
+FEWEST_PAIRS: Final = 20  # fewer say too little for an interval
+WIDE: Final = 0.1  # intervals of what cannot be negative are taken on a scale of logarithms from so much on
+
+Number = int | float | Decimal
+
+
+class Value(NamedTuple):
+    """Between low and high with the confidence that was asked for; both are None where there is no interval (yet)."""
+
+    value: Number | None
+    low: Number | None
+    high: Number | None
+
+    @property
+    def is_known(self) -> bool:
+        return self.low is not None and self.low == self.high
+
+    @property
+    def relative_error(self) -> float | None:
+        """Half of the interval over the value."""
+        if self.low is None or self.high is None or self.value is None:
+            return None
+        half = float(self.high - self.low) / 2  # type: ignore[operator]
+        return 0.0 if not half else half / abs(float(self.value)) if self.value else math.inf
+
+
+NOTHING: Final = Value(None, None, None)
+EXACTLY: Final = Context(prec=80)
+
+
+@dataclass(frozen=True)
+class Rectangle:
+    """Sums over pairs of so many rows: of each tag of both sides, and which share of all rows they are, if known."""
+
+    sums: Sums
+    rows: tuple[Reals, Reals]
+    shares: tuple[float | None, float | None]
+
+    @property
+    def scale(self) -> float:
+        """What the sums are to be multiplied by; where a share is not known they are sums so far."""
+        return 1 / math.prod(share for share in self.shares if share)
+
+
+class Reckoning:
+    """All that estimates are read off at one moment."""
+
+    def __init__(self, workings: Workings, rectangles: Sequence[Rectangle], confidence: float, *, exact: bool) -> None:
+        self._workings = workings
+        self._confidence = confidence
+        self._exact = exact
+        self._rectangles = rectangles
+        counts = [rectangle.rows for rectangle in rectangles]
+        rows = [np.mean([count[side] for count in counts], axis=0) for side in (0, 1)]
+        known = [[rectangle.shares[side] for rectangle in rectangles] for side in (0, 1)]
+        self._has_sizes = not any(None in shares for shares in known)
+        shares = [sum(share or 0.0 for share in some) / len(some) for some in known]
+        self._left, self._right = (Shares(one, share) for one, share in zip(rows, shares, strict=True))
+        self._whole_at, self._real_at = _places(workings)
+
+    @property
+    def groups(self) -> list[tuple[int, int]]:
+        """Those that have any pair."""
+        found = sum(self._pairs_in(rectangle) for rectangle in self._rectangles)
+        return [(int(left), int(right)) for left, right in np.argwhere(np.asarray(found) > 0)]
+
+    def value(self, measure: Measure, group: tuple[int, int]) -> Value:
+        n, total_, square = (
+            None if at is None else self._total(at, group) for at in (measure.n, measure.total, measure.square)
+        )
+        assert n is not None
+        if measure.function == "count":
+            return self._of_sum(n, measure.n, group)
+        if not n:
+            return NOTHING  # nothing but nulls
+        assert total_ is not None and measure.total is not None
+        if measure.function == "sum":
+            return self._of_sum(total_, measure.total, group)
+        if measure.function == "avg":
+            return self._of_average(float(n), float(total_), measure, group)
+        return self._of_deviation(float(n), float(total_), float(square or 0), measure, group)
+
+    def _of_sum(self, exact: Number, at: int, group: tuple[int, int]) -> Value:
+        if self._exact:
+            return Value(exact, exact, exact)
+        cells = self._cells(at, group)
+        value = float(cells.sum())
+        if not self._has_sizes:
+            return Value(exact, None, None)
+        return self._around(value, cells, self._enough(group), positive=bool(value > 0 and (cells >= 0).all()))
+
+    def _of_average(self, n: float, total_: float, measure: Measure, group: tuple[int, int]) -> Value:
+        assert measure.total is not None
+        if self._exact:
+            return _certain(total_ / n)
+        counts, totals = self._cells(measure.n, group), self._cells(measure.total, group)
+        count = float(counts.sum())
+        average = float(totals.sum()) / count
+        return self._around(average, (totals - average * counts) / count, self._enough(group))
+
+    def _of_deviation(self, n: float, total_: float, square: float, measure: Measure, group: tuple[int, int]) -> Value:
+        """A variance, or its root; by n - 1, as samples have it."""
+        is_root = measure.function == "stddev"
+        if self._exact:
+            if n < 2:
+                return NOTHING
+            variance = max(square - total_ * (total_ / n), 0.0) / (n - 1)
+            return _certain(math.sqrt(variance) if is_root else variance)
+        assert measure.total is not None and measure.square is not None
+        places = measure.n, measure.total, measure.square
+        counts, totals, squares = (self._cells(at, group) for at in places)
+        count = float(counts.sum())
+        if count < 2:
+            return NOTHING
+        mean = float(totals.sum()) / count
+        variance = max(float(squares.sum()) / count - mean**2, 0.0)
+        apart = (squares - 2 * mean * totals + (mean**2 - variance) * counts) / count
+        if not is_root:
+            return self._around(variance * count / (count - 1), apart, self._enough(group), positive=variance > 0)
+        root = math.sqrt(variance * count / (count - 1))
+        return self._around(root, apart / (2 * root) if root else apart, self._enough(group), positive=root > 0)
+
+    def _around(self, value: float, cells: Reals, enough: bool, *, positive: bool = False) -> Value:
+        variance = variance_of_sum(cells, self._left, self._right) if enough else None
+        if variance is None or not math.isfinite(value):
+            return Value(value, None, None)
+        half = variance.half_width(self._confidence)
+        if positive and half > WIDE * value:
+            factor = math.exp(min(half / value, 700.0))
+            return Value(value, value / factor, value * factor)
+        return Value(value, value - half, value + half)
+
+    def _enough(self, group: tuple[int, int]) -> bool:
+        pairs = sum(int(self._pairs_in(rectangle)[group]) for rectangle in self._rectangles)
+        return pairs >= FEWEST_PAIRS
+
+    def _pairs_in(self, rectangle: Rectangle) -> Reals:
+        found: Reals = as_reals(rectangle.sums.wholes[:, :, 0]).sum(axis=(2, 3))
+        return found
+
+    def _total(self, at: int, group: tuple[int, int]) -> Number:
+        """Of what is there, exactly where it can be."""
+        parts = self._workings.sums[at]
+        if not all(part.is_whole for part in parts):
+            return math.fsum(float(cells.sum()) for one in self._rectangles for cells in self._parts(one, at, group))
+        scale = max((part.scale for part in parts), default=0)
+        whole = sum(
+            total(one.sums.wholes[(*group, self._whole_at[part.at])]) * 10 ** (scale - part.scale)
+            for one in self._rectangles
+            for part in parts
+        )
+        return Decimal(whole).scaleb(-scale, EXACTLY) if scale else whole
+
+    def _cells(self, at: int, group: tuple[int, int]) -> Reals:
+        """Of all rectangles, each at its own scale."""
+        tags = self._rectangles[0].sums.n_tags
+        found = np.zeros((tags, tags))
+        for one in self._rectangles:
+            for cells in self._parts(one, at, group):
+                found += one.scale * cells
+        return found
+
+    def _parts(self, one: Rectangle, at: int, group: tuple[int, int]) -> list[Reals]:
+        return [
+            as_reals(one.sums.wholes[(*group, self._whole_at[part.at])]) / 10.0**part.scale
+            if part.is_whole
+            else one.sums.reals[(*group, self._real_at[part.at])]
+            for part in self._workings.sums[at]
+        ]
+
+
+def _places(workings: Workings) -> tuple[dict[int, int], dict[int, int]]:
+    """Where folded sums are among those of whole numbers, or among the others."""
+    wholes = [at for at, is_whole in enumerate(workings.are_whole) if is_whole]
+    reals = [at for at, is_whole in enumerate(workings.are_whole) if not is_whole]
+    return {at: place for place, at in enumerate(wholes)}, {at: place for place, at in enumerate(reals)}
+
+
+def _certain(value: float) -> Value:
+    return Value(value, value, value)

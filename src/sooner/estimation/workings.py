@@ -1,0 +1,302 @@
+"""How a question is answered: what is made of the rows of each side, which sums are folded, what is read off them.
+
+Where an aggregate is a sum of products of a left part and a right part, nothing but these parts is kept of a row, and
+no joined row is ever built. Otherwise the columns that matter are kept, and expressions are evaluated for the pairs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, NamedTuple
+
+import pyarrow as pa
+
+from sooner.errors import InvalidJoin
+from sooner.estimation.preparation import BY, COLUMN, FACTOR, TAG, Factor, Preparation
+from sooner.estimation.question import Aggregate, Question
+from sooner.expressions.checking import Typed, condition, typed
+from sooner.expressions.kinds import FLOAT
+from sooner.expressions.separation import Product, Products, of_count, of_sum
+from sooner.expressions.tree import Arithmetic, Cast, Column, Node, all_of, columns_of, conjuncts, renamed
+
+SIDES: Final = (0, 1)
+
+
+class Part(NamedTuple):
+    """A folded sum that is part of a sum: of whole numbers of a scale or not, and which it is."""
+
+    is_whole: bool
+    at: int
+    scale: int
+
+
+class Measure(NamedTuple):
+    """An aggregate, read off sums: which of them has its values, how many there are, and their squares."""
+
+    name: str
+    function: str
+    n: int
+    total: int | None = None
+    square: int | None = None
+
+
+class GroupColumn(NamedTuple):
+    """Which side has it, or None where only pairs tell."""
+
+    name: str
+    side: int | None
+    type: pa.DataType
+
+
+class JoinedColumn(NamedTuple):
+    """Where a column of the joined row comes from."""
+
+    side: int
+    name: str
+    shared: bool = False  # the other side has it too, since it is a key of one name
+
+
+@dataclass(frozen=True)
+class PairStep:
+    """What is evaluated for pairs, on rows with the columns that matter."""
+
+    where: Typed | None
+    by: tuple[Typed, ...]
+    factors: tuple[Factor, ...]
+
+
+@dataclass(frozen=True)
+class Workings:
+    sides: tuple[Preparation, Preparation]
+    sums: tuple[tuple[Part, ...], ...]
+    measures: tuple[Measure, ...]
+    by: tuple[GroupColumn, ...]
+    terms: tuple[tuple[int | None, int | None], ...]  # of each folded sum, which factor of either side it multiplies
+    are_whole: tuple[bool, ...]  # of each folded sum
+    pairs: PairStep | None = None
+
+
+def workings_of(
+    question: Question,
+    schemas: Sequence[pa.Schema],
+    keys: Sequence[Sequence[str]],
+    joined: Mapping[str, JoinedColumn],
+) -> Workings:
+    """Refuses what does not fit the columns."""
+    fields = [schemas[column.side].field(column.name).with_name(name) for name, column in joined.items()]
+    schema = pa.schema(fields)
+    _check(question, schema)
+    for key_side in SIDES:  # a key that both sides have may be taken from either
+        maker = _Maker(question, schemas, keys, joined, schema, key_side)
+        if (found := maker.of_products()) is not None:
+            return found
+    return maker.of_pairs()
+
+
+def _check(question: Question, schema: pa.Schema) -> None:
+    for one in question.aggregates:
+        if one.of is None:
+            continue
+        kind = typed(one.of, schema, one.what).kind
+        if not kind.is_numeric and one.function != "count":
+            raise InvalidJoin(f"{one.what} is {one.function} of {one.of}, which is {kind}; give a number.")
+    for name, node in question.by:
+        typed(node, schema, f"by={name!r}")
+    if question.where is not None:
+        condition(question.where, schema, "where=")
+
+
+@dataclass
+class _Side:
+    factors: list[Factor] = field(default_factory=list)
+    filters: list[Typed] = field(default_factory=list)
+    by: list[Typed] = field(default_factory=list)
+
+    def place_of(self, factor: Factor) -> int:
+        if factor not in self.factors:
+            self.factors.append(factor)
+        return self.factors.index(factor)
+
+
+class _Maker:
+    def __init__(
+        self,
+        question: Question,
+        schemas: Sequence[pa.Schema],
+        keys: Sequence[Sequence[str]],
+        joined: Mapping[str, JoinedColumn],
+        schema: pa.Schema,
+        key_side: int,
+    ) -> None:
+        self._question = question
+        self._schemas = schemas
+        self._keys = keys
+        self._joined = joined
+        self._schema = schema
+        self._key_side = key_side
+        self._sides = (_Side(), _Side())
+        self._terms: list[tuple[int | None, int | None]] = []
+        self._are_whole: list[bool] = []
+        self._sums: list[tuple[Part, ...]] = []
+
+    # Products of one-sided parts
+
+    def of_products(self) -> Workings | None:
+        for one in () if self._question.where is None else conjuncts(self._question.where):
+            if (side := self._side_of(one)) is None:
+                return None
+            self._sides[side].filters.append(self._on(side, one, "where=", condition))
+        groups = []
+        for name, node in self._question.by:
+            if (side := self._side_of(node)) is None:
+                return None
+            on_side = self._on(side, node, f"by={name!r}", typed)
+            self._sides[side].by.append(on_side)
+            groups.append(GroupColumn(name, side, on_side.kind.type))
+        if (measures := self._measures(self._sum_of_products)) is None:
+            return None
+        sides = tuple(self._preparation(side) for side in SIDES)
+        return self._workings((sides[0], sides[1]), measures, tuple(groups))
+
+    def _sum_of_products(self, one: Aggregate, make: Callable[..., Products | None], node: Node) -> int | None:
+        products = make(node, self._column_side, self._may_be_null)
+        return None if products is None else self._add_sum([self._part(product, one.what) for product in products])
+
+    def _part(self, product: Product, what: str) -> Part:
+        parts = [None if node is None else self._on(side, node, what, typed) for side, node in enumerate(product)]
+        is_whole = all(part is None or part.kind.is_exact for part in parts)
+        places = [
+            None if part is None else self._sides[side].place_of(Factor(part, is_whole))
+            for side, part in enumerate(parts)
+        ]
+        scale = sum(part.kind.scale for part in parts if part is not None) if is_whole else 0
+        return self._part_at((places[0], places[1]), is_whole, scale)
+
+    def _part_at(self, term: tuple[int | None, int | None], is_whole: bool, scale: int) -> Part:
+        for at, known in enumerate(zip(self._terms, self._are_whole, strict=True)):
+            if known == (term, is_whole):
+                return Part(is_whole, at, scale)
+        self._terms.append(term)
+        self._are_whole.append(is_whole)
+        return Part(is_whole, len(self._terms) - 1, scale)
+
+    def _preparation(self, side: int) -> Preparation:
+        mine = self._sides[side]
+        return Preparation(
+            tuple(self._keys[side]), self._schemas[side], tuple(mine.filters), tuple(mine.by), tuple(mine.factors)
+        )
+
+    def _on(self, side: int, node: Node, what: str, check: Callable[[Node, pa.Schema, str], Typed]) -> Typed:
+        names = {Column(name): Column(column.name) for name, column in self._joined.items()}
+        return check(renamed(node, names), self._schemas[side], what)
+
+    def _column_side(self, column: Column) -> int:
+        found = self._joined[column.name]
+        return self._key_side if found.shared else found.side
+
+    def _side_of(self, node: Node) -> int | None:
+        sides = {self._column_side(column) for column in columns_of(node)}
+        return None if len(sides) > 1 else next(iter(sides), 0)
+
+    def _may_be_null(self, column: Column) -> bool:
+        nullable: bool = self._schema.field(column.name).nullable
+        return nullable
+
+    # Pairs
+
+    def of_pairs(self) -> Workings:
+        """All of it is evaluated for pairs, but for conditions on one side."""
+        self._terms, self._are_whole, self._sums, self._sides = [], [], [], (_Side(), _Side())
+        rest = []
+        for one in () if self._question.where is None else conjuncts(self._question.where):
+            if (side := self._side_of(one)) is None:
+                rest.append(one)
+            else:
+                self._sides[side].filters.append(self._on(side, one, "where=", condition))
+        factors: list[Factor] = []
+        measures = self._measures(partial(self._sum_of_pairs, factors))
+        assert measures is not None, "what is evaluated for pairs may be anything"
+        by = tuple(typed(self._in_pairs(node), self._pair_schema, f"by={name!r}") for name, node in self._question.by)
+        where = None if not rest else condition(self._in_pairs(all_of(rest)), self._pair_schema, "where=")
+        step = PairStep(where, by, tuple(factors))
+        needed = self._needed([*rest, *(node for _, node in self._question.by)])
+        sides = tuple(
+            Preparation(
+                tuple(self._keys[side]),
+                self._schemas[side],
+                tuple(self._sides[side].filters),
+                columns=tuple((name, self._joined[name].name) for name in needed if self._joined[name].side == side),
+            )
+            for side in SIDES
+        )
+        groups = tuple(
+            GroupColumn(name, None, one.kind.type) for (name, _), one in zip(self._question.by, by, strict=True)
+        )
+        return self._workings((sides[0], sides[1]), measures, groups, step)
+
+    def _sum_of_pairs(self, factors: list[Factor], one: Aggregate, make: object, node: Node) -> int:
+        """The products of an expression that is all on one side are the expression, with zeros or indicators."""
+        assert make in (of_sum, of_count)
+        whole = of_sum if make is of_sum else of_count
+        products = whole(self._in_pairs(node), lambda _: 0, lambda _: True)
+        assert products is not None, "it is all on one side"
+        parts = []
+        for product in products:
+            assert product.left is not None
+            value = typed(product.left, self._pair_schema, one.what)
+            factors.append(Factor(value, value.kind.is_exact))
+            scale = value.kind.scale if value.kind.is_exact else 0
+            parts.append(self._part_at((len(factors) - 1, None), value.kind.is_exact, scale))
+        return self._add_sum(parts)
+
+    @property
+    def _pair_schema(self) -> pa.Schema:
+        return pa.schema([one.with_name(COLUMN + one.name) for one in self._schema])
+
+    def _in_pairs(self, node: Node) -> Node:
+        return renamed(node, {Column(name): Column(COLUMN + name) for name in self._joined})
+
+    def _needed(self, nodes: Sequence[Node]) -> list[str]:
+        asked = [one.of for one in self._question.aggregates if one.of is not None]
+        return sorted({column.name for node in [*asked, *nodes] for column in columns_of(node)})
+
+    # Both
+
+    def _measures(
+        self, sum_of: Callable[[Aggregate, Callable[..., Products | None], Node], int | None]
+    ) -> tuple[Measure, ...] | None:
+        every = self._add_sum([self._part_at((None, None), True, 0)])
+        measures = []
+        for one in self._question.aggregates:
+            if one.of is None:
+                measures.append(Measure(one.name, "count", every))
+                continue
+            may_be_null = typed(one.of, self._schema, one.what).may_be_null
+            wanted: list[tuple[Callable[..., Products | None], Node]] = []
+            if one.function != "count":
+                wanted.append((of_sum, one.of))
+            if one.function in ("variance", "stddev"):
+                real = Cast(one.of, FLOAT)
+                wanted.append((of_sum, Arithmetic("*", real, real)))
+            count = sum_of(one, of_count, one.of) if may_be_null else every
+            found = [sum_of(one, *each) for each in wanted]
+            if count is None or None in found:
+                return None
+            measures.append(Measure(one.name, one.function, count, *found))
+        return tuple(measures)
+
+    def _add_sum(self, parts: list[Part]) -> int:
+        self._sums.append(tuple(parts))
+        return len(self._sums) - 1
+
+    def _workings(
+        self,
+        sides: tuple[Preparation, Preparation],
+        measures: tuple[Measure, ...],
+        by: tuple[GroupColumn, ...],
+        pairs: PairStep | None = None,
+    ) -> Workings:
+        return Workings(sides, tuple(self._sums), measures, by, tuple(self._terms), tuple(self._are_whole), pairs)
+
+
+__all__ = ["BY", "FACTOR", "TAG", "JoinedColumn", "Measure", "Workings", "workings_of"]

@@ -1,0 +1,265 @@
+"""`sooner.estimate`: aggregates over a join, as they seem to be and how sure that is, until they are exact."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+from sooner.arguments import Columns, plain_path, require_whole_number
+from sooner.asked import Asked, plan_of
+from sooner.errors import InvalidJoin
+from sooner.estimation.estimate import NO_GROUP, Estimate
+from sooner.estimation.question import Aggregates, By, question_of
+from sooner.estimation.reckoning import Reckoning, Value
+from sooner.estimation.workings import Workings, workings_of
+from sooner.local.arguments import require_two_streams, usable_memory
+from sooner.local.join import partition_count
+from sooner.local.running import Parts, Running
+from sooner.local.sampling import Sampling, prepared_sources, samples_of
+from sooner.local.starting import parts_of
+from sooner.named_algorithms import Algorithm, AlgorithmName
+from sooner.operators.folding.folds import Folds
+from sooner.operators.folding.join import require_sampling
+from sooner.operators.folding.plan import FoldingPlan, joined_columns
+from sooner.operators.two_way.plan import INPUTS
+from sooner.sources.opening import opened
+
+SILENCE_SECONDS: Final = 0.025
+RECKONING_SHARE: Final = 20  # of the time, one part in so many at most goes into reading off estimates
+
+
+def estimate(
+    left: object,
+    right: object,
+    on: Columns | None = None,
+    *,
+    left_on: Columns | None = None,
+    right_on: Columns | None = None,
+    aggregates: Aggregates,
+    by: By = None,
+    where: Any = None,
+    confidence: float = 0.95,
+    until: float | str | None = None,
+    seconds: float | None = None,
+    sampling: Sampling | None = None,
+    total_rows: tuple[int | None, int | None] | None = None,
+    seed: int = 0,
+    suffixes: tuple[str, str] | None = None,
+    algorithm: AlgorithmName | Algorithm = "pr_join",
+    memory: int | str | None = "1GB",
+    partitions: int | None = None,
+    workers: int | None = None,
+    spill_dir: str | Path | None = None,
+) -> "Estimates":
+    """Estimate aggregates over the inner join of two inputs while they are read, until they are exact.
+
+    left, right, on, left_on, right_on, suffixes, memory, partitions, workers, spill_dir: as for `sooner.join`.
+    aggregates: names, and for each a function and an expression of SQL over the columns of the join, such as
+        {"revenue": ("sum", "price * (1 - discount)"), "n": "count"}; count, sum, avg, variance or stddev.
+    by: columns or expressions, in whose groups they are wanted.
+    where: a condition in SQL or as an expression of PyArrow: only such rows of the join count.
+    confidence: of the intervals: in so many of all cases they hold.
+    until: the relative error at which to stop, such as 0.01 or "1%": half of the widest interval over its value.
+    seconds: after which to stop.
+    sampling: what comes in random order, "rows" or "blocks" (batches). Tables and Parquet files are read block by block
+        in random order unless "rows" says that they are shuffled already; files of `sooner shuffle` say so themselves.
+    total_rows: how many rows the inputs have, where they do not know. Without it counts and sums are those so far.
+    seed: of the random order.
+    algorithm: one that covers rectangles of random rows: "pr_join", "ripple" or "grace".
+
+    >>> import pyarrow as pa, sooner
+    >>> orders = pa.table({"customer": [1, 2, 1], "amount": [10, 20, 30]})
+    >>> customers = pa.table({"customer": [1, 2], "name": ["Ada", "Alan"]})
+    >>> estimates = sooner.estimate(orders, customers, on="customer", by="name", aggregates={"sum": ("sum", "amount")})
+    >>> estimates.final()["sum"]["Ada"].value
+    40
+    """
+    asked = Asked(
+        on=on, left_on=left_on, right_on=right_on, within=None, by=None, left_by=None, right_by=None, lateness=None,
+        retention=None, how="inner", suffixes=suffixes, algorithm=algorithm,
+    )  # fmt: skip
+    join = plan_of(asked)
+    require_sampling(join.algorithm)
+    limits = Limits(_share("until", until), seconds, _confidence(confidence))
+    memory_bytes = usable_memory(memory)
+    partitions = partition_count(memory_bytes, join.algorithm) if partitions is None else partitions
+    workers = len(os.sched_getaffinity(0)) if workers is None else workers
+    require_whole_number("partitions", partitions)
+    require_whole_number("workers", workers)
+    spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
+    require_two_streams(left, right)
+    with opened(left, right) as sources:
+        schemas = [source.schema for source in sources]
+        question = question_of(aggregates, by, where, join.output(schemas))
+        keys = (join.left_on, join.right_on)
+        workings = workings_of(question, schemas, keys, joined_columns(join, schemas))
+        samples, guided = samples_of(sources, workings.sides, keys, sampling, seed)
+        sizes = _sizes(total_rows, [sample.n_rows for sample in samples])
+        plan = FoldingPlan(join.left_on, join.right_on, join.algorithm, workings, guided)
+        prepared = prepared_sources(samples, workings.sides, guided)
+        known = None if None in sizes else sum(size or 0 for size in sizes)
+        parts = parts_of(plan, INPUTS, prepared, memory_bytes, partitions, workers, spill_parent, expected_rows=known)
+        return Estimates(parts, workings, sizes, limits)
+
+
+class Limits:
+    """When to stop, and how sure intervals are."""
+
+    def __init__(self, error: float | None, seconds: float | None, confidence: float) -> None:
+        if seconds is not None and not (isinstance(seconds, int | float) and seconds > 0):
+            raise InvalidJoin(f"seconds={seconds!r} must be a number of seconds, more than 0.")
+        self.error = error
+        self.seconds = seconds
+        self.confidence = confidence
+
+    def are_reached(self, found: Estimate) -> bool:
+        if self.seconds is not None and found.seconds >= self.seconds:
+            return True
+        error = found.relative_error
+        return self.error is not None and error is not None and error <= self.error
+
+
+class Estimates(Running[Folds]):
+    """Iterate for estimates as they come: the last one is exact, unless it was to stop before."""
+
+    def __init__(self, parts: Parts[Folds], workings: Workings, sizes: Sequence[int | None], limits: Limits) -> None:
+        super().__init__(parts, SILENCE_SECONDS)
+        self._workings = workings
+        self._sizes = sizes
+        self._limits = limits
+
+    def __iter__(self) -> Iterator[Estimate]:
+        return self._estimates(self._read_once())
+
+    def final(self) -> Estimate:
+        """The last one: exact, or good enough, or as good as it is when the time is over."""
+        *_, last = self
+        return last
+
+    def to_reader(self) -> pa.RecordBatchReader:
+        """All estimates as an Arrow stream: a row for each group and estimate, with when it was made."""
+        batches = (_with_times(found) for found in self)
+        first = next(batches)
+        rest = (batch.cast(first.schema) for batch in batches)
+        return pa.RecordBatchReader.from_batches(first.schema, _chained(first, rest))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+    def _estimates(self, changes: Iterator[Folds]) -> Iterator[Estimate]:
+        began, last, cost = time.monotonic(), 0.0, 0.0
+        found: Estimate | None = None
+        with self:
+            for folds in changes:
+                now = time.monotonic()
+                exact = self._operator.phase == "done"
+                if not exact and now - last < RECKONING_SHARE * cost:
+                    continue
+                found = self._estimate(folds, now - began, exact=exact)
+                last = time.monotonic()
+                cost = last - now
+                yield found
+                if exact or self._limits.are_reached(found):
+                    return
+
+    def _estimate(self, folds: Folds, seconds: float, *, exact: bool) -> Estimate:
+        inputs = self._operator.inputs
+        read = folds.tallies.sum(axis=1).tolist()
+        sizes = [
+            rows if one.ended else None if size is None else max(size, rows)
+            for one, rows, size in zip(inputs, read, self._sizes, strict=True)
+        ]
+        reckoning = folds.reckoning(sizes, self._limits.confidence, exact=exact)
+        share = None if None in sizes else sum(read) / max(sum(size or 0 for size in sizes), 1)
+        return estimate_of(self._workings, folds, reckoning, sum(read), 1.0 if exact else share, seconds, exact=exact)
+
+
+def estimate_of(
+    workings: Workings,
+    folds: Folds,
+    reckoning: Reckoning,
+    rows: int,
+    share: float | None,
+    seconds: float,
+    *,
+    exact: bool,
+) -> Estimate:
+    """All that can be read off now."""
+    keys = [one.keys for one in folds.groups]
+    values = {
+        _key(workings, keys[0][left], keys[1][right]): {
+            measure.name: reckoning.value(measure, (left, right)) for measure in workings.measures
+        }
+        for left, right in reckoning.groups
+    }
+    if not workings.by and not values:
+        values = {NO_GROUP: {one.name: _of_nothing(one.function, exact=exact) for one in workings.measures}}
+    ordered = dict(
+        sorted(values.items(), key=lambda entry: [(part is None, str(type(part)), part) for part in entry[0]])
+    )
+    names = tuple(measure.name for measure in workings.measures)
+    return Estimate(names, workings.by, ordered, rows, share, seconds, exact)
+
+
+def _key(workings: Workings, left: tuple[object, ...], right: tuple[object, ...]) -> tuple[object, ...]:
+    """In the order in which columns were named."""
+    sides = iter(left), iter(right)
+    return tuple(next(sides[column.side or 0]) for column in workings.by)
+
+
+def _of_nothing(function: str, *, exact: bool) -> Value:
+    """As SQL has it: nothing is counted as 0, and all else of nothing is null."""
+    if function != "count":
+        return Value(None, None, None)
+    return Value(0, 0, 0) if exact else Value(0, None, None)
+
+
+def _sizes(given: object, known: Sequence[int | None]) -> list[int | None]:
+    if given is None:
+        return list(known)
+    if (
+        not isinstance(given, list | tuple)
+        or len(given) != len(known)
+        or not all(one is None or (isinstance(one, int) and one >= 0) for one in given)
+    ):
+        raise InvalidJoin(
+            f"total_rows={given!r} must be how many rows the left and the right have, such as (1000, 50)."
+        )
+    return [size if size is not None else mine for size, mine in zip(given, known, strict=True)]
+
+
+def _confidence(confidence: object) -> float:
+    if not isinstance(confidence, float) or not 0 < confidence < 1:
+        raise InvalidJoin(f"confidence={confidence!r} must lie between 0 and 1, such as 0.95.")
+    return confidence
+
+
+def _share(name: str, given: object) -> float | None:
+    """0.01 or "1%"."""
+    if given is None:
+        return None
+    text = given.strip() if isinstance(given, str) else given
+    try:
+        share = float(text[:-1]) / 100 if isinstance(text, str) and text.endswith("%") else float(text)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        share = -1.0
+    if isinstance(given, bool) or not 0 <= share < 1:
+        raise InvalidJoin(f"{name}={given!r} must be a share, such as 0.01 or '1%'.")
+    return share
+
+
+def _with_times(found: Estimate) -> pa.RecordBatch:
+    table = found.to_table()
+    times = {"rows": found.rows, "share_read": found.share_read, "seconds": found.seconds, "exact": found.exact}
+    types = (pa.int64(), pa.float64(), pa.float64(), pa.bool_())
+    for (name, value), type_ in zip(times.items(), types, strict=True):
+        table = table.append_column(name, pa.array([value] * table.num_rows, type_))
+    return table.combine_chunks().to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], table.schema)
+
+
+def _chained(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield first
+    yield from rest

@@ -1,0 +1,227 @@
+"""Inputs of which every beginning is a random sample: in the order in which they come, or block by block at random.
+
+Where blocks say between which keys they are, as row groups of Parquet files do, the blocks of one input can come right
+after those of the other that they can match. Then each of them is complete when it comes, and a few say as much of the
+whole as such a sample can (tables that are in the order of their keys would otherwise meet late).
+"""
+
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from sooner.errors import InvalidJoin
+from sooner.estimation.preparation import MOST_TAGS, Preparation
+from sooner.kernels.gathering import as_one
+from sooner.operators.parallel import Crew
+from sooner.sides import SIDES, opposite
+from sooner.sources.blocks import Blocks, blocks_of, partners, shuffled_order
+from sooner.sources.chosen_columns import only_columns
+from sooner.sources.source import Source, close_source, n_rows_of
+
+Sampling = Literal["rows", "blocks"]
+PIECE_ROWS: Final = 65_536
+FIRST_ROWS: Final = 4_096
+READERS: Final = 2
+FEW: Final = 8  # blocks meet in pairs if they can match one part of the other side in so many, or less
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How an input is read."""
+
+    source: Source
+    sampling: Sampling
+    blocks: Blocks | None = None  # to be read in this order
+    order: Sequence[int] = ()
+
+    @property
+    def n_rows(self) -> int | None:
+        return sum(self.blocks.n_rows) if self.blocks is not None else n_rows_of(self.source)
+
+
+class PreparedSource:
+    """`before` is called with the number of a block before it comes, and may wait; `after` when it was taken."""
+
+    def __init__(
+        self,
+        sample: Sample,
+        preparation: Preparation,
+        before: Callable[[int], None] | None = None,
+        after: Callable[[int], None] | None = None,
+        close: Callable[[], None] | None = None,
+    ) -> None:
+        self.name = sample.source.name
+        self.schema = preparation.schema
+        self._sample = sample
+        self._preparation = preparation
+        self._before, self._after, self._close = before, after, close
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """What is kept of the rows, and tallies of all."""
+        if self._sample.blocks is not None:
+            return self._blocks(self._sample.blocks)
+        return self._rows() if self._sample.sampling == "rows" else self._batches()
+
+    def _blocks(self, blocks: Blocks) -> Iterator[pa.RecordBatch]:
+        """In their random order, some at a time, by several threads."""
+        order = self._sample.order
+        crew = Crew(READERS)
+
+        def read(positions: range) -> tuple[range, list[pa.RecordBatch]]:
+            some = [blocks.read(order[position]) for position in positions]
+            found = list(self._pieces(as_one(some), [block.num_rows for block in some], positions))
+            if self._before is not None:
+                for position in positions:
+                    self._before(order[position])
+            return positions, found
+
+        try:
+            for positions, pieces in crew.in_order(read, list(_together([blocks.n_rows[number] for number in order]))):
+                yield from pieces
+                if self._after is not None:
+                    for position in positions:
+                        self._after(order[position])
+        finally:
+            crew.dismiss()
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
+        for position, batch in enumerate(self._sample.source.batches()):
+            yield from self._pieces(batch, [batch.num_rows], range(position, position + 1))
+
+    def _pieces(self, rows: pa.RecordBatch, sizes: Sequence[int], positions: range) -> Iterator[pa.RecordBatch]:
+        """Of blocks of these sizes, which came as the 0th, 1st, ...: each has one tag."""
+        tags = np.repeat(np.array(positions, np.int32) % MOST_TAGS, sizes)
+        for begin in range(0, rows.num_rows, PIECE_ROWS):
+            piece = rows.slice(begin, PIECE_ROWS)
+            yield from self._preparation.prepared(piece, tags[begin : begin + PIECE_ROWS], in_turn=False)
+
+    def _rows(self) -> Iterator[pa.RecordBatch]:
+        begun = 0
+        for batch in self._sample.source.batches():
+            tags = (np.arange(begun, begun + batch.num_rows) % MOST_TAGS).astype(np.int32)
+            begun += batch.num_rows
+            yield from self._preparation.prepared(batch, tags, in_turn=True)
+
+    def close(self) -> None:
+        """Close the source."""
+        close_source(self._sample.source)
+        if self._close is not None:
+            self._close()
+
+
+def _together(sizes: Sequence[int]) -> Iterator[range]:
+    """Small blocks some at a time, first few and then more: each by itself would cost much."""
+    first, n_rows, enough = 0, 0, FIRST_ROWS
+    for position, size in enumerate(sizes):
+        n_rows += size
+        if n_rows >= enough:
+            yield range(first, position + 1)
+            first, n_rows, enough = position + 1, 0, min(2 * enough, PIECE_ROWS)
+    if first < len(sizes):
+        yield range(first, len(sizes))
+
+
+def samples_of(
+    sources: Sequence[Source],
+    preparations: Sequence[Preparation],
+    keys: Sequence[Sequence[str]],
+    sampling: Sampling | None,
+    seed: int,
+) -> tuple[list[Sample], int | None]:
+    """How both inputs are read, and which of them comes by blocks that are complete when they come, if any does."""
+    if sampling not in (None, "rows", "blocks"):
+        raise InvalidJoin(f"sampling={sampling!r} must be 'rows' or 'blocks': what comes in random order.")
+    chosen = [only_columns(source, one.needed) for source, one in zip(sources, preparations, strict=True)]
+    samples = [
+        _sample_of(source, shuffled, some, sampling, seed + side)
+        for side, (source, shuffled, some) in enumerate(
+            zip(chosen, (rows_are_shuffled(source) for source in sources), keys, strict=True)
+        )
+    ]
+    for side in sorted(SIDES, key=lambda one: -len(samples[one].order)):
+        mine, other = samples[side], samples[opposite(side)]
+        if mine.blocks is None or other.blocks is None:
+            return samples, None
+        met = partners(mine.blocks, other.blocks)
+        if met is None or sum(map(len, met)) * FEW > len(mine.order) * len(other.order):
+            return samples, None
+        needed = dict.fromkeys(number for block in mine.order for number in met[block])
+        rest = [number for number in other.order if number not in needed]
+        samples[opposite(side)] = Sample(other.source, "blocks", other.blocks, [*needed, *rest])
+        return samples, side
+    return samples, None
+
+
+def rows_are_shuffled(source: Source) -> bool:
+    """Whether it says so itself."""
+    while (inner := getattr(source, "source", None)) is not None:
+        source = inner
+    return bool(getattr(source, "rows_are_shuffled", False))
+
+
+def _sample_of(source: Source, shuffled: bool, keys: Sequence[str], sampling: Sampling | None, seed: int) -> Sample:
+    blocks = blocks_of(source, keys)
+    if sampling == "rows" or (sampling is None and shuffled):
+        return Sample(source, "rows")
+    if blocks is not None:
+        return Sample(source, "blocks", blocks, shuffled_order(len(blocks.n_rows), seed))
+    if sampling is None:
+        warnings.warn(
+            f"{source.name} can be read in its own order only: intervals hold if its rows come in random order. Say "
+            "sampling='rows' if they do, 'blocks' if its batches do, or write it once with `sooner shuffle`.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return Sample(source, sampling or "rows")
+
+
+def prepared_sources(
+    samples: Sequence[Sample], preparations: Sequence[Preparation], guided: int | None
+) -> list[PreparedSource]:
+    """Of the guided input, blocks wait until what they can match has come."""
+    if guided is None:
+        return [PreparedSource(sample, one) for sample, one in zip(samples, preparations, strict=True)]
+    other = opposite(guided)
+    blocks, others = samples[guided].blocks, samples[other].blocks
+    assert blocks is not None and others is not None
+    met = partners(blocks, others)
+    assert met is not None
+    turnstile = Turnstile()
+    sources: list[PreparedSource | None] = [None, None]
+    sources[guided] = PreparedSource(
+        samples[guided],
+        preparations[guided],
+        before=lambda number: turnstile.wait_for(met[number]),
+        close=turnstile.open,
+    )
+    sources[other] = PreparedSource(samples[other], preparations[other], after=turnstile.came, close=turnstile.open)
+    return [source for source in sources if source is not None]
+
+
+class Turnstile:
+    """Where a block waits for others."""
+
+    def __init__(self) -> None:
+        self._there: set[int] = set()
+        self._is_open = False
+        self._changed = threading.Condition()
+
+    def came(self, number: int) -> None:
+        with self._changed:
+            self._there.add(number)
+            self._changed.notify_all()
+
+    def wait_for(self, numbers: Sequence[int]) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_open or self._there.issuperset(numbers))
+
+    def open(self) -> None:
+        """Nobody waits any more."""
+        with self._changed:
+            self._is_open = True
+            self._changed.notify_all()

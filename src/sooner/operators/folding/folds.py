@@ -1,0 +1,202 @@
+"""What has been folded: one rectangle as long as all that is there has met, and then one for each partition.
+
+Sums in which a task adds up what it finds are *pending* until the partition is whole, since before that they are of no
+rectangle. While all has met, several workers fold at once, each into sums of its own.
+"""
+
+import base64
+import threading
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sooner.errors import BudgetTooSmall
+from sooner.estimation.groups import Groups
+from sooner.estimation.preparation import ALL_TAGS, MOST_TAGS, Tags, tallied
+from sooner.estimation.reckoning import Reckoning, Rectangle
+from sooner.estimation.workings import Workings
+from sooner.kernels.folding import Sums
+
+FEWEST_TAGS: Final = 4
+SMALL_BYTES: Final = 2**20  # of sums: more tags than these have room for cost more time than they are worth
+Counts = npt.NDArray[np.int64]
+
+
+class Folds:
+    def __init__(self, workings: Workings, partitions: int, most_bytes: int, guided: int | None) -> None:
+        self.workings = workings
+        self.guided = guided  # the side whose rows meet all that they can match when they come
+        self._partitions = partitions
+        self._most_bytes = most_bytes
+        types = [[one.type for one in workings.by if (one.side or 0) == side] for side in (0, 1)]
+        self.groups = [Groups(some) for some in types]
+        self._n_tags = MOST_TAGS
+        self._met: list[Sums] = []  # of the one rectangle, by whoever folded
+        self._free: list[Sums] = []  # of them
+        self.parts: list[Sums] | None = None  # of each partition, once rows wait
+        self._until_full: Counts | None = None  # what had come then, if it is not known of each partition
+        self._pending: dict[int, Sums] = {}
+        self.tallies: Counts = np.zeros((2, MOST_TAGS + 1), np.int64)
+        self._at_begin: dict[int, Counts] = {}  # of pending ones, when they began
+        self._when_whole: list[Counts] = []  # of each partition
+        self._choosing = threading.Lock()
+
+    def came(self, side: int, tags: Tags) -> None:
+        """These tallies have come."""
+        self.tallies[side] += tallied(tags)
+
+    def make_room_for_groups(self) -> None:
+        """After groups were seen for the first time; nobody folds meanwhile."""
+        groups = len(self.groups[0]), len(self.groups[1])
+        every = self._every()
+        wanted = (_power_of_two(groups[0]), _power_of_two(groups[1]))
+        if every and every[0].groups == wanted:
+            return
+        cells = 16 * len(self.workings.terms) * wanted[0] * wanted[1]
+        while self._n_tags > FEWEST_TAGS and cells * self._n_tags**2 > SMALL_BYTES:
+            self._n_tags //= 2
+            for one in every:
+                one.halve_tags()
+        if cells * self._n_tags**2 * (len(every) + 1) > self._most_bytes:
+            raise BudgetTooSmall(
+                f"by= gives {max(groups[0], 1) * max(groups[1], 1):,} groups, and their sums would take more than an "
+                "eighth of the memory; raise `memory`, or group by less."
+            )
+        for one in every:
+            one.grow(wanted)
+
+    @contextmanager
+    def of_all(self) -> Iterator[Sums]:
+        """Sums of the one rectangle, for one worker at a time."""
+        with self._choosing:
+            sums = self._free.pop() if self._free else self._new(self._met)
+        try:
+            yield sums
+        finally:
+            with self._choosing:
+                self._free.append(sums)
+
+    def pending_of(self, p: int) -> Sums:
+        if p not in self._pending:
+            self._pending[p] = self._new_sums()
+        return self._pending[p]
+
+    def begin_waiting(self, *, all_is_there: bool) -> Sequence[Sums]:
+        """What comes from now on waits. Sums for each partition, to be filled with what is in memory and has met.
+
+        If rows that have met are gone, it cannot be said what each partition has of the sums: they stay as they are,
+        and so do estimates until the end.
+        """
+        self.parts = [self._new_sums() for _ in range(self._partitions)]
+        self._when_whole = [self.tallies.copy() for _ in range(self._partitions)]
+        self._until_full = None if all_is_there else self.tallies.copy()
+        if all_is_there:
+            self._met, self._free = [], []
+        return self.parts if all_is_there else ()
+
+    def whole_begins(self, p: int) -> None:
+        self._at_begin[p] = self.tallies.copy()
+
+    def is_whole(self, p: int) -> None:
+        """What is pending of a partition makes its rectangle larger."""
+        began = self._at_begin.pop(p, None)
+        pending = self._pending.pop(p, None)
+        if self.parts is None:
+            assert pending is None, "only partitions that wait are joined as wholes"
+            return
+        self._when_whole[p] = self.tallies.copy() if began is None else began
+        if pending is not None:
+            self.parts[p].add(pending)
+
+    def reckoning(self, sizes: Sequence[int | None], confidence: float, *, exact: bool) -> Reckoning:
+        """Of inputs with so many rows, where that is known."""
+        parts = zip(self.parts or (), self._when_whole, strict=True)
+        rectangles = [self._rectangle(sums, counts, sizes) for sums, counts in parts]
+        if self._met or not rectangles:
+            before = self._rectangle(self._all_met(), self._met_until, sizes)
+            rectangles = [before, *rectangles] if exact else [before]
+        return Reckoning(self.workings, rectangles, confidence, exact=exact)
+
+    @property
+    def _met_until(self) -> Counts:
+        return self.tallies if self._until_full is None else self._until_full
+
+    def _all_met(self) -> Sums:
+        together = self._new_sums()
+        for one in self._met:
+            together.add(one)
+        return together
+
+    def _rectangle(self, sums: Sums, tallies: Counts, sizes: Sequence[int | None]) -> Rectangle:
+        rows = (tallies[:, :ALL_TAGS] + tallies[:, ALL_TAGS:] / MOST_TAGS).reshape(2, -1, self._n_tags).sum(axis=1)
+        shares = [
+            1.0
+            if self.guided == 1 - side
+            else None
+            if size is None
+            else min(float(some.sum()) / size, 1.0)
+            if size
+            else 1.0
+            for side, (some, size) in enumerate(zip(rows, sizes, strict=True))
+        ]
+        return Rectangle(sums, (rows[0], rows[1]), (shares[0], shares[1]))
+
+    def _new(self, into: list[Sums]) -> Sums:
+        into.append(self._new_sums())
+        return into[-1]
+
+    def _new_sums(self) -> Sums:
+        n_wholes = sum(self.workings.are_whole)
+        groups = (_power_of_two(len(self.groups[0])), _power_of_two(len(self.groups[1])))
+        return Sums(n_wholes, len(self.workings.are_whole) - n_wholes, self._n_tags, groups)
+
+    def _every(self) -> list[Sums]:
+        return [*self._met, *(self.parts or ()), *self._pending.values()]
+
+    # As plain data
+
+    def to_plain(self) -> dict[str, Any]:
+        return {
+            "groups": [one.to_plain() for one in self.groups],
+            "n_tags": self._n_tags,
+            "met": _sums_to_plain(self._all_met()) if self._met else None,
+            "until_full": None if self._until_full is None else self._until_full.tolist(),
+            "parts": None if self.parts is None else [_sums_to_plain(one) for one in self.parts],
+            "pending": [[p, _sums_to_plain(one)] for p, one in sorted(self._pending.items())],
+            "tallies": self.tallies.tolist(),
+            "at_begin": [[p, one.tolist()] for p, one in sorted(self._at_begin.items())],
+            "when_whole": [one.tolist() for one in self._when_whole],
+        }
+
+    def load_plain(self, data: dict[str, Any]) -> None:
+        for one, text in zip(self.groups, data["groups"], strict=True):
+            one.load_plain(text)
+        self._n_tags = data["n_tags"]
+        self._met = [] if data["met"] is None else [self._loaded(data["met"])]
+        self._until_full = None if data["until_full"] is None else np.array(data["until_full"], np.int64)
+        self._free = list(self._met)
+        self.parts = None if data["parts"] is None else [self._loaded(one) for one in data["parts"]]
+        self._pending = {p: self._loaded(one) for p, one in data["pending"]}
+        self.tallies = np.array(data["tallies"], np.int64)
+        self._at_begin = {p: np.array(one, np.int64) for p, one in data["at_begin"]}
+        self._when_whole = [np.array(one, np.int64) for one in data["when_whole"]]
+
+    def _loaded(self, data: list[str]) -> Sums:
+        sums = self._new_sums()
+        wholes, reals = (zlib.decompress(base64.b64decode(text)) for text in data)
+        sums.wholes = np.frombuffer(wholes, np.int64).reshape(sums.wholes.shape).copy()
+        sums.reals = np.frombuffer(reals, np.float64).reshape(sums.reals.shape).copy()
+        return sums
+
+
+def _sums_to_plain(sums: Sums) -> list[str]:
+    return [base64.b64encode(zlib.compress(array.tobytes(), 1)).decode() for array in (sums.wholes, sums.reals)]
+
+
+def _power_of_two(groups: int) -> int:
+    """Room for more of them, so that it is made rarely."""
+    return 1 << max(groups - 1, 0).bit_length()

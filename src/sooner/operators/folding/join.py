@@ -1,0 +1,248 @@
+"""A join of which only sums over its pairs are wanted: they are folded where they are found, and nowhere built.
+
+Rows arrive as `Preparation` makes them, with tallies among them; of a group's values only its number is kept. Where
+codes tell keys apart, two sorted runs are folded by one compiled loop. Otherwise pairs are found by position first, and
+for expressions over both sides the columns that matter are gathered for a batch of pairs at a time.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from sooner.errors import InvalidJoin
+from sooner.estimation.preparation import BY, COLUMN, FACTOR, TAG
+from sooner.estimation.workings import Workings
+from sooner.kernels.array_types import Flags
+from sooner.kernels.arrays import to_arrow, to_numpy
+from sooner.kernels.folding import MET, NEW, NOT_YET, Ages, Factors, Sums
+from sooner.kernels.gathering import gather
+from sooner.kernels.looking_up import CodeIndex
+from sooner.kernels.matching import EQUAL
+from sooner.named_algorithms import Algorithm
+from sooner.operators.folding.folds import Folds
+from sooner.operators.folding.state import FoldingState
+from sooner.operators.inputs import Input
+from sooner.operators.operator import Means
+from sooner.operators.order import Order
+from sooner.operators.parallel import ALONE
+from sooner.operators.rectangle.join import RectangleJoin
+from sooner.operators.two_way.covering import JoinRuns
+from sooner.operators.two_way.pairs import Filter, Findings, Folded, Pairs, bundled, pairs_by_index, pairs_of
+from sooner.operators.two_way.tasks import Task
+from sooner.policies.view import Surroundings
+from sooner.runs.run import Run, Stamp
+from sooner.sides import LEFT, RIGHT, opposite
+
+GROUP: Final = "#group"
+SUMS_SHARE: Final = 8  # of the memory, one part in so many may be for sums,
+LEAST_SUMS_BYTES: Final = 4 * 2**20  # or so many bytes beside it, if that is more
+WHY_NOT: Final = {
+    "rpj": "keeps the rows in memory that match best, so what it has joined is no random sample",
+    "diner": "keeps the values in memory that match best, so what it has joined is no random sample",
+}
+
+
+def require_sampling(algorithm: Algorithm) -> None:
+    """Refuse what covers no rectangle of random rows."""
+    if algorithm.waits in ("once memory was full", "always"):
+        return
+    family = next((why for name, why in WHY_NOT.items() if algorithm.name.startswith(name)), None)
+    reason = family or "covers no rectangle of the first rows of both inputs once memory is full"
+    raise InvalidJoin(
+        f"algorithm={algorithm.name!r} {reason}: no interval can be given; choose 'pr_join', 'ripple' or 'grace'."
+    )
+
+
+def kept_schema(workings: Workings, side: int) -> pa.Schema:
+    """Of rows of one side as they are kept: a number stands for their group."""
+    schema = workings.sides[side].schema
+    fields = [field for field in schema if not field.name.startswith(BY)]
+    return pa.schema([*fields, pa.field(GROUP, pa.int32())] if len(fields) < len(schema) else fields)
+
+
+class FoldingJoin(RectangleJoin[Folds]):
+    """After each call it gives what has been folded by then."""
+
+    new_state: Callable[..., FoldingState]
+    _state: FoldingState
+
+    def __init__(
+        self,
+        inputs: tuple[Input, Input],
+        order: Order,
+        algorithm: Algorithm,
+        workings: Workings,
+        means: Means,
+        guided: int | None = None,
+    ) -> None:
+        self._workings = workings
+        most_bytes = max(means.budget.limit_bytes // SUMS_SHARE, LEAST_SUMS_BYTES)
+        self.folds = Folds(workings, len(inputs[LEFT].partitions), most_bytes, guided)
+        self._by_codes = order.only_matching is None and order.reach == EQUAL and workings.pairs is None
+        self.new_state = partial(FoldingState, self.folds, self._fold_all)
+        super().__init__(inputs, order, algorithm, lambda _: self.folds, means)
+
+    def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[Folds]:
+        """Fold these rows with each other and with what is in memory, and take them in."""
+        kept = [[self._kept(side, batch) for batch in some] for side, some in enumerate(rows)]
+        self.folds.make_room_for_groups()
+        return self._at_the_end_of(super().arrive([[batch for batch in some if batch.num_rows] for some in kept], now))
+
+    def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[Folds]:
+        return self._at_the_end_of(super().work(quantum_bytes, around))
+
+    def _kept(self, side: int, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Without tallies, and with the numbers of groups."""
+        tags = to_numpy(batch.column(TAG))
+        rows: Flags = tags >= 0
+        if not rows.all():
+            self.folds.came(side, tags)
+            last = len(rows) - 1
+            batch = batch.slice(0, last) if not rows[last] and rows[:last].all() else batch.filter(to_arrow(rows))
+        by = [name for name in batch.schema.names if name.startswith(BY)]
+        if not by:
+            return batch
+        numbers = self.folds.groups[side].numbers_of([batch.column(name) for name in by])
+        others = [name for name in batch.schema.names if name not in by]
+        columns = [*(batch.column(name) for name in others), to_arrow(numbers)]
+        return pa.RecordBatch.from_arrays(columns, schema=self.inputs[side].schema)
+
+    def _at_the_end_of(self, results: Iterator[Folds]) -> Iterator[Folds]:
+        for _ in results:
+            pass
+        yield self.folds
+
+    def _arrive(self, batches: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[Folds]:
+        """Rows that meet all that they can match when they come are folded block by block, and not kept."""
+        side = self.folds.guided
+        if side is None or self._state.rows_wait:
+            yield from super()._arrive(batches, now)
+            return
+        others = [some if which != side else [] for which, some in enumerate(batches)]
+        yield from super()._arrive(others, now)
+        if self._state.rows_wait:  # there was no room for all of the others
+            yield from super()._arrive([some if which == side else [] for which, some in enumerate(batches)], now)
+            return
+        crew = self._crew if len(batches[side]) > 1 else ALONE
+        yield from crew.together([self._results(bundled(self._met_once(side, batch))) for batch in batches[side]])
+        rows = sum(batch.num_rows for batch in batches[side])
+        self._state.tick += 1
+        self.statistics.rows_received(side, rows, now)
+
+    def _met_once(self, side: int, batch: pa.RecordBatch) -> Iterator[Findings]:
+        for p, run in enumerate(self._state.inputs[side].sorted([batch]).runs):
+            if run is None:
+                continue
+            for other in self._state.inputs[opposite(side)].partitions[p].resident:
+                near = other.between(int(run.codes[0]), int(run.codes[-1]) + 1)
+                if len(near):
+                    yield from self._join_runs(*((run, near) if side == LEFT else (near, run)))
+            with self._counting:
+                self.statistics.arrived_rows[side, p] += len(run)
+                self.statistics.forgotten_rows[side, p] += len(run)
+
+    # How runs are folded
+
+    def _join_runs(self, left: Run, right: Run) -> Iterator[Findings]:
+        with self.folds.of_all() as sums:
+            yield Folded(self._fold_all(left, right, sums))
+
+    def _join_by_index(
+        self, side: int, rows: Run, wanted: Flags | None, other: Run, index: CodeIndex
+    ) -> Iterator[Findings]:
+        for pairs in pairs_by_index(side, rows, wanted, other, index, self._reach, *self._filters):
+            with self.folds.of_all() as sums:
+                yield Folded(self._fold_found(pairs, sums))
+
+    def _open_pairs_of(self, task: Task) -> JoinRuns:
+        """Into what is pending of its partition."""
+        p, until = task.partition, task.tick
+
+        def fold(left: Run, right: Run) -> Iterator[Findings]:
+            sums = self.folds.pending_of(p)
+            if not self._by_codes:
+                yield Folded(self._fold_pairs(left, right, sums, self._state.only_open(p, until)))
+                return
+            horizon = self._state.horizons[p]
+            ages = _ages(left, horizon.left, until), _ages(right, horizon.right, until)
+            yield Folded(self._fold_runs(left, right, sums, ages))
+
+        return fold
+
+    def _fold_all(self, left: Run, right: Run, sums: Sums) -> int:
+        if self._by_codes:
+            return self._fold_runs(left, right, sums, (None, None))
+        return self._fold_pairs(left, right, sums)
+
+    def _fold_runs(self, left: Run, right: Run, sums: Sums, ages: tuple[Ages | None, Ages | None]) -> int:
+        self._breathe()
+        factors = (self._factors(LEFT, left.rows), self._factors(RIGHT, right.rows))
+        return sums.fold_runs(*factors, (left.codes, right.codes), ages)
+
+    def _fold_pairs(self, left: Run, right: Run, sums: Sums, *filters: Filter) -> int:
+        found = pairs_of(left, right, self._reach, *filters, *self._filters)
+        return sum(self._fold_found(pairs, sums) for pairs in found)
+
+    def _fold_found(self, pairs: Pairs, sums: Sums) -> int:
+        if self._workings.pairs is not None:
+            return self._fold_evaluated(pairs, sums)
+        factors = (self._factors(LEFT, pairs.left.rows), self._factors(RIGHT, pairs.right.rows))
+        sums.fold_pairs(*factors, pairs.at_left, pairs.at_right)
+        return len(pairs)
+
+    def _factors(self, side: int, rows: pa.RecordBatch) -> Factors:
+        names = set(rows.schema.names)
+        groups = to_numpy(rows.column(GROUP)) if GROUP in names else None
+        wholes: list[npt.NDArray[Any] | None] = []
+        reals: list[npt.NDArray[Any] | None] = []
+        for term, is_whole in zip(self._workings.terms, self._workings.are_whole, strict=True):
+            at = term[side]
+            factor = None if at is None else to_numpy(rows.column(f"{FACTOR}{at}"))
+            (wholes if is_whole else reals).append(factor)
+        return Factors(to_numpy(rows.column(TAG)), groups, wholes, reals)
+
+    def _fold_evaluated(self, pairs: Pairs, sums: Sums) -> int:
+        """What expressions over both sides give for these pairs."""
+        step = self._workings.pairs
+        assert step is not None
+        rows = [_picked(run, at) for run, at in ((pairs.left, pairs.at_left), (pairs.right, pairs.at_right))]
+        columns = {name: side.column(name) for side in rows for name in side.schema.names if name.startswith(COLUMN)}
+        both = pa.RecordBatch.from_arrays([pa.nulls(len(pairs)), *columns.values()], ["#", *columns])
+        tags = [to_numpy(side.column(TAG)) for side in rows]
+        if step.where is not None:
+            wanted = step.where.mask(both)
+            both, tags = both.filter(to_arrow(wanted)), [some[wanted] for some in tags]
+        if not both.num_rows:
+            return 0
+        values = [to_numpy(factor.evaluate(both)) for factor in step.factors]
+        groups = None
+        if step.by:
+            groups = self.folds.groups[LEFT].numbers_of([one.evaluate(both) for one in step.by])
+            self.folds.make_room_for_groups()
+        told = list(zip(self._workings.terms, self._workings.are_whole, strict=True))
+        wholes, reals = (
+            [None if at is None else values[at] for (at, _), is_ in told if is_ == kind] for kind in (True, False)
+        )
+        left = Factors(tags[LEFT], groups, wholes, reals)
+        right = Factors(tags[RIGHT], None, [None] * len(wholes), [None] * len(reals))
+        sums.fold_pairs(left, right, None, None)
+        n_pairs: int = both.num_rows
+        return n_pairs
+
+
+def _picked(run: Run, at: npt.NDArray[np.int64]) -> pa.RecordBatch:
+    names = [name for name in run.rows.schema.names if name.startswith(COLUMN) or name == TAG]
+    return gather(run.rows.select(names), at)
+
+
+def _ages(run: Run, horizon: int, until: int) -> Ages | None:
+    """Which rows have met those of the other side that are as old, and which came too late; None if all are new."""
+    arrived: Stamp = run.arrived
+    if isinstance(arrived, int):
+        age = NOT_YET if arrived > until else MET if arrived <= horizon else NEW
+        return None if age == NEW else np.full(len(run), age, np.uint8)
+    return np.where(arrived > until, NOT_YET, np.where(arrived <= horizon, MET, NEW)).astype(np.uint8)
