@@ -2,7 +2,7 @@
 
 Each row gets a *tag*, one of a few random parts of its input: rows in turn where they come in random order, else all
 rows of a block alike. So that it is known how many rows have come, also of those that are left out, each batch is
-followed by *tallies*: rows without a key, whose tag is a negative number that says for how many of which tag they stand.
+followed by *tallies*: rows without a key, whose tag is a negative number: how many rows of which tag they stand for.
 """
 
 from dataclasses import dataclass, field
