@@ -46,6 +46,21 @@ class Shares:
     share: float
 
 
+def variance_of_ratio(cells: Reals, left: Shares, right: Shares) -> Variance | None:
+    """The same where cells are what is left of a sum beside a multiple of another: parts without results say nothing.
+
+    So there are fewer degrees of freedom, of which the multiple takes one (few rows, Student's case).
+    """
+    found = variance_of_sum(cells, left, right)
+    if found is None or not found.value:
+        return found
+    sides = [(axis, side) for axis, side in enumerate((left, right)) if side.share < 1]
+    telling = min(int(np.count_nonzero(cells.any(axis=1 - axis))) for axis, _ in sides)
+    of_all = min(_used(side.rows) for _, side in sides)
+    more = telling / (telling - 1) / (of_all / (of_all - 1))
+    return Variance(found.value * more, min(found.degrees, telling - 1))
+
+
 def variance_of_sum(cells: Reals, left: Shares, right: Shares) -> Variance | None:
     """Of the sum of these cells [left tag, right tag]; None if too little has come to say."""
     parts = []

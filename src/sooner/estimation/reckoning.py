@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from sooner.estimation.intervals import Shares, variance_of_sum
+from sooner.estimation.intervals import Shares, variance_of_ratio, variance_of_sum
 from sooner.estimation.workings import Measure, Workings
 from sooner.kernels.folding import Reals, Sums, as_reals, total
 
@@ -108,7 +108,8 @@ class Reckoning:
         value = float(cells.sum())
         if not self._has_sizes:
             return Value(exact, None, None)
-        return self._around(value, cells, self._enough(group), positive=bool(value > 0 and (cells >= 0).all()))
+        positive = bool(value > 0 and (cells >= 0).all())
+        return self._around(value, cells, self._enough(group), positive=positive, is_sum=True)
 
     def _of_average(self, n: float, total_: float, measure: Measure, group: tuple[int, int]) -> Value:
         assert measure.total is not None
@@ -141,8 +142,11 @@ class Reckoning:
         root = math.sqrt(variance * count / (count - 1))
         return self._around(root, apart / (2 * root) if root else apart, self._enough(group), positive=root > 0)
 
-    def _around(self, value: float, cells: Reals, enough: bool, *, positive: bool = False) -> Value:
-        variance = variance_of_sum(cells, self._left, self._right) if enough else None
+    def _around(
+        self, value: float, cells: Reals, enough: bool, *, positive: bool = False, is_sum: bool = False
+    ) -> Value:
+        variance_of = variance_of_sum if is_sum else variance_of_ratio
+        variance = variance_of(cells, self._left, self._right) if enough else None
         if variance is None or not math.isfinite(value):
             return Value(value, None, None)
         half = variance.half_width(self._confidence)

@@ -132,7 +132,8 @@ class Folds:
         return together
 
     def _rectangle(self, sums: Sums, tallies: Counts, sizes: Sequence[int | None]) -> Rectangle:
-        rows = (tallies[:, :ALL_TAGS] + tallies[:, ALL_TAGS:] / MOST_TAGS).reshape(2, -1, self._n_tags).sum(axis=1)
+        in_turn = (tallies[:, ALL_TAGS:] + np.arange(MOST_TAGS)[::-1]) // MOST_TAGS
+        rows = (tallies[:, :ALL_TAGS] + in_turn).reshape(2, -1, self._n_tags).sum(axis=1).astype(np.float64)
         shares = [
             1.0
             if self.guided == 1 - side

@@ -1,0 +1,60 @@
+"""Variances of sums over rectangles of random rows: without bias, and gone with what they come from."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sooner.estimation.intervals import Shares, t_quantile, variance_of_ratio, variance_of_sum
+
+TAGS = 8
+
+
+@pytest.mark.parametrize(
+    ("degrees", "expected"), [(1, 12.7062), (2, 4.3027), (3, 3.1824), (10, 2.2281), (31, 2.0395), (math.inf, 1.96)]
+)
+def test_quantiles_of_student(degrees: float, expected: float) -> None:
+    assert t_quantile(0.975, degrees) == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_variance_is_without_bias() -> None:
+    """Of a table of pairs, random rows and columns are taken many times: mean of estimates, variance of sums."""
+    dice = np.random.default_rng(1)
+    pairs = (dice.random((60, 50)) < 0.3) * dice.gamma(1.0, 2.0, (60, 50)) + dice.normal(size=(60, 1)) ** 2
+    n, m = 24, 16
+    sums, variances = [], []
+    left, right = Shares(np.full(TAGS, n / TAGS), n / 60), Shares(np.full(TAGS, m / TAGS), m / 50)
+    for _ in range(4_000):
+        some = pairs[np.ix_(dice.permutation(60)[:n], dice.permutation(50)[:m])]
+        cells = some.reshape(n // TAGS, TAGS, m // TAGS, TAGS).sum(axis=(0, 2))
+        found = variance_of_sum(cells, left, right)
+        assert found is not None
+        sums.append(cells.sum())
+        variances.append(found.value)
+    assert np.mean(variances) == pytest.approx(np.var(sums), rel=0.06)
+
+
+def test_an_input_that_has_come_as_a_whole_adds_nothing() -> None:
+    cells = np.random.default_rng(2).random((TAGS, TAGS))
+    rows = np.full(TAGS, 10.0)
+    whole, half = Shares(rows, 1.0), Shares(rows, 0.5)
+    nothing, both = variance_of_sum(cells, whole, whole), variance_of_sum(cells, half, half)
+    one = variance_of_sum(cells, whole, half)
+    assert nothing is not None and one is not None and both is not None
+    assert nothing.value == 0 and nothing.half_width(0.95) == 0
+    assert 0 < one.value < both.value
+
+
+def test_sizes_of_parts_do_not_matter_by_themselves() -> None:
+    """A part twice as large has twice the sum: nothing to be unsure of."""
+    rows = np.array([1.0, 2.0, 3.0, 4.0])
+    found = variance_of_sum(np.outer(rows, rows), Shares(rows, 0.1), Shares(rows, 0.1))
+    assert found is not None and found.value == pytest.approx(0, abs=1e-9)
+
+
+def test_too_little_to_say() -> None:
+    cells = np.zeros((TAGS, TAGS))
+    cells[:2] = 1.0
+    half = Shares(np.full(TAGS, 10.0), 0.5)
+    assert variance_of_sum(cells, half, half) is None
+    assert variance_of_ratio(cells, half, half) is None

@@ -1,0 +1,57 @@
+"""Sums over pairs of equal codes, against pairs that are spelled out."""
+
+import numpy as np
+import pytest
+
+from sooner.kernels.folding import Ages, Factors, Sums, as_reals, total
+
+TAGS = 8
+
+
+def side(dice: np.random.Generator, keys: int, rows: int, groups: int) -> tuple[np.ndarray, Factors]:
+    codes = np.sort(dice.integers(0, keys, rows).astype(np.uint64))
+    numbers = dice.integers(0, groups, rows).astype(np.int32) if groups > 1 else None
+    wholes = [None, dice.integers(-(2**40), 2**40, rows)]
+    return codes, Factors(dice.integers(0, 32, rows).astype(np.int32), numbers, wholes, [dice.normal(size=rows), None])
+
+
+@pytest.mark.parametrize("keys", [1, 3, 50, 5_000])  # from one hot code to hardly any that match
+@pytest.mark.parametrize("aged", [False, True])
+def test_runs_are_folded_as_their_pairs_are(keys: int, aged: bool) -> None:
+    dice = np.random.default_rng(keys)
+    (left_codes, left), (right_codes, right) = side(dice, keys, 700, 2), side(dice, keys, 400, 3)
+    ages: tuple[Ages | None, Ages | None] = (None, None)
+    at_left, at_right = map(np.ascontiguousarray, np.nonzero(left_codes[:, None] == right_codes[None, :]))
+    if aged:
+        of_left, of_right = (dice.integers(0, 3, rows).astype(np.uint8) for rows in (700, 400))
+        ages = of_left, of_right
+        a, b = of_left[at_left], of_right[at_right]
+        is_open = (a != 2) & (b != 2) & ~((a == 1) & (b == 1))
+        at_left, at_right = at_left[is_open], at_right[is_open]
+    folded, spelled_out = Sums(2, 2, TAGS, (2, 3)), Sums(2, 2, TAGS, (2, 3))
+    folded.fold_runs(left, right, (left_codes, right_codes), ages)
+    spelled_out.fold_pairs(left, right, at_left, at_right)
+    assert np.array_equal(folded.wholes, spelled_out.wholes)
+    assert np.allclose(folded.reals, spelled_out.reals)
+    assert left.wholes[1] is not None and right.wholes[1] is not None
+    exact = sum(int(left.wholes[1][i]) * int(right.wholes[1][j]) for i, j in zip(at_left, at_right, strict=True))
+    assert total(folded.wholes[:, :, 1]) == exact
+    assert as_reals(folded.wholes[:, :, 1]).sum() == pytest.approx(exact, rel=1e-9, abs=1e24)
+
+
+def test_more_groups_and_fewer_tags_change_no_sum() -> None:
+    dice = np.random.default_rng(5)
+    (left_codes, left), (right_codes, right) = side(dice, 20, 300, 2), side(dice, 20, 200, 1)
+    sums = Sums(2, 2, TAGS, (2, 1))
+    sums.fold_runs(left, right, (left_codes, right_codes))
+    before = [total(sums.wholes[group, 0, 1]) for group in (0, 1)], sums.reals.sum(axis=(3, 4))
+    sums.grow((4, 2))
+    sums.halve_tags()
+    assert [total(sums.wholes[group, 0, 1]) for group in (0, 1)] == before[0]
+    assert np.allclose(sums.reals.sum(axis=(3, 4))[:2, :1], before[1])
+    assert total(sums.wholes[2:]) == 0
+    again = Sums(2, 2, TAGS // 2, (4, 2))
+    again.fold_runs(left, right, (left_codes, right_codes))
+    assert np.array_equal(again.wholes, sums.wholes)
+    again.add(sums)
+    assert total(again.wholes[0, 0, 1]) == 2 * before[0][0]

@@ -1,0 +1,213 @@
+"""The join that adds up its pairs: its sums are those of pairs that are spelled out, however it got there."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pytest
+
+from sooner.asked import Asked, plan_of
+from sooner.budget import Budget
+from sooner.errors import BudgetTooSmall, InvalidJoin
+from sooner.estimation.estimate import Estimate
+from sooner.estimation.preparation import MOST_TAGS
+from sooner.estimation.question import question_of
+from sooner.estimation.workings import Workings, workings_of
+from sooner.local.estimate import estimate_of
+from sooner.named_algorithms import ALGORITHMS, find_algorithm
+from sooner.operators.folding.join import FoldingJoin, require_sampling
+from sooner.operators.folding.plan import FoldingPlan, joined_columns
+from sooner.operators.inputs import inputs_in
+from sooner.operators.operator import Means
+from sooner.policies.view import SILENT
+from sooner.runs.files import RunFiles
+
+SUMS: dict[str, Any] = {"n": "count", "s": ("sum", "x * y"), "a": ("avg", "x"), "c": ("count", "x")}
+MIXED: dict[str, Any] = {"n": "count", "s": ("sum", "abs(x - y)")}
+PLENTY, LITTLE = 2**30, 40_000
+
+
+def rows(dice: np.random.Generator, side: str, n: int, keys: Any) -> pa.RecordBatch:
+    numbers = dice.integers(0, 60, n)
+    numbers[: n // 5] = 7  # hot
+    dice.shuffle(numbers)
+    key = pa.array([None if number == 3 else keys(int(number)) for number in numbers])
+    value = pa.array([None if one == 5 else int(one) for one in dice.integers(0, 100, n)], pa.int64())
+    name, group = ("x", "g") if side == "left" else ("y", "h")
+    return pa.record_batch({"k": key, name: value, group: pa.array(dice.choice(["a", "b"], n))})
+
+
+class World:
+    """Some rows of both sides, and a question about them."""
+
+    def __init__(
+        self,
+        seed: int,
+        aggregates: dict[str, Any],
+        where: str | None,
+        folder: Path,
+        memory_bytes: int,
+        keys: Any = int,
+        algorithm: str = "pr_join",
+    ) -> None:
+        self.dice = np.random.default_rng(seed)
+        self.tables = [rows(self.dice, side, 1_500, keys) for side in ("left", "right")]
+        self.where, self.is_mixed = where, aggregates is MIXED
+        asked = Asked(
+            on="k", left_on=None, right_on=None, within=None, by=None, left_by=None, right_by=None, lateness=None,
+            retention=None, how="inner", suffixes=None, algorithm=find_algorithm(algorithm),
+        )  # fmt: skip
+        join = plan_of(asked)
+        schemas = [table.schema for table in self.tables]
+        question = question_of(aggregates, ["g", "h"], where, join.output(schemas))
+        self.workings: Workings = workings_of(question, schemas, (("k",), ("k",)), joined_columns(join, schemas))
+        self.plan = FoldingPlan(("k",), ("k",), join.algorithm, self.workings)
+        self.folder, self.memory_bytes = folder, memory_bytes
+
+    @contextmanager
+    def operator(self) -> Iterator[FoldingJoin]:
+        schemas = [one.schema for one in self.workings.sides]
+        kept = self.plan.kept(schemas)
+        stores = [RunFiles(pafs.LocalFileSystem(), str(self.folder), one, 500) for one in kept]
+        inputs = inputs_in(self.plan.order(schemas), ("left", "right"), kept, stores, 4)
+        operator = self.plan.make(inputs, Means(Budget(self.memory_bytes), crowd=4))
+        yield operator
+        operator.close()
+
+    def pieces(self) -> list[list[list[pa.RecordBatch]]]:
+        """What arrives, call by call: of both sides, with tallies."""
+        found = []
+        for begin in range(0, 1_500, 150):
+            tags = (np.arange(begin, begin + 150) % MOST_TAGS).astype(np.int32)
+            found.append(
+                [
+                    one.prepared(table.slice(begin, 150), tags, in_turn=True)
+                    for one, table in zip(self.workings.sides, self.tables, strict=True)
+                ]
+            )
+        return found
+
+    def read_off(self, operator: FoldingJoin) -> Estimate:
+        exact = operator.phase == "done"
+        reckoning = operator.folds.reckoning([1_500, 1_500], 0.95, exact=exact)
+        return estimate_of(self.workings, operator.folds, reckoning, 0, None, 0.0, exact=exact)
+
+    def truth(self) -> dict[tuple[str, str], tuple[int, int]]:
+        """Count and sum of each group, the slow way."""
+        lefts, rights = (table.to_pylist() for table in self.tables)
+        found: dict[tuple[str, str], tuple[int, int]] = {}
+        for left in lefts:
+            for right in rights:
+                if left["k"] is None or left["k"] != right["k"] or not self.holds(left["x"], right["y"]):
+                    continue
+                n, total = found.get((left["g"], right["h"]), (0, 0))
+                found[left["g"], right["h"]] = n + 1, total + self.value(left["x"], right["y"])
+        return found
+
+    def holds(self, x: int | None, y: int | None) -> bool:
+        if self.where is None:
+            return True
+        if "+" in self.where:
+            return x is not None and y is not None and x + y > 50
+        return x is not None and x > 20 and y is not None and y < 80
+
+    def value(self, x: int | None, y: int | None) -> int:
+        if x is None or y is None:
+            return 0
+        return abs(x - y) if self.is_mixed else x * y
+
+
+def finish(operator: FoldingJoin, quantum_bytes: int = 3_000) -> None:
+    for side in (0, 1):
+        operator.end(side)
+    while operator.phase != "done":
+        list(operator.work(quantum_bytes, SILENT))
+
+
+CASES = {
+    "products": (SUMS, None, int),
+    "products, filtered": (SUMS, "x > 20 AND y < 80", int),
+    "texts as keys": (SUMS, None, lambda number: f"key {number}"),
+    "expressions over both": (MIXED, None, int),
+    "a condition over both": (SUMS, "x + y > 50", int),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("memory_bytes", [PLENTY, LITTLE])
+@pytest.mark.parametrize("algorithm", ["pr_join", "ripple", "grace"])
+def test_sums_are_those_of_all_pairs(case: str, memory_bytes: int, algorithm: str, tmp_path: Path) -> None:
+    aggregates, where, keys = CASES[case]
+    world = World(3, aggregates, where, tmp_path, memory_bytes, keys, algorithm)
+    with world.operator() as operator:
+        for piece in world.pieces():
+            list(operator.arrive(piece, 0.0))
+            operator.check_invariants()
+            assert not world.read_off(operator).exact
+        finish(operator)
+        found = world.read_off(operator)
+    assert found.exact
+    assert {key: (group["n"].value, group["s"].value) for key, group in found.values.items()} == world.truth()
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("memory_bytes", [PLENTY, LITTLE])
+def test_it_goes_on_from_any_snapshot(case: str, memory_bytes: int, tmp_path: Path) -> None:
+    """Also from one in the middle of a task, with sums that are pending."""
+    aggregates, where, keys = CASES[case]
+    world = World(5, aggregates, where, tmp_path, memory_bytes, keys)
+    state: dict[str, Any] | None = None
+    for piece in [*world.pieces(), None]:
+        with world.operator() as operator:
+            if state is not None:
+                operator.restore(json.loads(json.dumps(state)))
+            if piece is not None:
+                list(operator.arrive(piece, 0.0))
+                list(operator.work(2_000, SILENT))
+            else:
+                for side in (0, 1):
+                    operator.end(side)
+            state = operator.snapshot()
+    for _ in range(1_000):
+        with world.operator() as operator:
+            operator.restore(json.loads(json.dumps(state)))
+            if operator.phase == "done":
+                break
+            list(operator.work(2_000, SILENT))
+            state = operator.snapshot()
+    found = world.read_off(operator)
+    assert {key: (group["n"].value, group["s"].value) for key, group in found.values.items()} == world.truth()
+
+
+def test_early_estimates_are_of_rectangles(tmp_path: Path) -> None:
+    """With little memory too: what they say of a count is near the truth, with intervals around it."""
+    world = World(7, SUMS, None, tmp_path, LITTLE)
+    truth = sum(n for n, _ in world.truth().values())
+    with world.operator() as operator:
+        for piece in world.pieces()[:8]:
+            list(operator.arrive(piece, 0.0))
+        assert operator.folds.parts is not None, "memory was full"
+        found = world.read_off(operator)
+    counts = [group["n"] for group in found.values.values()]
+    assert sum(float(one.value) for one in counts) == pytest.approx(truth, rel=0.3)
+    assert all(one.low is not None and one.low < one.value < one.high for one in counts)
+
+
+@pytest.mark.parametrize("name", [name for name, one in ALGORITHMS.items() if one.waits == "never"])
+def test_what_is_no_random_sample_is_refused(name: str) -> None:
+    with pytest.raises(InvalidJoin, match="no interval can be given; choose 'pr_join'"):
+        require_sampling(ALGORITHMS[name])
+
+
+def test_too_many_groups_for_the_memory_are_refused(tmp_path: Path) -> None:
+    world = World(9, SUMS, None, tmp_path, LITTLE)
+    world.tables[0] = world.tables[0].set_column(2, "g", pa.array([f"group {row}" for row in range(1_500)]))
+    world.tables[1] = world.tables[1].set_column(2, "h", pa.array([f"group {row}" for row in range(1_500)]))
+    with world.operator() as operator, pytest.raises(BudgetTooSmall, match="groups, and their sums would take more"):
+        for piece in world.pieces():
+            list(operator.arrive(piece, 0.0))
