@@ -29,7 +29,8 @@ from sooner.runs.files import RunFiles
 
 SUMS: dict[str, Any] = {"n": "count", "s": ("sum", "x * y"), "a": ("avg", "x"), "c": ("count", "x")}
 MIXED: dict[str, Any] = {"n": "count", "s": ("sum", "abs(x - y)")}
-PLENTY, LITTLE = 2**30, 40_000
+PLENTY, LITTLE = 2**30, 20_000
+ROWS, PIECE = 600, 60
 
 
 def rows(dice: np.random.Generator, side: str, n: int, keys: Any) -> pa.RecordBatch:
@@ -56,7 +57,7 @@ class World:
         algorithm: str = "pr_join",
     ) -> None:
         self.dice = np.random.default_rng(seed)
-        self.tables = [rows(self.dice, side, 1_500, keys) for side in ("left", "right")]
+        self.tables = [rows(self.dice, side, ROWS, keys) for side in ("left", "right")]
         self.where, self.is_mixed = where, aggregates is MIXED
         asked = Asked(
             on="k", left_on=None, right_on=None, within=None, by=None, left_by=None, right_by=None, lateness=None,
@@ -82,11 +83,11 @@ class World:
     def pieces(self) -> list[list[list[pa.RecordBatch]]]:
         """What arrives, call by call: of both sides, with tallies."""
         found = []
-        for begin in range(0, 1_500, 150):
-            tags = (np.arange(begin, begin + 150) % MOST_TAGS).astype(np.int32)
+        for begin in range(0, ROWS, PIECE):
+            tags = (np.arange(begin, begin + PIECE) % MOST_TAGS).astype(np.int32)
             found.append(
                 [
-                    one.prepared(table.slice(begin, 150), tags, in_turn=True)
+                    one.prepared(table.slice(begin, PIECE), tags, in_turn=True)
                     for one, table in zip(self.workings.sides, self.tables, strict=True)
                 ]
             )
@@ -94,7 +95,7 @@ class World:
 
     def read_off(self, operator: FoldingJoin) -> Estimate:
         exact = operator.phase == "done"
-        reckoning = operator.folds.reckoning([1_500, 1_500], 0.95, exact=exact)
+        reckoning = operator.folds.reckoning([ROWS, ROWS], 0.95, exact=exact)
         return estimate_of(self.workings, operator.folds, reckoning, 0, None, 0.0, exact=exact)
 
     def truth(self) -> dict[tuple[str, str], tuple[int, int]]:
@@ -122,7 +123,7 @@ class World:
         return abs(x - y) if self.is_mixed else x * y
 
 
-def finish(operator: FoldingJoin, quantum_bytes: int = 3_000) -> None:
+def finish(operator: FoldingJoin, quantum_bytes: int = 8_000) -> None:
     for side in (0, 1):
         operator.end(side)
     while operator.phase != "done":
@@ -168,7 +169,7 @@ def test_it_goes_on_from_any_snapshot(case: str, memory_bytes: int, tmp_path: Pa
                 operator.restore(json.loads(json.dumps(state)))
             if piece is not None:
                 list(operator.arrive(piece, 0.0))
-                list(operator.work(2_000, SILENT))
+                list(operator.work(8_000, SILENT))
             else:
                 for side in (0, 1):
                     operator.end(side)
@@ -178,7 +179,7 @@ def test_it_goes_on_from_any_snapshot(case: str, memory_bytes: int, tmp_path: Pa
             operator.restore(json.loads(json.dumps(state)))
             if operator.phase == "done":
                 break
-            list(operator.work(2_000, SILENT))
+            list(operator.work(8_000, SILENT))
             state = operator.snapshot()
     found = world.read_off(operator)
     assert {key: (group["n"].value, group["s"].value) for key, group in found.values.items()} == world.truth()
@@ -206,8 +207,8 @@ def test_what_is_no_random_sample_is_refused(name: str) -> None:
 
 def test_too_many_groups_for_the_memory_are_refused(tmp_path: Path) -> None:
     world = World(9, SUMS, None, tmp_path, LITTLE)
-    world.tables[0] = world.tables[0].set_column(2, "g", pa.array([f"group {row}" for row in range(1_500)]))
-    world.tables[1] = world.tables[1].set_column(2, "h", pa.array([f"group {row}" for row in range(1_500)]))
+    world.tables[0] = world.tables[0].set_column(2, "g", pa.array([f"group {row}" for row in range(ROWS)]))
+    world.tables[1] = world.tables[1].set_column(2, "h", pa.array([f"group {row}" for row in range(ROWS)]))
     with world.operator() as operator, pytest.raises(BudgetTooSmall, match="groups, and their sums would take more"):
         for piece in world.pieces():
             list(operator.arrive(piece, 0.0))
