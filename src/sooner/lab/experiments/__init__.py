@@ -13,6 +13,7 @@ from sooner.lab.experiments import (
     diner_figures_14_and_15,
     diner_figures_16_and_17,
     flush_policies,
+    pr_join_figure_14,
     pr_join_figure_15,
     pr_join_figures_8_and_9,
     pr_join_figures_10_to_13,
@@ -42,6 +43,7 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
         pr_join_table_2,
         pr_join_figures_8_and_9,
         pr_join_figures_10_to_13,
+        pr_join_figure_14,
         pr_join_figure_15,
     )
     for experiment in family.EXPERIMENTS
