@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
+from sooner.estimation.formulas import Formula
 from sooner.estimation.preparation import BY, COLUMN, FACTOR, TAG, Factor, Preparation
 from sooner.estimation.question import Aggregate, Question
 from sooner.expressions.checking import Typed, condition, typed
@@ -74,6 +75,15 @@ class Workings:
     terms: tuple[tuple[int | None, int | None], ...]  # of each folded sum, which factor of either side it multiplies
     are_whole: tuple[bool, ...]  # of each folded sum
     pairs: PairStep | None = None
+    shown: tuple[str | Formula, ...] | None = None  # as the question has it
+
+    @property
+    def results(self) -> tuple[Measure | Formula, ...]:
+        """What is read off: aggregates, and formulas over them."""
+        if self.shown is None:
+            return self.measures
+        by_name = {one.name: one for one in self.measures}
+        return tuple(by_name[one] if isinstance(one, str) else one for one in self.shown)
 
 
 def workings_of(
@@ -296,7 +306,8 @@ class _Maker:
         by: tuple[GroupColumn, ...],
         pairs: PairStep | None = None,
     ) -> Workings:
-        return Workings(sides, tuple(self._sums), measures, by, tuple(self._terms), tuple(self._are_whole), pairs)
+        sums, terms, wholes = tuple(self._sums), tuple(self._terms), tuple(self._are_whole)
+        return Workings(sides, sums, measures, by, terms, wholes, pairs, self._question.shown)
 
 
 __all__ = ["BY", "FACTOR", "TAG", "JoinedColumn", "Measure", "Workings", "workings_of"]
