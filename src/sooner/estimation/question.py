@@ -41,7 +41,7 @@ class Question:
     aggregates: tuple[Aggregate, ...]
     by: tuple[tuple[str, Node], ...] = ()  # names and expressions
     where: Node | None = None
-    shown: tuple[str | Formula, ...] | None = None  # names of aggregates, or formulas over them; without it, all
+    shown: tuple[Formula, ...] | None = None  # over aggregates, which then are not shown themselves
 
 
 def question_of(aggregates: Aggregates, by: By, where: Any, joined: pa.Schema) -> Question:

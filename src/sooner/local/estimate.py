@@ -254,13 +254,15 @@ def estimate_of(
 def _key(workings: Workings, left: tuple[object, ...], right: tuple[object, ...]) -> tuple[object, ...]:
     """In the order in which columns were named."""
     sides = iter(left), iter(right)
-    return tuple(next(sides[column.side or 0]) for column in workings.by)
+    return tuple(column.value(next(sides[column.side or 0])) for column in workings.by)
 
 
 def _of_nothing(workings: Workings, result: Measure | Formula, *, exact: bool) -> Value:
     """As SQL has it: nothing is counted as 0, and all else of nothing is null."""
-    counted = {one.name: 0 if one.function == "count" else None for one in workings.measures}
-    value = exactly(result.node, counted) if isinstance(result, Formula) else counted[result.name]
+    if isinstance(result, Formula):
+        value = exactly(result.node, {one.name: 0 if one.function == "count" else None for one in workings.measures})
+    else:
+        value = 0 if result.function == "count" else None
     return Value(value, value, value) if exact else Value(value, None, None)
 
 
