@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sooner.estimation.preparation import BY, COLUMN, FACTOR, TAG, Preparation
+from sooner.expressions.tree import Coalesce
 
 LOOKS: Final = {8: 0.999, 16: 0.9, 32: 0.9, 64: 0.9}  # after so many batches, how alike orders must be to be no chance
 MOST_BATCHES: Final = max(LOOKS)
@@ -43,7 +44,8 @@ class OrderWatch:
 
     def _meaning(self, name: str) -> str:
         if name.startswith(FACTOR):
-            return str(self._preparation.factors[int(name.removeprefix(FACTOR))].value.node)
+            node = self._preparation.factors[int(name.removeprefix(FACTOR))].value.node
+            return str(node.parts[0] if isinstance(node, Coalesce) else node)
         return name.removeprefix(COLUMN)
 
 

@@ -92,7 +92,7 @@ def _plan(scope: Scope, how: Any, algorithm: AlgorithmName | Algorithm) -> TwoWa
 
 def _found(table: TableName, tables: object) -> object:
     if not isinstance(tables, Mapping) or not all(isinstance(name, str) for name in tables):
-        raise InvalidJoin(f"tables={tables!r} must give what the names in FROM mean, such as {{'orders': orders}}.")
+        raise InvalidJoin("tables= must be a dict of what the names in FROM mean, such as {'orders': orders}.")
     name = nearest_of(table.name, list(tables))
     if name is None:
         near = difflib.get_close_matches(table.name, tables, n=1)
