@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sooner
-import sooner.local.query
+import sooner.local.running
 from queries import numbered, soon
 from sooner.policies.view import SILENT
 from sooner.sources import Source
@@ -67,7 +67,7 @@ class Recorded:
 def query_with_much_on_disk(
     monkeypatch: pytest.MonkeyPatch, source: Source, folder: Path, algorithm: str = "hmj"
 ) -> sooner.Query:
-    monkeypatch.setattr(sooner.local.query, "QUANTUM_BYTES", QUANTUM_BYTES)
+    monkeypatch.setattr(sooner.local.running, "QUANTUM_BYTES", QUANTUM_BYTES)
     right = numbered(60_000, 20_000, seed=2, name="b")
     return sooner.join(source, right, on="k", memory="1MB", algorithm=algorithm, workers=1, spill_dir=folder)
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sooner.kernels.arrays import to_numpy
+from sooner.kernels.keys import decoded
 
 Key = tuple[object, ...]
 _MANY: Final = 2**16
@@ -32,7 +33,7 @@ class Groups:
 
     def numbers_of(self, columns: Sequence[pa.Array]) -> Numbers:
         """The group of each row."""
-        encoded = [column.dictionary_encode(null_encoding="encode") for column in columns]
+        encoded = [_encoded(column) for column in columns]
         values = [one.dictionary.to_pylist() for one in encoded]
         places = to_numpy(encoded[0].indices).astype(np.int64)
         for one in encoded[1:]:
@@ -66,6 +67,12 @@ class Groups:
             table = pa.ipc.open_stream(base64.b64decode(text)).read_all()
             values = zip(*(column.to_pylist() for column in table.columns), strict=True)
             self._numbers = {tuple(map(_comparable, key)): number for number, key in enumerate(values)}
+
+
+def _encoded(column: pa.Array) -> pa.DictionaryArray:
+    if not isinstance(column, pa.DictionaryArray):
+        return column.dictionary_encode(null_encoding="encode")
+    return decoded(column).dictionary_encode(null_encoding="encode") if column.indices.null_count else column
 
 
 def _comparable(value: object) -> object:

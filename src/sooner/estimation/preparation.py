@@ -14,8 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sooner.expressions.checking import Typed
-from sooner.expressions.tree import columns_of
+from sooner.expressions.tree import Column, columns_of
 from sooner.kernels.arrays import to_arrow, to_numpy
+from sooner.kernels.keys import decoded
 
 TAG: Final = "#tag"
 BY: Final = "#by"  # with a number
@@ -49,18 +50,22 @@ class Preparation:
     by: tuple[Typed, ...] = ()
     factors: tuple[Factor, ...] = ()
     columns: tuple[tuple[str, str], ...] = field(default=())  # for pairs: their names there, and here
+    encodes: bool = False  # whether values of groups are given as dictionaries
 
     @cached_property
     def schema(self) -> pa.Schema:
         """Of what it gives."""
         fields = [self.source.field(name).with_nullable(True) for name in self.keys]
-        fields += [pa.field(f"{BY}{at}", one.kind.type) for at, one in enumerate(self.by)]
+        fields += [pa.field(f"{BY}{at}", self._type_of_group(one)) for at, one in enumerate(self.by)]
         fields += [pa.field(COLUMN + name, self.source.field(here).type) for name, here in self.columns]
         fields += [
             pa.field(f"{FACTOR}{at}", pa.int64() if one.is_whole else pa.float64())
             for at, one in enumerate(self.factors)
         ]
         return pa.schema([*fields, pa.field(TAG, pa.int32())])
+
+    def _type_of_group(self, one: Typed) -> pa.DataType:
+        return pa.dictionary(pa.int32(), one.kind.type) if self.encodes else one.kind.type
 
     @cached_property
     def needed(self) -> list[str]:
@@ -81,14 +86,24 @@ class Preparation:
             if not kept.all():
                 batch, tags = batch.filter(to_arrow(kept)), tags[kept]
         arrays = [batch.column(name) for name in self.keys]
-        arrays += [one.evaluate(batch) for one in self.by]
+        arrays += [self._group(one, batch) for one in self.by]
         arrays += [batch.column(here) for _, here in self.columns]
         arrays += [factor.evaluate(batch) for factor in self.factors]
         arrays.append(to_arrow(tags))
         kinds = zip(arrays, self.schema.types, strict=True)
-        rows = [array if array.type == type_ else array.cast(type_) for array, type_ in kinds]
+        rows = [array if array.type == type_ else decoded(array).cast(type_) for array, type_ in kinds]
         last = [*(_blanks(len(tallies), one) for one in self.schema.remove(len(self.schema) - 1)), to_arrow(tallies)]
         return [pa.RecordBatch.from_arrays(some, schema=self.schema) for some in (rows, last)]
+
+    def _group(self, one: Typed, batch: pa.RecordBatch) -> pa.Array:
+        """Its values, of a column that is a dictionary already as it is."""
+        if not self.encodes:
+            return one.evaluate(batch)
+        column = batch.column(one.node.name) if isinstance(one.node, Column) else None
+        array = column if isinstance(column, pa.DictionaryArray) else one.evaluate(batch)
+        if not isinstance(array, pa.DictionaryArray):
+            return array.dictionary_encode(null_encoding="encode")
+        return pa.DictionaryArray.from_arrays(array.indices, array.dictionary.cast(one.kind.type))
 
 
 def _blanks(rows: int, column: pa.Field) -> pa.Array:

@@ -89,17 +89,17 @@ def join(
     require_silence(silence_seconds)
     spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
     require_two_streams(left, right)
+    tracer = open_trace(trace)
     with opened(left, right) as sources:
-        plan.output([source.schema for source in sources])  # refused before anything is made
+        schema = plan.output([source.schema for source in sources])  # refused before anything is made
         if not plan.kind.pairs:
             sources = sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)
-        tracer = open_trace(trace)
         rows = n_rows_together(sources)
         parts = parts_of(plan, INPUTS, sources, memory_bytes, partitions, workers, spill_parent, tracer, rows)
-        query = Query(parts, plan.output([source.schema for source in sources]), silence_seconds)
-        if isinstance(tracer, TraceFile):
-            query.at_end(tracer.close)
-        return query
+        query = Query(parts, schema, silence_seconds)
+    if isinstance(tracer, TraceFile):
+        query.at_end(tracer.close)
+    return query
 
 
 def partition_count(memory_bytes: int, algorithm: Algorithm) -> int:

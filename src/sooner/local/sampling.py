@@ -8,7 +8,7 @@ whole as such a sample can (tables that are in the order of their keys would oth
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -25,7 +25,7 @@ from sooner.sources.chosen_columns import only_columns
 from sooner.sources.source import Source, close_source, n_rows_of
 
 Sampling = Literal["rows", "blocks"]
-PIECE_ROWS: Final = 65_536
+PIECE_ROWS: Final = 131_072
 FIRST_ROWS: Final = 4_096
 READERS: Final = 2
 FEW: Final = 8  # blocks meet in pairs if they can match one part of the other side in so many, or less
@@ -57,9 +57,9 @@ class PreparedSource:
         close: Callable[[], None] | None = None,
     ) -> None:
         self.name = sample.source.name
-        self.schema = preparation.schema
+        self._preparation = replace(preparation, encodes=True)
+        self.schema = self._preparation.schema
         self._sample = sample
-        self._preparation = preparation
         self._before, self._after, self._close = before, after, close
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -74,7 +74,7 @@ class PreparedSource:
         crew = Crew(READERS)
 
         def read(positions: range) -> tuple[range, list[pa.RecordBatch]]:
-            some = [blocks.read(order[position]) for position in positions]
+            some = [blocks.read(order[position], encoded=True) for position in positions]
             found = list(self._pieces(as_one(some), [block.num_rows for block in some], positions))
             if self._before is not None:
                 for position in positions:

@@ -94,12 +94,13 @@ def _repeated_texts(footer: arrow_parquet.FileMetaData, schema: pa.Schema) -> li
         row_group = footer.row_group(group)
         for number in range(row_group.num_columns):
             chunk = row_group.column(number)
-            if chunk.path_in_schema in texts - found and _is_mostly_dictionary(chunk):
+            if chunk.path_in_schema in texts - found and is_mostly_dictionary(chunk):
                 found.add(chunk.path_in_schema)
     return sorted(found)
 
 
-def _is_mostly_dictionary(chunk: arrow_parquet.ColumnChunkMetaData) -> bool:
+def is_mostly_dictionary(chunk: arrow_parquet.ColumnChunkMetaData) -> bool:
+    """Whether its values are mostly numbers of entries in a dictionary."""
     n_bytes = chunk.total_uncompressed_size
     small = n_bytes <= _DICTIONARY_BYTES or n_bytes <= _INDEX_BYTES * chunk.num_values
     return small and not _DICTIONARIES.isdisjoint(chunk.encodings)

@@ -34,11 +34,15 @@ class ParquetFooter:
         """Whether `sooner.sources.shuffle` wrote the file."""
         return (self.metadata.metadata or {}).get(ORDER_KEY) == RANDOM_ROWS
 
-    def read(self, row_group: int, columns: Sequence[str] | None) -> pa.RecordBatch:
-        """One row group, by this thread alone, as one batch."""
+    def read(
+        self, row_group: int, columns: Sequence[str] | None, dictionaries: Sequence[str] | None = None
+    ) -> pa.RecordBatch:
+        """One row group, by this thread alone, as one batch; columns of texts that are to stay dictionaries do."""
         with self.filesystem.open_input_file(self.path) as handle:
             self._require_same_file()
-            file = arrow_parquet.ParquetFile(handle, metadata=self.metadata, pre_buffer=False)
+            file = arrow_parquet.ParquetFile(
+                handle, metadata=self.metadata, pre_buffer=False, read_dictionary=dictionaries
+            )
             table = file.read_row_group(row_group, columns=columns, use_threads=False)
         return one_batch(table, f"row group {row_group} of {self.path}")
 

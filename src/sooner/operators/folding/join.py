@@ -35,7 +35,7 @@ from sooner.operators.two_way.pairs import Filter, Findings, Folded, Pairs, bund
 from sooner.operators.two_way.tasks import Task
 from sooner.policies.view import Surroundings
 from sooner.runs.run import Run, Stamp
-from sooner.sides import LEFT, RIGHT, opposite
+from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 GROUP: Final = "#group"
 SUMS_SHARE: Final = 8  # of the memory, one part in so many may be for sums,
@@ -122,8 +122,9 @@ class FoldingJoin(RectangleJoin[Folds]):
         if side is None or self._state.rows_wait:
             yield from super()._arrive(batches, now)
             return
-        others = [some if which != side else [] for which, some in enumerate(batches)]
-        yield from super()._arrive(others, now)
+        other = opposite(side)
+        for batch in batches[other]:  # each by itself: its rows are neighbours, and may be in order already
+            yield from super()._arrive([[batch] if which == other else [] for which in SIDES], now)
         if self._state.rows_wait:  # there was no room for all of the others
             yield from super()._arrive([some if which == side else [] for which, some in enumerate(batches)], now)
             return

@@ -35,6 +35,10 @@ class FoldingState(RectangleState):
         """Also where blocks come after all that they can match."""
         return super().is_met_at_once(side, p) or (side == self.folds.guided and not self.rows_wait)
 
+    def is_probed(self, p: int) -> bool:
+        """Where blocks meet, they meet few runs, however many there are."""
+        return self.folds.guided is None and super().is_probed(p)
+
     def whole_begins(self, p: int) -> None:
         super().whole_begins(p)
         self.folds.whole_begins(p)
