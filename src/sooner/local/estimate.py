@@ -14,10 +14,12 @@ from sooner.asked import Asked, plan_of
 from sooner.errors import InvalidJoin
 from sooner.estimation.estimate import NO_GROUP, Estimate
 from sooner.estimation.formulas import Formula, exactly
+from sooner.estimation.preparation import TAG
 from sooner.estimation.question import Aggregates, By, Question, question_of
 from sooner.estimation.reckoning import Reckoning, Value
 from sooner.estimation.workings import Measure, Workings, workings_of
 from sooner.local.arguments import require_two_streams, usable_memory
+from sooner.local.inbox import Waiting
 from sooner.local.join import partition_count
 from sooner.local.running import Parts, Running
 from sooner.local.sampling import Sampling, prepared_sources, samples_of
@@ -177,6 +179,7 @@ class Estimates(Running[Folds]):
         self._workings = workings
         self._sizes = sizes
         self._limits = limits
+        self._held: list[list[pa.RecordBatch]] = [[] for _ in INPUTS]
 
     def __iter__(self) -> Iterator[Estimate]:
         return self._estimates(self._read_once())
@@ -211,6 +214,17 @@ class Estimates(Running[Folds]):
                 yield found
                 if exact or self._limits.are_reached(found):
                     return
+
+    def _take_in(self, waiting: Sequence[Waiting], now: float) -> Iterator[Folds]:
+        """Rows wait for the tallies behind them: until those come it is not known which share of all rows they are."""
+        return super()._take_in([self._with_tallies(which, taken) for which, taken in enumerate(waiting)], now)
+
+    def _with_tallies(self, which: int, taken: Waiting) -> Waiting:
+        batches = [*self._held[which], *taken.batches]
+        told = [at for at, batch in enumerate(batches) if batch.num_rows and batch.column(TAG)[-1].as_py() < 0]
+        until = len(batches) if taken.end is not None else told[-1] + 1 if told else 0
+        self._held[which] = batches[until:]
+        return Waiting(batches[:until], taken.end)
 
     def _estimate(self, folds: Folds, seconds: float, *, exact: bool) -> Estimate:
         inputs = self._operator.inputs
