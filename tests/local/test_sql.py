@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -118,3 +119,18 @@ def test_the_first_rows_come_early() -> None:
     query = rows(f"SELECT name, price {JOINED}")
     assert query.schema.names == ["name", "price"]
     assert query.head(3).num_rows == 3
+
+
+def test_of_streams_ratios_have_intervals_and_sums_have_none() -> None:
+    """Of a stream it is not known how much is to come: a sum is one so far, and a ratio of sums tells of the whole."""
+    order = np.random.default_rng(1).permutation(len(ORDERS))
+    shuffled = pa.Table.from_batches(ORDERS.take(order).to_batches(max_chunksize=200))
+    query = f"SELECT SUM(price) AS s, SUM(price) / COUNT(*) AS mean, SUM(price) + 1 AS more {JOINED}"
+    tables = {"orders": shuffled.to_reader(), "customers": PEOPLE}
+    found = sooner.sql(query, tables, sampling="rows", memory="300KB")
+    assert isinstance(found, sooner.Estimates)
+    *early, last = found
+    assert last.exact
+    seen = [one for one in early if one.share_read is None and one["mean"].low is not None]
+    assert all(one["s"].low is None and one["more"].low is None for one in seen)
+    assert all(one["more"].value == one["s"].value + 1 for one in early if one["s"].value is not None)
