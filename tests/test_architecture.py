@@ -28,6 +28,7 @@ MAY_ENTER: dict[str, set[str]] = {
     "named_algorithms": {"errors", "policies"},
     "expressions": BOTTOM,
     "estimation": {*BOTTOM, "expressions"},
+    "queries": {*BOTTOM, "estimation", "expressions"},
     "operators": {
         *BOTTOM,
         "budget",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sooner.local.estimate import Estimates, estimate
     from sooner.local.join import join
     from sooner.local.query import Query
+    from sooner.local.sql import sql
     from sooner.version import __version__
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "estimate",
     "join",
     "sources",
+    "sql",
 ]
 
 __getattr__, __dir__ = lazily(
@@ -56,5 +58,6 @@ __getattr__, __dir__ = lazily(
         "estimate": "sooner.local.estimate",
         "join": "sooner.local.join",
         "sources": "sooner.sources",
+        "sql": "sooner.local.sql",
     },
 )

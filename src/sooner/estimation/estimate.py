@@ -53,7 +53,7 @@ class Estimate:
         """A row for each group: its values, and for each aggregate the value, low and high."""
         keys = list(self.values)
         columns: dict[str, pa.Array] = {
-            one.name: pa.array([key[at] for key in keys], one.type) for at, one in enumerate(self.by)
+            one.name: pa.array([key[at] for key in keys], one.type_of_values) for at, one in enumerate(self.by)
         }
         for name in self.names:
             found = [self.values[key][name] for key in keys]

@@ -7,6 +7,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
+from sooner.estimation.formulas import Formula
 from sooner.expressions.arrow_conditions import from_arrow
 from sooner.expressions.reading import parse
 from sooner.expressions.tree import Column, Node
@@ -40,6 +41,7 @@ class Question:
     aggregates: tuple[Aggregate, ...]
     by: tuple[tuple[str, Node], ...] = ()  # names and expressions
     where: Node | None = None
+    shown: tuple[Formula, ...] | None = None  # over aggregates, which then are not shown themselves
 
 
 def question_of(aggregates: Aggregates, by: By, where: Any, joined: pa.Schema) -> Question:

@@ -10,19 +10,19 @@ Averages and deviations are functions of sums: how they vary follows from how th
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Decimal
 from typing import Final, NamedTuple
 
 import numpy as np
 
+from sooner.estimation.formulas import EXACTLY, Formula, Linear, Number, exactly, linear
 from sooner.estimation.intervals import Shares, variance_of_ratio, variance_of_sum
 from sooner.estimation.workings import Measure, Workings
+from sooner.expressions.tree import columns_of
 from sooner.kernels.folding import Reals, Sums, as_reals, total
 
 FEWEST_PAIRS: Final = 20  # fewer say too little for an interval
 WIDE: Final = 0.1  # intervals of what cannot be negative are taken on a scale of logarithms from so much on
-
-Number = int | float | Decimal
 
 
 class Value(NamedTuple):
@@ -46,7 +46,6 @@ class Value(NamedTuple):
 
 
 NOTHING: Final = Value(None, None, None)
-EXACTLY: Final = Context(prec=80)
 
 
 @dataclass(frozen=True)
@@ -85,67 +84,91 @@ class Reckoning:
         found = sum(self._pairs_in(rectangle) for rectangle in self._rectangles)
         return [(int(left), int(right)) for left, right in np.argwhere(np.asarray(found) > 0)]
 
-    def value(self, measure: Measure, group: tuple[int, int]) -> Value:
-        n, total_, square = (
-            None if at is None else self._total(at, group) for at in (measure.n, measure.total, measure.square)
-        )
-        assert n is not None
-        if measure.function == "count":
-            return self._of_sum(n, measure.n, group)
-        if not n:
-            return NOTHING  # nothing but nulls
-        assert total_ is not None and measure.total is not None
-        if measure.function == "sum":
-            return self._of_sum(total_, measure.total, group)
-        if measure.function == "avg":
-            return self._of_average(float(n), float(total_), measure, group)
-        return self._of_deviation(float(n), float(total_), float(square or 0), measure, group)
-
-    def _of_sum(self, exact: Number, at: int, group: tuple[int, int]) -> Value:
+    def value(self, result: Measure | Formula, group: tuple[int, int]) -> Value:
+        if isinstance(result, Formula):
+            return self._of_formula(result, group)
         if self._exact:
+            exact = self._exactly(result, group)
             return Value(exact, exact, exact)
-        cells = self._cells(at, group)
-        value = float(cells.sum())
-        if not self._has_sizes:
-            return Value(exact, None, None)
-        positive = bool(value > 0 and (cells >= 0).all())
-        return self._around(value, cells, self._enough(group), positive=positive, is_sum=True)
+        if result.function in ("count", "sum") and not self._has_sizes:
+            return Value(self._exactly(result, group), None, None)
+        found = self._linear(result, group)
+        if found is None:
+            return NOTHING
+        positive = result.function != "avg" and found.value > 0
+        if result.function in ("count", "sum"):
+            positive = positive and bool(np.all(found.cells >= 0))
+        return self._around(found, self._enough(group), positive=positive)
 
-    def _of_average(self, n: float, total_: float, measure: Measure, group: tuple[int, int]) -> Value:
+    def _of_formula(self, formula: Formula, group: tuple[int, int]) -> Value:
+        measures = {one.name: one for one in self._workings.measures}
+        names = sorted(column.name for column in columns_of(formula.node))
+        so_far = exactly(formula.node, {name: self._exactly(measures[name], group) for name in names})
+        if self._exact:
+            return Value(so_far, so_far, so_far)
+        parts = {name: found for name in names if (found := self._linear(measures[name], group)) is not None}
+        found = linear(formula.node, parts) if len(parts) == len(names) else None
+        if found is None:
+            return NOTHING
+        if not self._has_sizes and found.power != 0:
+            return Value(so_far, None, None)
+        return self._around(found, self._enough(group))
+
+    def _exactly(self, measure: Measure, group: tuple[int, int]) -> Number | None:
+        """Of what is there; null of nothing but nulls."""
+        n = self._total(measure.n, group)
+        if measure.function == "count" or not n:
+            return n if measure.function == "count" else None
         assert measure.total is not None
-        if self._exact:
-            return _certain(total_ / n)
-        counts, totals = self._cells(measure.n, group), self._cells(measure.total, group)
-        count = float(counts.sum())
-        average = float(totals.sum()) / count
-        return self._around(average, (totals - average * counts) / count, self._enough(group))
+        total_ = self._total(measure.total, group)
+        if measure.function == "sum":
+            return total_
+        average = float(total_) / float(n)
+        if measure.function == "avg":
+            return average
+        assert measure.square is not None
+        if n < 2:
+            return None
+        square = float(self._total(measure.square, group))
+        variance = max(square - float(total_) * average, 0.0) / (float(n) - 1)
+        return math.sqrt(variance) if measure.function == "stddev" else variance
 
-    def _of_deviation(self, n: float, total_: float, square: float, measure: Measure, group: tuple[int, int]) -> Value:
+    def _linear(self, measure: Measure, group: tuple[int, int]) -> Linear | None:
+        """What is estimated, and how it follows from sums over parts of the rows."""
+        counts = self._cells(measure.n, group)
+        count = float(counts.sum())
+        if measure.function == "count":
+            return Linear(count, counts)
+        if not count:
+            return None
+        assert measure.total is not None
+        totals = self._cells(measure.total, group)
+        if measure.function == "sum":
+            return Linear(float(totals.sum()), totals)
+        mean = float(totals.sum()) / count
+        if measure.function == "avg":
+            return Linear(mean, (totals - mean * counts) / count, 0)
+        return self._of_deviation(measure, group, counts, totals)
+
+    def _of_deviation(self, measure: Measure, group: tuple[int, int], counts: Reals, totals: Reals) -> Linear | None:
         """A variance, or its root; by n - 1, as samples have it."""
-        is_root = measure.function == "stddev"
-        if self._exact:
-            if n < 2:
-                return NOTHING
-            variance = max(square - total_ * (total_ / n), 0.0) / (n - 1)
-            return _certain(math.sqrt(variance) if is_root else variance)
-        assert measure.total is not None and measure.square is not None
-        places = measure.n, measure.total, measure.square
-        counts, totals, squares = (self._cells(at, group) for at in places)
+        assert measure.square is not None
         count = float(counts.sum())
         if count < 2:
-            return NOTHING
+            return None
+        squares = self._cells(measure.square, group)
         mean = float(totals.sum()) / count
         variance = max(float(squares.sum()) / count - mean**2, 0.0)
         apart = (squares - 2 * mean * totals + (mean**2 - variance) * counts) / count
-        if not is_root:
-            return self._around(variance * count / (count - 1), apart, self._enough(group), positive=variance > 0)
-        root = math.sqrt(variance * count / (count - 1))
-        return self._around(root, apart / (2 * root) if root else apart, self._enough(group), positive=root > 0)
+        variance *= count / (count - 1)
+        if measure.function == "variance":
+            return Linear(variance, apart, 0)
+        root = math.sqrt(variance)
+        return Linear(root, apart / (2 * root) if root else apart, 0)
 
-    def _around(
-        self, value: float, cells: Reals, enough: bool, *, positive: bool = False, is_sum: bool = False
-    ) -> Value:
-        variance_of = variance_of_sum if is_sum else variance_of_ratio
+    def _around(self, found: Linear, enough: bool, *, positive: bool = False) -> Value:
+        value, cells = found.value, np.asarray(found.cells)
+        variance_of = variance_of_sum if found.power == 1 else variance_of_ratio
         variance = variance_of(cells, self._left, self._right) if enough else None
         if variance is None or not math.isfinite(value):
             return Value(value, None, None)
@@ -199,7 +222,3 @@ def _places(workings: Workings) -> tuple[dict[int, int], dict[int, int]]:
     wholes = [at for at, is_whole in enumerate(workings.are_whole) if is_whole]
     reals = [at for at, is_whole in enumerate(workings.are_whole) if not is_whole]
     return {at: place for place, at in enumerate(wholes)}, {at: place for place, at in enumerate(reals)}
-
-
-def _certain(value: float) -> Value:
-    return Value(value, value, value)

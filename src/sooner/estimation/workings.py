@@ -6,12 +6,14 @@ no joined row is ever built. Otherwise the columns that matter are kept, and exp
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import partial
 from typing import Final, NamedTuple
 
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
+from sooner.estimation.formulas import Formula
 from sooner.estimation.preparation import BY, COLUMN, FACTOR, TAG, Factor, Preparation
 from sooner.estimation.question import Aggregate, Question
 from sooner.expressions.checking import Typed, condition, typed
@@ -46,6 +48,15 @@ class GroupColumn(NamedTuple):
     name: str
     side: int | None
     type: pa.DataType
+    scale: int = 0  # of decimals, which are grouped by as whole numbers
+
+    @property
+    def type_of_values(self) -> pa.DataType:
+        return pa.decimal128(38, self.scale) if self.scale else self.type
+
+    def value(self, found: object) -> object:
+        """As users know it."""
+        return Decimal(found).scaleb(-self.scale) if self.scale and isinstance(found, int) else found
 
 
 class JoinedColumn(NamedTuple):
@@ -74,6 +85,18 @@ class Workings:
     terms: tuple[tuple[int | None, int | None], ...]  # of each folded sum, which factor of either side it multiplies
     are_whole: tuple[bool, ...]  # of each folded sum
     pairs: PairStep | None = None
+    shown: tuple[Formula, ...] | None = None  # as the question has it
+
+    @property
+    def results(self) -> tuple[Measure | Formula, ...]:
+        """What is read off: aggregates, and formulas over them."""
+        if self.shown is None:
+            return self.measures
+        by_name = {one.name: one for one in self.measures}
+        return tuple(
+            by_name[one.node.name]._replace(name=one.name) if isinstance(one.node, Column) else one
+            for one in self.shown
+        )
 
 
 def workings_of(
@@ -152,7 +175,7 @@ class _Maker:
                 return None
             on_side = self._on(side, node, f"by={name!r}", typed)
             self._sides[side].by.append(on_side)
-            groups.append(GroupColumn(name, side, on_side.kind.type))
+            groups.append(GroupColumn(name, side, on_side.kind.type, on_side.kind.scale))
         if (measures := self._measures(self._sum_of_products)) is None:
             return None
         sides = tuple(self._preparation(side) for side in SIDES)
@@ -230,7 +253,8 @@ class _Maker:
             for side in SIDES
         )
         groups = tuple(
-            GroupColumn(name, None, one.kind.type) for (name, _), one in zip(self._question.by, by, strict=True)
+            GroupColumn(name, None, one.kind.type, one.kind.scale)
+            for (name, _), one in zip(self._question.by, by, strict=True)
         )
         return self._workings((sides[0], sides[1]), measures, groups, step)
 
@@ -296,7 +320,8 @@ class _Maker:
         by: tuple[GroupColumn, ...],
         pairs: PairStep | None = None,
     ) -> Workings:
-        return Workings(sides, tuple(self._sums), measures, by, tuple(self._terms), tuple(self._are_whole), pairs)
+        sums, terms, wholes = tuple(self._sums), tuple(self._terms), tuple(self._are_whole)
+        return Workings(sides, sums, measures, by, terms, wholes, pairs, self._question.shown)
 
 
 __all__ = ["BY", "FACTOR", "TAG", "JoinedColumn", "Measure", "Workings", "workings_of"]

@@ -70,6 +70,11 @@ class Typed:
         """Whether the value is the same for all rows."""
         return isinstance(self.step, Constant)
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """The names of those that it needs."""
+        return frozenset(column.name for column in columns_of(self.node))
+
     def evaluate(self, batch: pa.RecordBatch) -> pa.Array:
         """A value for each row. Exact numbers are unscaled int64: divide by 10 ** kind.scale to have them."""
         return evaluated(self.step, batch)

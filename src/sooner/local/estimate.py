@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,10 +13,13 @@ from sooner.arguments import Columns, plain_path, require_whole_number
 from sooner.asked import Asked, plan_of
 from sooner.errors import InvalidJoin
 from sooner.estimation.estimate import NO_GROUP, Estimate
-from sooner.estimation.question import Aggregates, By, question_of
+from sooner.estimation.formulas import Formula, exactly
+from sooner.estimation.preparation import TAG
+from sooner.estimation.question import Aggregates, By, Question, question_of
 from sooner.estimation.reckoning import Reckoning, Value
-from sooner.estimation.workings import Workings, workings_of
+from sooner.estimation.workings import Measure, Workings, workings_of
 from sooner.local.arguments import require_two_streams, usable_memory
+from sooner.local.inbox import Waiting
 from sooner.local.join import partition_count
 from sooner.local.running import Parts, Running
 from sooner.local.sampling import Sampling, prepared_sources, samples_of
@@ -24,8 +28,9 @@ from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.folding.folds import Folds
 from sooner.operators.folding.join import require_sampling
 from sooner.operators.folding.plan import FoldingPlan, joined_columns
-from sooner.operators.two_way.plan import INPUTS
+from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sources.opening import opened
+from sooner.sources.source import Source
 
 SILENCE_SECONDS: Final = 0.025
 RECKONING_SHARE: Final = 20  # of the time, one part in so many at most goes into reading off estimates
@@ -82,6 +87,45 @@ def estimate(
         retention=None, how="inner", suffixes=suffixes, algorithm=algorithm,
     )  # fmt: skip
     join = plan_of(asked)
+    terms = terms_of(
+        join, confidence, until, seconds, sampling=sampling, total_rows=total_rows, seed=seed, memory=memory,
+        partitions=partitions, workers=workers, spill_dir=spill_dir,
+    )  # fmt: skip
+    require_two_streams(left, right)
+    with opened(left, right) as sources:
+        question = question_of(aggregates, by, where, join.output([source.schema for source in sources]))
+        return estimates_of(sources, join, question, terms)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On which estimates are made."""
+
+    limits: "Limits"
+    sampling: Sampling | None
+    total_rows: Sequence[int | None] | None
+    seed: int
+    memory_bytes: int
+    partitions: int
+    workers: int
+    spill_parent: Path | None
+
+
+def terms_of(
+    join: TwoWayPlan,
+    confidence: float,
+    until: float | str | None,
+    seconds: float | None,
+    *,
+    sampling: Sampling | None,
+    total_rows: Sequence[int | None] | None,
+    seed: int,
+    memory: int | str | None,
+    partitions: int | None,
+    workers: int | None,
+    spill_dir: str | Path | None,
+) -> Terms:
+    """Refuses what cannot be right whatever the inputs are."""
     require_sampling(join.algorithm)
     limits = Limits(_share("until", until), seconds, _confidence(confidence))
     memory_bytes = usable_memory(memory)
@@ -90,19 +134,24 @@ def estimate(
     require_whole_number("partitions", partitions)
     require_whole_number("workers", workers)
     spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
-    require_two_streams(left, right)
-    with opened(left, right) as sources:
-        schemas = [source.schema for source in sources]
-        question = question_of(aggregates, by, where, join.output(schemas))
-        keys = (join.left_on, join.right_on)
-        workings = workings_of(question, schemas, keys, joined_columns(join, schemas))
-        samples, guided = samples_of(sources, workings.sides, keys, sampling, seed)
-        sizes = _sizes(total_rows, [sample.n_rows for sample in samples])
-        plan = FoldingPlan(join.left_on, join.right_on, join.algorithm, workings, guided)
-        prepared = prepared_sources(samples, workings.sides, guided)
-        known = None if None in sizes else sum(size or 0 for size in sizes)
-        parts = parts_of(plan, INPUTS, prepared, memory_bytes, partitions, workers, spill_parent, expected_rows=known)
-        return Estimates(parts, workings, sizes, limits)
+    return Terms(limits, sampling, total_rows, seed, memory_bytes, partitions, workers, spill_parent)
+
+
+def estimates_of(sources: Sequence[Source], join: TwoWayPlan, question: Question, terms: Terms) -> "Estimates":
+    """The same of a question that was read already."""
+    schemas = [source.schema for source in sources]
+    keys = (join.left_on, join.right_on)
+    workings = workings_of(question, schemas, keys, joined_columns(join, schemas))
+    samples, guided = samples_of(sources, workings.sides, keys, terms.sampling, terms.seed)
+    sizes = _sizes(terms.total_rows, [sample.n_rows for sample in samples])
+    plan = FoldingPlan(join.left_on, join.right_on, join.algorithm, workings, guided)
+    prepared = prepared_sources(samples, workings.sides, guided)
+    known = None if None in sizes else sum(size or 0 for size in sizes)
+    parts = parts_of(
+        plan, INPUTS, prepared, terms.memory_bytes, terms.partitions, terms.workers, terms.spill_parent,
+        expected_rows=known,
+    )  # fmt: skip
+    return Estimates(parts, workings, sizes, terms.limits)
 
 
 class Limits:
@@ -130,6 +179,7 @@ class Estimates(Running[Folds]):
         self._workings = workings
         self._sizes = sizes
         self._limits = limits
+        self._held: list[list[pa.RecordBatch]] = [[] for _ in INPUTS]
 
     def __iter__(self) -> Iterator[Estimate]:
         return self._estimates(self._read_once())
@@ -165,6 +215,17 @@ class Estimates(Running[Folds]):
                 if exact or self._limits.are_reached(found):
                     return
 
+    def _take_in(self, waiting: Sequence[Waiting], now: float) -> Iterator[Folds]:
+        """Rows wait for the tallies behind them: until those come it is not known which share of all rows they are."""
+        return super()._take_in([self._with_tallies(which, taken) for which, taken in enumerate(waiting)], now)
+
+    def _with_tallies(self, which: int, taken: Waiting) -> Waiting:
+        batches = [*self._held[which], *taken.batches]
+        told = [at for at, batch in enumerate(batches) if batch.num_rows and batch.column(TAG)[-1].as_py() < 0]
+        until = len(batches) if taken.end is not None else told[-1] + 1 if told else 0
+        self._held[which] = batches[until:]
+        return Waiting(batches[:until], taken.end)
+
     def _estimate(self, folds: Folds, seconds: float, *, exact: bool) -> Estimate:
         inputs = self._operator.inputs
         read = folds.tallies.sum(axis=1).tolist()
@@ -191,30 +252,32 @@ def estimate_of(
     keys = [one.keys for one in folds.groups]
     values = {
         _key(workings, keys[0][left], keys[1][right]): {
-            measure.name: reckoning.value(measure, (left, right)) for measure in workings.measures
+            result.name: reckoning.value(result, (left, right)) for result in workings.results
         }
         for left, right in reckoning.groups
     }
     if not workings.by and not values:
-        values = {NO_GROUP: {one.name: _of_nothing(one.function, exact=exact) for one in workings.measures}}
+        values = {NO_GROUP: {one.name: _of_nothing(workings, one, exact=exact) for one in workings.results}}
     ordered = dict(
         sorted(values.items(), key=lambda entry: [(part is None, str(type(part)), part) for part in entry[0]])
     )
-    names = tuple(measure.name for measure in workings.measures)
+    names = tuple(result.name for result in workings.results)
     return Estimate(names, workings.by, ordered, rows, share, seconds, exact)
 
 
 def _key(workings: Workings, left: tuple[object, ...], right: tuple[object, ...]) -> tuple[object, ...]:
     """In the order in which columns were named."""
     sides = iter(left), iter(right)
-    return tuple(next(sides[column.side or 0]) for column in workings.by)
+    return tuple(column.value(next(sides[column.side or 0])) for column in workings.by)
 
 
-def _of_nothing(function: str, *, exact: bool) -> Value:
+def _of_nothing(workings: Workings, result: Measure | Formula, *, exact: bool) -> Value:
     """As SQL has it: nothing is counted as 0, and all else of nothing is null."""
-    if function != "count":
-        return Value(None, None, None)
-    return Value(0, 0, 0) if exact else Value(0, None, None)
+    if isinstance(result, Formula):
+        value = exactly(result.node, {one.name: 0 if one.function == "count" else None for one in workings.measures})
+    else:
+        value = 0 if result.function == "count" else None
+    return Value(value, value, value) if exact else Value(value, None, None)
 
 
 def _sizes(given: object, known: Sequence[int | None]) -> list[int | None]:

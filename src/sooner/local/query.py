@@ -1,7 +1,7 @@
 """A running join: iterate it for batches of results as they come."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
@@ -24,9 +24,17 @@ class Query(Running[pa.RecordBatch]):
     def __init__(self, parts: Parts[pa.RecordBatch], schema: pa.Schema, silence_seconds: float) -> None:
         super().__init__(parts, silence_seconds)
         self.schema = schema
+        self._change: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]] = iter
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        return self._read_once()
+        return self._change(self._read_once())
+
+    def through(
+        self, schema: pa.Schema, change: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+    ) -> Self:
+        """This query, whose batches are changed as they come; they are of another schema then."""
+        self.schema, self._change = schema, change
+        return self
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)

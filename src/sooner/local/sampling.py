@@ -17,6 +17,7 @@ import pyarrow as pa
 from sooner.errors import InvalidJoin
 from sooner.estimation.preparation import MOST_TAGS, Preparation
 from sooner.kernels.gathering import as_one
+from sooner.local.order_watch import OrderWatch
 from sooner.operators.parallel import Crew
 from sooner.sides import SIDES, opposite
 from sooner.sources.blocks import Blocks, blocks_of, partners, shuffled_order
@@ -101,11 +102,13 @@ class PreparedSource:
             yield from self._preparation.prepared(piece, tags[begin : begin + PIECE_ROWS], in_turn=False)
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
-        begun = 0
+        begun, watch = 0, OrderWatch(self.name, self._preparation)
         for batch in self._sample.source.batches():
             tags = (np.arange(begun, begun + batch.num_rows) % MOST_TAGS).astype(np.int32)
             begun += batch.num_rows
-            yield from self._preparation.prepared(batch, tags, in_turn=True)
+            rows, tallies = self._preparation.prepared(batch, tags, in_turn=True)
+            watch.see(rows)
+            yield from (rows, tallies)
 
     def close(self) -> None:
         """Close the source."""
@@ -175,7 +178,7 @@ def _sample_of(source: Source, shuffled: bool, keys: Sequence[str], sampling: Sa
             f"{source.name} can be read in its own order only: intervals hold if its rows come in random order. Say "
             "sampling='rows' if they do, 'blocks' if its batches do, or write it once with `sooner shuffle`.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=6,
         )
     return Sample(source, sampling or "rows")
 

@@ -39,7 +39,7 @@ def open_source(thing: object, name: str) -> Source:
 
 
 @contextmanager
-def opened(left: object, right: object) -> Iterator[tuple[Source, Source]]:
+def opened(left: object, right: object, names: tuple[str, str] = ("left", "right")) -> Iterator[tuple[Source, Source]]:
     """Both inputs of a join. If what follows is refused, they can be given again.
 
     What was opened here is let go then; a source of the user's own stays as it is.
@@ -47,7 +47,7 @@ def opened(left: object, right: object) -> Iterator[tuple[Source, Source]]:
     ours: list[Source] = []
     try:
         sources = []
-        for thing, name in ((left, "left"), (right, "right")):
+        for thing, name in zip((left, right), names, strict=True):
             sources.append(open_source(thing, name))
             if not _is_source(thing):
                 ours.append(sources[-1])

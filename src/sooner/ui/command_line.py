@@ -17,6 +17,7 @@ from typing import Final, NoReturn
 from sooner.errors import SoonerError
 from sooner.extras import missing
 from sooner.named_algorithms import ALGORITHMS
+from sooner.ui.estimate_commands import add_estimate_arguments, add_sql_arguments, run_estimate, run_sql
 from sooner.ui.lab_commands import NOT_UNDERSTOOD, add_run_arguments, list_experiments, run
 from sooner.ui.new_files import new_file, new_picture
 from sooner.ui.numbers import positive, whole_number
@@ -142,6 +143,8 @@ LAB_COMMANDS: Final = (
 COMMANDS: Final = (
     Command("demo", "Watch two bursty inputs being joined on Spark.", _add_demo_arguments, _demo),
     Command("algorithms", "Show the names that algorithm= takes.", _no_arguments, _list_algorithms),
+    Command("estimate", "Estimate aggregates over a join of two files.", add_estimate_arguments, run_estimate),
+    Command("sql", "Answer a query over two files while they are read.", add_sql_arguments, run_sql),
     Command("shuffle", "Write a table with its rows in random order.", add_shuffle_arguments, run_shuffle),
     Command("results", "Write a page of what experiments found.", _add_results_arguments, _write_results),
     Command("lab", "The papers' experiments.", _add_lab_arguments, run=None),

@@ -1,0 +1,247 @@
+"""`sooner.sql`: a query in SQL over two tables, answered while they are read.
+
+With aggregates it is a `sooner.estimate`, and without them a `sooner.join`.
+"""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sooner.asked import Asked, plan_of
+from sooner.errors import InvalidJoin
+from sooner.estimation.formulas import Formula
+from sooner.estimation.question import Aggregate, Question
+from sooner.expressions.checking import Typed, condition, typed
+from sooner.expressions.tree import Coalesce, Column, Node, conjuncts
+from sooner.local.arguments import require_two_streams
+from sooner.local.estimate import Estimates, estimates_of, terms_of
+from sooner.local.join import join
+from sooner.local.query import Query
+from sooner.local.sampling import Sampling
+from sooner.local.selection import FilteredSource, Selection
+from sooner.named_algorithms import Algorithm, AlgorithmName
+from sooner.operators.folding.plan import joined_columns
+from sooner.operators.two_way.plan import TwoWayPlan
+from sooner.queries.naming import Place, Scope, group_of, nearest_of, require_distinct, scope_of
+from sooner.queries.reading import statement_of
+from sooner.queries.statement import Item, Star, Statement, TableName
+from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.sources.opening import opened
+from sooner.sources.source import Source
+
+
+def sql(
+    query: str,
+    tables: Mapping[str, object],
+    *,
+    confidence: float = 0.95,
+    until: float | str | None = None,
+    seconds: float | None = None,
+    sampling: Sampling | None = None,
+    total_rows: Mapping[str, int] | None = None,
+    seed: int = 0,
+    algorithm: AlgorithmName | Algorithm | None = None,
+    memory: int | str | None = "1GB",
+    partitions: int | None = None,
+    workers: int | None = None,
+    spill_dir: str | Path | None = None,
+) -> Estimates | Query:
+    """Answer a query in SQL over two tables while they are read.
+
+    query: SELECT ... FROM a JOIN b ON a.k = b.k WHERE ... GROUP BY ..., in the dialect of DuckDB. With COUNT, SUM, AVG,
+        VARIANCE or STDDEV, or arithmetic over them, it is estimated as by `sooner.estimate`; else rows come as from
+        `sooner.join`, and the join may be a LEFT, RIGHT, FULL, SEMI or ANTI one.
+    tables: what the names in FROM mean: anything that `sooner.join` takes.
+    total_rows: how many rows tables have that do not know it, by their names.
+    confidence, until, seconds, sampling, seed: as for `sooner.estimate`, for queries with aggregates.
+    algorithm, memory, partitions, workers, spill_dir: as for `sooner.estimate` and `sooner.join`.
+
+    >>> import pyarrow as pa, sooner
+    >>> orders = pa.table({"customer": [1, 2, 1], "amount": [10, 20, 30]})
+    >>> customers = pa.table({"id": [1, 2], "name": ["Ada", "Alan"]})
+    >>> query = "SELECT name, SUM(amount) AS total FROM orders AS o JOIN customers AS c ON o.customer = c.id GROUP BY 1"
+    >>> sooner.sql(query, {"orders": orders, "customers": customers}).final()["total"]["Ada"].value
+    40
+    """
+    statement = statement_of(query)
+    left, right = (_found(table, tables) for table in statement.tables)
+    require_two_streams(left, right)
+    means = {"memory": memory, "partitions": partitions, "workers": workers, "spill_dir": spill_dir}
+    with opened(left, right, (statement.tables[LEFT].alias, statement.tables[RIGHT].alias)) as sources:
+        scope, where = scope_of(statement, [source.schema for source in sources])
+        if not statement.aggregates:
+            _require_no_limits(until, seconds)
+            return _Rows(statement, scope, where, algorithm or "rpj").query(sources, means)
+        plan = _plan(scope, "inner", algorithm or "pr_join")
+        terms = terms_of(
+            plan, confidence, until, seconds, sampling=sampling, total_rows=_sizes(total_rows, statement), seed=seed,
+            **means,  # type: ignore[arg-type]
+        )  # fmt: skip
+        return estimates_of(sources, plan, _question(statement, scope, where, plan), terms)
+
+
+def _plan(scope: Scope, how: Any, algorithm: AlgorithmName | Algorithm) -> TwoWayPlan:
+    left_on, right_on = ([key[side] for key in scope.keys] for side in SIDES)
+    asked = Asked(
+        on=None, left_on=left_on, right_on=right_on, within=None, by=None, left_by=None, right_by=None, lateness=None,
+        retention=None, how=how, suffixes=None, algorithm=algorithm,
+    )  # fmt: skip
+    return plan_of(asked)
+
+
+def _found(table: TableName, tables: object) -> object:
+    if not isinstance(tables, Mapping) or not all(isinstance(name, str) for name in tables):
+        raise InvalidJoin("tables= must be a dict of what the names in FROM mean, such as {'orders': orders}.")
+    name = nearest_of(table.name, list(tables))
+    if name is None:
+        near = difflib.get_close_matches(table.name, tables, n=1)
+        hint = f"did you mean {near[0]}? There" if near else "there"
+        raise InvalidJoin(f"FROM has {table.name}, and tables= has no such name; {hint} are {', '.join(tables)}.")
+    return tables[name]
+
+
+def _sizes(given: object, statement: Statement) -> list[int | None] | None:
+    if given is None:
+        return None
+    names = [table.name for table in statement.tables]
+    if not isinstance(given, Mapping) or given.keys() - set(names):
+        raise InvalidJoin(f"total_rows={given!r} must say how many rows {' or '.join(names)} has, by name.")
+    return [given.get(name) for name in names]
+
+
+def _require_no_limits(until: object, seconds: object) -> None:
+    for name, value in (("until", until), ("seconds", seconds)):
+        if value is not None:
+            raise InvalidJoin(f"{name}={value!r} is for aggregates, and the query has none; stop it, or take head(n).")
+
+
+# With aggregates
+
+
+def _question(statement: Statement, scope: Scope, where: Node | None, plan: TwoWayPlan) -> Question:
+    """Of the columns of the joined row, by their names there."""
+    schemas = scope.schemas
+    joined = plan.output(schemas)
+    names: dict[Place, Node] = {}
+    for name, column in joined_columns(plan, schemas).items():
+        sides = (*SIDES, None) if column.shared else (column.side,)
+        names |= {Place(side, column.name): Column(name) for side in sides}
+    groups = []
+    items = [one for one in statement.items if isinstance(one, Item)]
+    if len(items) < len(statement.items):
+        raise InvalidJoin("SELECT has * beside aggregates; name the columns that are grouped by.")
+    nodes = {id(one): scope.resolved(one.node, "SELECT", names.__getitem__) for one in items if not one.aggregated}
+    for group in statement.groups:
+        node = scope.resolved(group_of(group, statement, scope), "GROUP BY", names.__getitem__)
+        typed(node, joined, "GROUP BY")
+        named = [one.name for one in items if not one.aggregated and nodes[id(one)] == node]
+        groups.append((named[0] if named else group.text, node))
+    for one in items:
+        if not one.aggregated and nodes[id(one)] not in [node for _, node in groups]:
+            raise InvalidJoin(f"SELECT has {one.text}, which is neither grouped by nor aggregated; add it to GROUP BY.")
+    aggregates = []
+    for one_of in statement.aggregates:
+        of = None if one_of.of is None else scope.resolved(one_of.of, "SELECT", names.__getitem__)
+        if of is not None:
+            typed(of, joined, "SELECT")
+        aggregates.append(Aggregate(one_of.name, one_of.function, of))
+    if where is not None:
+        where = condition(scope.resolved(where, "WHERE", names.__getitem__), joined, "WHERE").node
+    shown = tuple(Formula(one.name, one.node) for one in items if one.aggregated)
+    require_distinct([*(name for name, _ in groups), *(one.name for one in shown)])
+    return Question(tuple(aggregates), tuple(groups), where, shown)
+
+
+# Without
+
+
+class _Rows:
+    """Columns have the names of their tables in front as long as they are joined, so that none is like another."""
+
+    def __init__(
+        self, statement: Statement, scope: Scope, where: Node | None, algorithm: AlgorithmName | Algorithm
+    ) -> None:
+        self._scope = scope
+        self._how = statement.how
+        self._algorithm = algorithm
+        self._plan = _plan(scope, statement.how, algorithm)
+        self._side_of_keys = None if statement.how == "full" else RIGHT if statement.how == "right" else LEFT
+        self._outputs = [output for item in statement.items for output in self._of_item(item)]
+        require_distinct([name for name, _, _ in self._outputs])
+        self._pushed: tuple[list[Node], list[Node]] = ([], [])
+        self._rest: list[Node] = []
+        for one in [] if where is None else conjuncts(where):
+            side = self._side_of(one)
+            (self._rest if side is None else self._pushed[side]).append(one)
+
+    def query(self, sources: Sequence[Source], means: Mapping[str, Any]) -> Query:
+        inputs = [self._input(side, sources[side]) for side in SIDES]
+        on = [[self._name(side, key[side]) for key in self._scope.keys] for side in SIDES]
+        query = join(
+            inputs[LEFT], inputs[RIGHT], left_on=on[LEFT], right_on=on[RIGHT], how=self._how,  # type: ignore[arg-type]
+            algorithm=self._algorithm, **means,
+        )  # fmt: skip
+        filters = tuple(condition(self._joined(one, "WHERE"), query.schema, "WHERE") for one in self._rest)
+        outputs: list[tuple[str, str | Typed]] = []
+        for name, node, part in self._outputs:
+            of = self._joined(node, part)
+            outputs.append((name, of.name if isinstance(of, Column) else typed(of, query.schema, part)))
+        selection = Selection(filters, tuple(outputs), query.schema)
+        return query.through(selection.schema, selection.of)
+
+    def _of_item(self, item: Item | Star) -> list[tuple[str, Node, str]]:
+        """Names, and what is called so."""
+        if isinstance(item, Item):
+            return [(item.name, item.node, "SELECT")]
+        tables = self._scope.tables
+        if item.table is not None:
+            side = self._scope.side(item.table, f"SELECT has {item.table}.*")
+            return [(name, Column(name, tables[side].alias), "SELECT") for name in self._scope.schemas[side].names]
+        found: list[tuple[str, Node, str]] = []
+        for column in self._plan.columns(self._scope.schemas).columns:
+            name, places = column.field.name, (column.left, column.right)
+            if (name, name) in self._scope.keys:
+                found.append((name, Column(name), "SELECT"))
+                continue
+            side, at = next((side, at) for side, at in enumerate(places) if at is not None)
+            found.append((name, Column(self._scope.schemas[side].names[at], tables[side].alias), "SELECT"))
+        return found
+
+    def _side_of(self, one: Node) -> int | None:
+        """On which side a condition can be asked before rows are joined, if on any."""
+        places = self._scope.places(one, "WHERE")
+        sides = {self._side_of_keys if place.side is None else place.side for place in places}
+        side = sides.pop() if len(sides) == 1 else None
+        asked_before = {"inner": SIDES, "right": (RIGHT,), "full": ()}.get(self._how, (LEFT,))
+        return side if side in asked_before else None
+
+    def _input(self, side: int, source: Source) -> FilteredSource:
+        here = [(one, part) for _, one, part in self._outputs] + [(one, "WHERE") for one in self._rest]
+        places = {place for node, part in here for place in self._scope.places(node, part)}
+        needed = {place.name for place in places if place.side == side}
+        needed |= {key[side] for key in self._scope.keys}
+        schema = self._scope.schemas[side]
+        filters = [
+            condition(self._scope.resolved(one, "WHERE", lambda place: Column(place.name)), schema, "WHERE")
+            for one in self._pushed[side]
+        ]
+        names = [(name, self._name(side, name)) for name in schema.names if name in needed]
+        return FilteredSource(source, filters, names)
+
+    def _joined(self, node: Node, part: str) -> Node:
+        return self._scope.resolved(node, part, self._in_joined)
+
+    def _in_joined(self, place: Place) -> Node:
+        if place.side == RIGHT and self._how in ("semi", "anti"):
+            table = self._scope.tables[RIGHT].alias
+            raise InvalidJoin(
+                f"The query asks for {table}.{place.name}, but {self._how.upper()} JOIN gives those of the left alone."
+            )
+        side = self._side_of_keys if place.side is None else place.side
+        if side is None:
+            return Coalesce(tuple(Column(self._name(side, place.name)) for side in SIDES))
+        return Column(self._name(side, place.name))
+
+    def _name(self, side: int, name: str) -> str:
+        return f"{self._scope.tables[side].alias}.{name}"

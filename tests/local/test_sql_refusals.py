@@ -1,0 +1,101 @@
+"""What `sooner.sql` refuses before any row is read: one sentence that names the part."""
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import sooner
+from queries import refused
+from sooner.errors import InvalidJoin
+from sql_tables import TABLES
+
+JOINED = "FROM orders AS o JOIN customers AS c ON o.customer = c.id"
+
+REFUSED = [
+    (f"WITH x AS (SELECT 1) SELECT COUNT(*) {JOINED}", ["WITH", "table of its own"]),
+    (f"SELECT DISTINCT name {JOINED}", ["DISTINCT"]),
+    (f"SELECT COUNT(DISTINCT name) {JOINED}", ["COUNT(DISTINCT name)", "DISTINCT is not supported"]),
+    (f"SELECT name, COUNT(*) {JOINED} GROUP BY name HAVING COUNT(*) > 1", ["HAVING"]),
+    (f"SELECT name {JOINED} ORDER BY name", ["ORDER BY"]),
+    (f"SELECT name {JOINED} LIMIT 3", ["LIMIT", "head(n)"]),
+    (f"SELECT name {JOINED} OFFSET 3", ["OFFSET"]),
+    (f"SELECT name {JOINED} UNION SELECT name {JOINED}", ["UNION"]),
+    (f"SELECT SUM(price) OVER (PARTITION BY name) {JOINED}", ["OVER", "window"]),
+    (f"SELECT COUNT(*) {JOINED} WHERE price > (SELECT AVG(price) FROM orders)", ["(SELECT AVG(price)", "subquery"]),
+    (f"SELECT COUNT(*) {JOINED} WHERE EXISTS (SELECT 1 FROM orders x WHERE x.id = o.id)", ["EXISTS", "subquery"]),
+    (f"SELECT COUNT(*) {JOINED} WHERE o.id IN (SELECT id FROM customers)", ["SELECT id FROM customers", "subquery"]),
+    ("SELECT COUNT(*) FROM (SELECT * FROM orders) o JOIN customers c ON o.id = c.id", ["subquery"]),
+    (f"SELECT COUNT(*) {JOINED} JOIN customers d ON d.id = c.id", ["3 tables"]),
+    ("SELECT COUNT(*) FROM orders", ["1 tables (orders)", "a join is of two"]),
+    ("SELECT 1", ["no FROM"]),
+    ("SELECT COUNT(*) FROM orders LEFT JOIN customers c ON orders.id = c.id", ["LEFT JOIN", "inner joins alone"]),
+    ("SELECT COUNT(*) FROM orders o FULL OUTER JOIN customers c ON o.id = c.id", ["FULL OUTER JOIN", "inner joins"]),
+    ("SELECT COUNT(*) FROM orders o ASOF JOIN customers c ON o.id = c.id", ["ASOF", "no kind of join"]),
+    ("SELECT COUNT(*) FROM orders NATURAL JOIN customers", ["NATURAL", "no kind of join"]),
+    ("SELECT COUNT(*) FROM orders o JOIN customers c ON o.id > c.id", ["ON has (o.id > c.id)", "WHERE"]),
+    ("SELECT COUNT(*) FROM orders o JOIN customers c ON o.id = c.id OR o.id = 3", ["ON has", "equal columns"]),
+    ("SELECT COUNT(*) FROM orders o JOIN customers c ON o.id = o.customer", ["both of one table"]),
+    ("SELECT COUNT(*) FROM orders o, customers c WHERE price > 3", ["which columns of o and c", "ON o.k = c.k"]),
+    ("SELECT name FROM orders o LEFT JOIN customers c", ["which columns of o and c"]),
+    ("SELECT COUNT(*) FROM orders JOIN orders ON orders.id = orders.id", ["two tables named orders", "AS"]),
+    ("SELECT COUNT(*) FROM orders TABLESAMPLE 10% JOIN customers USING (customer)", ["FROM has", "its name and AS"]),
+    ("SELECT COUNT(*) FROM read_csv('x') r JOIN customers c ON r.id = c.id", ["READ_CSV", "tables="]),
+    (f"SELECT name, COUNT(*) {JOINED}", ["SELECT has name", "neither grouped by nor aggregated"]),
+    (f"SELECT *, COUNT(*) {JOINED}", ["* beside aggregates"]),
+    (f"SELECT name {JOINED} GROUP BY name", ["GROUP BY and no aggregate", "COUNT(*)"]),
+    (f"SELECT COUNT(*) {JOINED} GROUP BY 2", ["GROUP BY has 2", "1 items"]),
+    (f"SELECT COUNT(*) {JOINED} GROUP BY 1", ["GROUP BY has 1", "COUNT(*)"]),
+    (f"SELECT COUNT(*) {JOINED} GROUP BY ROLLUP (name)", ["ROLLUP"]),
+    (f"SELECT COUNT(*) {JOINED} GROUP BY SUM(price)", ["GROUP BY has SUM(price)"]),
+    (f"SELECT COUNT(*) {JOINED} WHERE SUM(price) > 3", ["WHERE has SUM(price) > 3", "single rows"]),
+    (f"SELECT MAX(price) {JOINED}", ["MAX(price)", "COUNT, SUM, AVG, VARIANCE and STDDEV"]),
+    (f"SELECT ROUND(SUM(price)) {JOINED}", ["ROUND(SUM(price))", "+, -, * and /"]),
+    (f"SELECT SUM(price) * price {JOINED}", ["SELECT has price beside an aggregate"]),
+    (f"SELECT SUM(name) {JOINED}", ["SUM(name)", "give a number"]),
+    (f"SELECT SUM(prise) {JOINED}", ["prise", "did you mean price?"]),
+    (f"SELECT SUM(o.name) {JOINED}", ["o.name", "orders has no such column"]),
+    (f"SELECT SUM(x.price) {JOINED}", ["no table x", "o and c"]),
+    (f"SELECT x.* {JOINED}", ["no table x"]),
+    (f"SELECT COUNT(*) {JOINED} WHERE id > 3", ["WHERE has id", "in both tables", "o.id or c.id"]),
+    (f"SELECT COUNT(*) {JOINED} WHERE price", ["WHERE", "not a condition"]),
+    ("SELECT COUNT(*) FROM order o JOIN customers c ON o.id = c.id", ["FROM has order", "did you mean orders?"]),
+    (
+        "SELECT COUNT(*) FROM orders o JOIN customers c USING (flag)",
+        ["USING has c.flag", "customers has no such column"],
+    ),
+    (f"SELECT o.id, c.id {JOINED}", ["two columns named id", "AS"]),
+    (f"SELECT SUM(price) AS x, AVG(price) AS x {JOINED}", ["two columns named x"]),
+    ("SELECT c.name FROM orders o SEMI JOIN customers c ON o.id = c.id", ["c.name", "SEMI JOIN"]),
+    ("SELECT COUNT(*) FROM orders o JOIN customers c ON o.flag = c.id", ["flag", "string", "int64"]),
+    (f"SELECT COUNT(* {JOINED}", ["not SQL"]),
+    ("SELECT 1; SELECT 2", ["2 statements"]),
+    ("DROP TABLE orders", ["no SELECT"]),
+    ("", ["''", "give a text"]),
+]
+
+
+@pytest.mark.parametrize(("query", "mentions"), REFUSED, ids=[query[:70] for query, _ in REFUSED])
+def test_what_cannot_be_answered_is_refused_by_its_part(query: str, mentions: list[str]) -> None:
+    with refused(InvalidJoin, *mentions):
+        sooner.sql(query, TABLES)
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "mentions"),
+    [
+        (f"SELECT name {JOINED}", {"until": 0.1}, ["until=0.1", "the query has none"]),
+        (f"SELECT name {JOINED}", {"seconds": 1}, ["seconds=1", "the query has none"]),
+        (f"SELECT COUNT(*) {JOINED}", {"total_rows": {"o": 3}}, ["total_rows=", "orders or customers"]),
+        (f"SELECT COUNT(*) {JOINED}", {"confidence": 2.0}, ["confidence=2.0"]),
+        (f"SELECT COUNT(*) {JOINED}", {"algorithm": "rpj"}, ["rpj"]),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(query: str, options: dict[str, Any], mentions: list[str]) -> None:
+    with refused(InvalidJoin, *mentions):
+        sooner.sql(query, TABLES, **options)
+
+
+def test_tables_must_be_named() -> None:
+    with refused(InvalidJoin, "tables=", "names in FROM"):
+        sooner.sql(f"SELECT COUNT(*) {JOINED}", [pa.table({"k": [1]})])  # type: ignore[arg-type]
