@@ -96,7 +96,11 @@ def join(
             sources = sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)
         rows = n_rows_together(sources)
         parts = parts_of(plan, INPUTS, sources, memory_bytes, partitions, workers, spill_parent, tracer, rows)
-        query = Query(parts, schema, silence_seconds)
+        return _traced(Query(parts, schema, silence_seconds), tracer)
+
+
+def _traced(query: Query, tracer: Tracer | None) -> Query:
+    """The file of a trace is closed with the query."""
     if isinstance(tracer, TraceFile):
         query.at_end(tracer.close)
     return query

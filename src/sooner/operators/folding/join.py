@@ -67,7 +67,7 @@ def kept_schema(workings: Workings, side: int) -> pa.Schema:
 class FoldingJoin(RectangleJoin[Folds]):
     """After each call it gives what has been folded by then."""
 
-    new_state: Callable[..., FoldingState]
+    new_state: Callable[..., FoldingState]  # type: ignore[assignment]
     _state: FoldingState
 
     def __init__(

@@ -7,7 +7,7 @@ rectangle of the rows that came first, of both sides: if they come in random ord
 Everything else is the two-way join's: runs, flushes, tasks in quanta, rows that come out by themselves, forgetting.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 
 class RectangleJoin(TwoWayJoin[R]):
-    new_state: Callable[..., RectangleState] = RectangleState
+    new_state = RectangleState
     _state: RectangleState
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
