@@ -11,9 +11,9 @@ import pyarrow as pa
 from sooner.arguments import Columns, plain_path, require_whole_number
 from sooner.asked import Asked, plan_of
 from sooner.errors import InvalidJoin
-from sooner.estimation.estimate import NO_GROUP, Estimate
+from sooner.estimation.estimate import Estimate
 from sooner.estimation.question import Aggregates, By, question_of
-from sooner.estimation.reckoning import Reckoning, Value
+from sooner.estimation.reading_off import estimate_of, sizes_by_now, usable_confidence, usable_sizes
 from sooner.estimation.workings import Workings, workings_of
 from sooner.local.arguments import require_two_streams, usable_memory
 from sooner.local.join import partition_count
@@ -83,7 +83,7 @@ def estimate(
     )  # fmt: skip
     join = plan_of(asked)
     require_sampling(join.algorithm)
-    limits = Limits(_share("until", until), seconds, _confidence(confidence))
+    limits = Limits(_share("until", until), seconds, usable_confidence(confidence))
     memory_bytes = usable_memory(memory)
     partitions = partition_count(memory_bytes, join.algorithm) if partitions is None else partitions
     workers = len(os.sched_getaffinity(0)) if workers is None else workers
@@ -97,7 +97,7 @@ def estimate(
         keys = (join.left_on, join.right_on)
         workings = workings_of(question, schemas, keys, joined_columns(join, schemas))
         samples, guided = samples_of(sources, workings.sides, keys, sampling, seed)
-        sizes = _sizes(total_rows, [sample.n_rows for sample in samples])
+        sizes = usable_sizes(total_rows, [sample.n_rows for sample in samples])
         plan = FoldingPlan(join.left_on, join.right_on, join.algorithm, workings, guided)
         prepared = prepared_sources(samples, workings.sides, guided)
         known = None if None in sizes else sum(size or 0 for size in sizes)
@@ -166,75 +166,11 @@ class Estimates(Running[Folds]):
                     return
 
     def _estimate(self, folds: Folds, seconds: float, *, exact: bool) -> Estimate:
-        inputs = self._operator.inputs
         read = folds.tallies.sum(axis=1).tolist()
-        sizes = [
-            rows if one.ended else None if size is None else max(size, rows)
-            for one, rows, size in zip(inputs, read, self._sizes, strict=True)
-        ]
+        sizes = sizes_by_now(self._sizes, read, [one.ended for one in self._operator.inputs])
         reckoning = folds.reckoning(sizes, self._limits.confidence, exact=exact)
-        share = None if None in sizes else sum(read) / max(sum(size or 0 for size in sizes), 1)
-        return estimate_of(self._workings, folds, reckoning, sum(read), 1.0 if exact else share, seconds, exact=exact)
-
-
-def estimate_of(
-    workings: Workings,
-    folds: Folds,
-    reckoning: Reckoning,
-    rows: int,
-    share: float | None,
-    seconds: float,
-    *,
-    exact: bool,
-) -> Estimate:
-    """All that can be read off now."""
-    keys = [one.keys for one in folds.groups]
-    values = {
-        _key(workings, keys[0][left], keys[1][right]): {
-            measure.name: reckoning.value(measure, (left, right)) for measure in workings.measures
-        }
-        for left, right in reckoning.groups
-    }
-    if not workings.by and not values:
-        values = {NO_GROUP: {one.name: _of_nothing(one.function, exact=exact) for one in workings.measures}}
-    ordered = dict(
-        sorted(values.items(), key=lambda entry: [(part is None, str(type(part)), part) for part in entry[0]])
-    )
-    names = tuple(measure.name for measure in workings.measures)
-    return Estimate(names, workings.by, ordered, rows, share, seconds, exact)
-
-
-def _key(workings: Workings, left: tuple[object, ...], right: tuple[object, ...]) -> tuple[object, ...]:
-    """In the order in which columns were named."""
-    sides = iter(left), iter(right)
-    return tuple(next(sides[column.side or 0]) for column in workings.by)
-
-
-def _of_nothing(function: str, *, exact: bool) -> Value:
-    """As SQL has it: nothing is counted as 0, and all else of nothing is null."""
-    if function != "count":
-        return Value(None, None, None)
-    return Value(0, 0, 0) if exact else Value(0, None, None)
-
-
-def _sizes(given: object, known: Sequence[int | None]) -> list[int | None]:
-    if given is None:
-        return list(known)
-    if (
-        not isinstance(given, list | tuple)
-        or len(given) != len(known)
-        or not all(one is None or (isinstance(one, int) and one >= 0) for one in given)
-    ):
-        raise InvalidJoin(
-            f"total_rows={given!r} must be how many rows the left and the right have, such as (1000, 50)."
-        )
-    return [size if size is not None else mine for size, mine in zip(given, known, strict=True)]
-
-
-def _confidence(confidence: object) -> float:
-    if not isinstance(confidence, float) or not 0 < confidence < 1:
-        raise InvalidJoin(f"confidence={confidence!r} must lie between 0 and 1, such as 0.95.")
-    return confidence
+        keys = folds.groups[0].keys, folds.groups[1].keys
+        return estimate_of(self._workings, keys, reckoning, read, sizes, seconds, exact=exact)
 
 
 def _share(name: str, given: object) -> float | None:

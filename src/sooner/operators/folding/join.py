@@ -88,6 +88,7 @@ class FoldingJoin(RectangleJoin[Folds]):
 
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[Folds]:
         """Fold these rows with each other and with what is in memory, and take them in."""
+        self.folds.rows_come()
         kept = [[self._kept(side, batch) for batch in some] for side, some in enumerate(rows)]
         self.folds.make_room_for_groups()
         return self._at_the_end_of(super().arrive([[batch for batch in some if batch.num_rows] for some in kept], now))
@@ -114,6 +115,7 @@ class FoldingJoin(RectangleJoin[Folds]):
     def _at_the_end_of(self, results: Iterator[Folds]) -> Iterator[Folds]:
         for _ in results:
             pass
+        self.folds.rows_are_in()
         yield self.folds
 
     def _arrive(self, batches: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[Folds]:
