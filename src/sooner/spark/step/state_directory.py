@@ -27,6 +27,7 @@ _WHAT_DIFFERS: Final = {
     "right": "has other columns on the right",
     "keys": "has other keys",
     "range": "joins by another range",
+    "question": "answers another question",
     "forgets": "forgets its rows at another time",
     "arrow": "was made with other Arrow settings",
 }

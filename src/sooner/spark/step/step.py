@@ -80,6 +80,7 @@ def run_step(plan: StepPlan, attempt: Attempt, batches: Iterator[pa.RecordBatch]
 class Step:
     def __init__(self, plan: StepPlan, attempt: Attempt, delivery: Delivery, place: int) -> None:
         self._attempt = attempt
+        self._at_end = plan.at_end
         self._delivery = delivery
         filesystem, path = open_state(plan.state)
         directory = partition_directory(path, place)
@@ -111,6 +112,15 @@ class Step:
             self._operator.restore(self._parent["operator"])
 
     def results(self) -> Iterator[pa.RecordBatch]:
+        """All there are; or what is to be said of them at the end, whether any came or not."""
+        if self._at_end is None:
+            yield from self._results()
+            return
+        for _ in self._results():
+            pass
+        yield self._at_end(self._operator, self._attempt.version)
+
+    def _results(self) -> Iterator[pa.RecordBatch]:
         """Take in what arrived; then work on disk, as far as the budget of bytes goes."""
         operator, pulse = self._operator, self._delivery.pulse
         rows_came, was_at_work = any(self._delivery.n_rows), operator.phase == "reactive"
