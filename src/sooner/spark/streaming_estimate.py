@@ -25,7 +25,7 @@ from sooner.spark.session.wanted_estimates import remember
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.sampled import Sampled, Sampling
 from sooner.spark.shuffle.shared_columns import quoted, share_columns
-from sooner.spark.step.estimates import TOLD, adding_up, estimate_schema, tell
+from sooner.spark.step.estimates import TOLD, adding_up, come_in_pieces, estimate_schema, tell
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
 from sooner.spark.streaming_join import checked_schemas, identity_of, require_distinct, session_of, usable_memory
@@ -131,6 +131,7 @@ def _told(
         identity=identity,
         shared_memory=shared_memory,
         trace=None if trace is None else location_of(trace, "trace"),
+        in_pieces=come_in_pieces,
         at_end=tell,
     )
     notes = [f"estimates: {', '.join(_in_words(question))}; {sampling} come in random order"]

@@ -31,6 +31,12 @@ HOW_FAR: Final = (
 TRIES: Final = 3  # to read a version of all partitions before two newer ones are there
 
 
+def come_in_pieces(operator: Operator[Any], n_bytes: int) -> None:
+    """Before a step takes in rows that are too many for one call."""
+    assert isinstance(operator, FoldingJoin)
+    operator.rows_come_in_pieces(n_bytes)
+
+
 def tell(operator: Operator[Any], version: int) -> pa.RecordBatch:
     """At the end of a step, in one row."""
     assert isinstance(operator, FoldingJoin)

@@ -27,6 +27,7 @@ class StepPlan:
     shared_memory: Path | None
     retention: str = ""  # in words, if rows are forgotten by their time
     trace: str | None = None  # a folder
+    in_pieces: Callable[[Operator[Any], int], None] | None = None  # before rows of so many bytes come in several calls
     at_end: Callable[[Operator[Any], int], pa.RecordBatch] | None = None  # in place of results: what there is to say
     then: Task | None = None  # what the task does with its results, instead of giving them to Spark
 
