@@ -1,5 +1,6 @@
-"""Steps of an estimate on Spark without Spark: rows in, what each partition says out, a state directory between them."""
+"""Steps of an estimate on Spark without Spark: rows in, what partitions say out, a state directory between them."""
 
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -122,4 +123,4 @@ def slices(table: pa.Table, batches: int) -> list[pa.RecordBatch]:
     """Of about the same size."""
     [whole] = table.combine_chunks().to_batches()
     cuts = np.linspace(0, len(whole), batches + 1).astype(int).tolist()
-    return [whole.slice(begin, end - begin) for begin, end in zip(cuts, cuts[1:], strict=False)]
+    return [whole.slice(begin, end - begin) for begin, end in itertools.pairwise(cuts)]

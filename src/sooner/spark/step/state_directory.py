@@ -20,6 +20,7 @@ from sooner.spark.locations import open_location
 
 QUERY: Final = "query"
 _WHAT_DIFFERS: Final = {
+    "question": "answers another question",
     "partitions": "has another number of partitions",
     "algorithm": "was made with another algorithm",
     "how": "is of another kind of join",
@@ -27,7 +28,6 @@ _WHAT_DIFFERS: Final = {
     "right": "has other columns on the right",
     "keys": "has other keys",
     "range": "joins by another range",
-    "question": "answers another question",
     "forgets": "forgets its rows at another time",
     "arrow": "was made with other Arrow settings",
 }
