@@ -1,5 +1,6 @@
 """`sooner.spark.estimate`: aggregates over a join of two streaming DataFrames, as estimates that become exact."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -11,7 +12,7 @@ from sooner.asked import Asked, plan_of
 from sooner.errors import InvalidJoin
 from sooner.estimation.question import Aggregates, By, Question, question_of
 from sooner.estimation.reading_off import usable_confidence, usable_sizes
-from sooner.estimation.workings import Workings, workings_of
+from sooner.estimation.workings import workings_of
 from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.folding.join import require_sampling
 from sooner.operators.folding.plan import FoldingPlan, joined_columns
@@ -19,7 +20,7 @@ from sooner.operators.folding.together import Wanted
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sides import SIDES
 from sooner.spark.dataflow import dataflow
-from sooner.spark.inflow import Inflow, sample_inflow_of
+from sooner.spark.inflow import sample_inflow_of
 from sooner.spark.meeting_places import placements
 from sooner.spark.session.wanted_estimates import remember
 from sooner.spark.shuffle.placing import Placement
@@ -56,7 +57,8 @@ def estimate(
 
     on, left_on, right_on, suffixes, memory, partitions, state, shared_memory, trace: as for `sooner.spark.join`.
     aggregates, by, where, confidence, algorithm: as for `sooner.estimate`.
-    sampling: what comes in random order: "rows", or "blocks" if only batches do.
+    sampling: what comes in random order: "rows", or "blocks" if only batches do, as those of `sources.parquet` with
+        order="random": rows of a row group come together.
     total_rows: how many rows the left and the right will have. Without it counts and sums are those so far until both
         have ended, and have no intervals; averages have them all the same.
 
@@ -80,57 +82,63 @@ def estimate(
     workings = workings_of(question, schemas, (join.left_on, join.right_on), joined_columns(join, schemas))
     rows = estimate_schema(workings)
     require_distinct("the estimate", rows.names, spark.conf.get("spark.sql.caseSensitive") == "true")
+    shared_folder = None if shared_memory is None else plain_path("shared_memory", shared_memory)
+    rooms = Rooms(memory, partitions, state, shared_folder, trace)
     wanted = Wanted(workings, confidence, (sizes[0], sizes[1]))
-    where_shared = None if shared_memory is None else plain_path("shared_memory", shared_memory)
-    chosen = [side.select(*map(quoted, one.needed)) for side, one in zip((left, right), workings.sides, strict=True)]
-    told = _told(chosen, join, question, workings, sampling, memory, partitions, state, where_shared, trace, wanted)
+    told = _told((left, right), join, question, wanted, sampling, rooms)
     return told.repartition(1).mapInArrow(adding_up(wanted), rows)
 
 
+@dataclass(frozen=True)
+class Rooms:
+    """Where the rows are kept, as the user gave it."""
+
+    memory: int | str | None
+    partitions: int | None
+    state: str | Path
+    shared_memory: Path | None
+    trace: str | Path | None
+
+
 def _told(
-    chosen: list[DataFrame],
+    sides: tuple[DataFrame, DataFrame],
     join: TwoWayPlan,
     question: Question,
-    workings: Workings,
-    sampling: Sampling,
-    memory: int | str | None,
-    partitions: int | None,
-    state: str | Path,
-    shared_memory: Path | None,
-    trace: str | Path | None,
     wanted: Wanted,
+    sampling: Sampling,
+    rooms: Rooms,
 ) -> DataFrame:
     """What all partitions say in every batch."""
-    location = location_of(state)
-    stored = stored_identity(location)
+    made = wanted.workings.sides
+    chosen = [side.select(*map(quoted, one.needed)) for side, one in zip(sides, made, strict=True)]
+    schemas = [pa.schema([one.source.field(name) for name in one.needed]) for one in made]
+    location = location_of(rooms.state)
+    stored, partitions = stored_identity(location), rooms.partitions
     if partitions is None:
         partitions = int(stored["partitions"]) if stored else chosen[0].sparkSession.sparkContext.defaultParallelism
     require_whole_number("partitions", partitions)
-    memory_bytes = usable_memory(memory, partitions)
-    schemas = [pa.schema([one.source.field(name) for name in one.needed]) for one in workings.sides]
+    memory_bytes = usable_memory(rooms.memory, partitions)
     placed = placements(join, schemas, partitions)
     _require_places(placed[0])
     identity = identity_of(chosen[0], chosen[1], join, schemas, partitions) | {"question": _in_words(question)}
     if stored is not None:
         require_same_join(location, stored, identity)
-    inflows: list[Inflow] = [
-        sample_inflow_of(
-            chosen[side], [chosen[1 - side]], schemas[side], placed[side], Sampled(workings.sides[side], sampling)
-        )
+    inflows = [
+        sample_inflow_of(chosen[side], [chosen[1 - side]], schemas[side], placed[side], Sampled(made[side], sampling))
         for side in SIDES
     ]
     plan = StepPlan(
-        operator=FoldingPlan(join.left_on, join.right_on, join.algorithm, workings),
+        operator=FoldingPlan(join.left_on, join.right_on, join.algorithm, wanted.workings),
         state=location,
         inputs=INPUTS,
-        columns=tuple(tuple(one.schema.names) for one in workings.sides),
+        columns=tuple(tuple(one.schema.names) for one in made),
         packed=tuple(inflow.packed for inflow in inflows),
         shared=share_columns(*(inflow.columns for inflow in inflows)),
         memory_bytes=memory_bytes,
         partitions=partitions,
         identity=identity,
-        shared_memory=shared_memory,
-        trace=None if trace is None else location_of(trace, "trace"),
+        shared_memory=rooms.shared_memory,
+        trace=None if rooms.trace is None else location_of(rooms.trace, "trace"),
         in_pieces=come_in_pieces,
         at_end=tell,
     )
