@@ -19,6 +19,7 @@ import sooner
 import sooner.spark as ss
 from queries import refused
 from sooner.errors import InvalidJoin
+from sooner.spark.sources.known_rows import known_rows
 from spark_joins import ended, stream_of, write_files
 
 ROWS, FEW, BATCHES = 6000, 1500, 5
@@ -198,6 +199,14 @@ def test_wrong_calls_are_refused(
     with refused(InvalidJoin, *mentions):
         ss.estimate(left, right, "k", **{"aggregates": AGGREGATES, "state": folder / "state"} | arguments)
     assert not (folder / "state").exists()
+
+
+def test_files_say_how_many_rows_will_come(spark: SparkSession, tmp_path: Path) -> None:
+    write_files(tables()[1], tmp_path / "right", 2)
+    rows = ss.sources.parquet(spark, str(tmp_path / "right"))
+    assert known_rows(rows) == known_rows(rows.select("w", "k")) == FEW
+    assert known_rows(rows.where("w > 3")) is None
+    assert known_rows(stream_of(spark, tmp_path / "right")) is None
 
 
 def test_a_join_makes_no_estimate(spark: SparkSession, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from sooner.spark.session.wanted_estimates import remember
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.sampled import Sampled, Sampling
 from sooner.spark.shuffle.shared_columns import quoted, share_columns
+from sooner.spark.sources.known_rows import known_rows
 from sooner.spark.step.estimates import TOLD, adding_up, come_in_pieces, estimate_schema, tell
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
@@ -59,8 +60,8 @@ def estimate(
     aggregates, by, where, confidence, algorithm: as for `sooner.estimate`.
     sampling: what comes in random order: "rows", or "blocks" if only batches do, as those of `sources.parquet` with
         order="random": rows of a row group come together.
-    total_rows: how many rows the left and the right will have. Without it counts and sums are those so far until both
-        have ended, and have no intervals; averages have them all the same.
+    total_rows: how many rows the left and the right will have, where `sources.parquet` does not know. Without it counts
+        and sums are those so far until both have ended, and have no intervals; averages have them all the same.
 
     In each batch there is a row for each group: its columns, of each aggregate the value as `name`, `name_low` and
     `name_high` (null as long as there is no interval), and `batch`, `rows`, `share_read` and `exact`. Started with
@@ -75,8 +76,8 @@ def estimate(
     require_sampling(join.algorithm)
     if sampling not in get_args(Sampling):
         raise InvalidJoin(f"sampling={sampling!r} must be 'rows' or 'blocks': what comes in random order.")
-    confidence, sizes = usable_confidence(confidence), usable_sizes(total_rows, (None, None))
-    spark = session_of(left, right)
+    confidence, spark = usable_confidence(confidence), session_of(left, right)
+    sizes = usable_sizes(total_rows, [known_rows(side) for side in (left, right)])
     schemas = checked_schemas(spark, left.schema, right.schema, join)
     question = question_of(aggregates, by, where, join.output(schemas))
     workings = workings_of(question, schemas, (join.left_on, join.right_on), joined_columns(join, schemas))
