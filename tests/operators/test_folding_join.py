@@ -17,8 +17,8 @@ from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.estimation.estimate import Estimate
 from sooner.estimation.preparation import MOST_TAGS
 from sooner.estimation.question import question_of
+from sooner.estimation.reading_off import estimate_of
 from sooner.estimation.workings import Workings, workings_of
-from sooner.local.estimate import estimate_of
 from sooner.named_algorithms import ALGORITHMS, find_algorithm
 from sooner.operators.folding.join import FoldingJoin, require_sampling
 from sooner.operators.folding.plan import FoldingPlan, joined_columns
@@ -96,7 +96,8 @@ class World:
     def read_off(self, operator: FoldingJoin) -> Estimate:
         exact = operator.phase == "done"
         reckoning = operator.folds.reckoning([ROWS, ROWS], 0.95, exact=exact)
-        return estimate_of(self.workings, operator.folds, reckoning, 0, None, 0.0, exact=exact)
+        keys = operator.folds.groups[0].keys, operator.folds.groups[1].keys
+        return estimate_of(self.workings, keys, reckoning, [0, 0], [ROWS, ROWS], 0.0, exact=exact)
 
     def truth(self) -> dict[tuple[str, str], tuple[int, int]]:
         """Count and sum of each group, the slow way."""

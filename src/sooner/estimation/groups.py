@@ -50,6 +50,10 @@ class Groups:
         found: Numbers = numbers[places.reshape(-1)]
         return found
 
+    def numbers_of_all(self, other: "Groups") -> Numbers:
+        """What the groups of another are called here, in their order there."""
+        return np.array([self._number(key) for key in other.keys], np.int32)
+
     def _number(self, key: Key) -> int:
         return self._numbers.setdefault(tuple(map(_comparable, key)), len(self._numbers))
 

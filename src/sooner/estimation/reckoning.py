@@ -55,6 +55,7 @@ class Rectangle:
     sums: Sums
     rows: tuple[Reals, Reals]
     shares: tuple[float | None, float | None]
+    weight: int = 1  # how many of them it was made of: they had come as far
 
     @property
     def scale(self) -> float:
@@ -70,11 +71,11 @@ class Reckoning:
         self._confidence = confidence
         self._exact = exact
         self._rectangles = rectangles
-        counts = [rectangle.rows for rectangle in rectangles]
-        rows = [np.mean([count[side] for count in counts], axis=0) for side in (0, 1)]
+        counts, weights = [rectangle.rows for rectangle in rectangles], [one.weight for one in rectangles]
+        rows = [np.average([count[side] for count in counts], axis=0, weights=weights) for side in (0, 1)]
         known = [[rectangle.shares[side] for rectangle in rectangles] for side in (0, 1)]
         self._has_sizes = not any(None in shares for shares in known)
-        shares = [sum(share or 0.0 for share in some) / len(some) for some in known]
+        shares = [float(np.average([share or 0.0 for share in some], weights=weights)) for some in known]
         self._left, self._right = (Shares(one, share) for one, share in zip(rows, shares, strict=True))
         self._whole_at, self._real_at = _places(workings)
 

@@ -12,12 +12,11 @@ import pyarrow as pa
 from sooner.arguments import Columns, plain_path, require_whole_number
 from sooner.asked import Asked, plan_of
 from sooner.errors import InvalidJoin
-from sooner.estimation.estimate import NO_GROUP, Estimate
-from sooner.estimation.formulas import Formula, exactly
+from sooner.estimation.estimate import Estimate
 from sooner.estimation.preparation import TAG
 from sooner.estimation.question import Aggregates, By, Question, question_of
-from sooner.estimation.reckoning import Reckoning, Value
-from sooner.estimation.workings import Measure, Workings, workings_of
+from sooner.estimation.reading_off import estimate_of, sizes_by_now, usable_confidence, usable_sizes
+from sooner.estimation.workings import Workings, workings_of
 from sooner.local.arguments import require_two_streams, usable_memory
 from sooner.local.inbox import Waiting
 from sooner.local.join import partition_count
@@ -127,7 +126,7 @@ def terms_of(
 ) -> Terms:
     """Refuses what cannot be right whatever the inputs are."""
     require_sampling(join.algorithm)
-    limits = Limits(_share("until", until), seconds, _confidence(confidence))
+    limits = Limits(_share("until", until), seconds, usable_confidence(confidence))
     memory_bytes = usable_memory(memory)
     partitions = partition_count(memory_bytes, join.algorithm) if partitions is None else partitions
     workers = len(os.sched_getaffinity(0)) if workers is None else workers
@@ -143,7 +142,7 @@ def estimates_of(sources: Sequence[Source], join: TwoWayPlan, question: Question
     keys = (join.left_on, join.right_on)
     workings = workings_of(question, schemas, keys, joined_columns(join, schemas))
     samples, guided = samples_of(sources, workings.sides, keys, terms.sampling, terms.seed)
-    sizes = _sizes(terms.total_rows, [sample.n_rows for sample in samples])
+    sizes = usable_sizes(terms.total_rows, [sample.n_rows for sample in samples])
     plan = FoldingPlan(join.left_on, join.right_on, join.algorithm, workings, guided)
     prepared = prepared_sources(samples, workings.sides, guided)
     known = None if None in sizes else sum(size or 0 for size in sizes)
@@ -227,77 +226,11 @@ class Estimates(Running[Folds]):
         return Waiting(batches[:until], taken.end)
 
     def _estimate(self, folds: Folds, seconds: float, *, exact: bool) -> Estimate:
-        inputs = self._operator.inputs
         read = folds.tallies.sum(axis=1).tolist()
-        sizes = [
-            rows if one.ended else None if size is None else max(size, rows)
-            for one, rows, size in zip(inputs, read, self._sizes, strict=True)
-        ]
+        sizes = sizes_by_now(self._sizes, read, [one.ended for one in self._operator.inputs])
         reckoning = folds.reckoning(sizes, self._limits.confidence, exact=exact)
-        share = None if None in sizes else sum(read) / max(sum(size or 0 for size in sizes), 1)
-        return estimate_of(self._workings, folds, reckoning, sum(read), 1.0 if exact else share, seconds, exact=exact)
-
-
-def estimate_of(
-    workings: Workings,
-    folds: Folds,
-    reckoning: Reckoning,
-    rows: int,
-    share: float | None,
-    seconds: float,
-    *,
-    exact: bool,
-) -> Estimate:
-    """All that can be read off now."""
-    keys = [one.keys for one in folds.groups]
-    values = {
-        _key(workings, keys[0][left], keys[1][right]): {
-            result.name: reckoning.value(result, (left, right)) for result in workings.results
-        }
-        for left, right in reckoning.groups
-    }
-    if not workings.by and not values:
-        values = {NO_GROUP: {one.name: _of_nothing(workings, one, exact=exact) for one in workings.results}}
-    ordered = dict(
-        sorted(values.items(), key=lambda entry: [(part is None, str(type(part)), part) for part in entry[0]])
-    )
-    names = tuple(result.name for result in workings.results)
-    return Estimate(names, workings.by, ordered, rows, share, seconds, exact)
-
-
-def _key(workings: Workings, left: tuple[object, ...], right: tuple[object, ...]) -> tuple[object, ...]:
-    """In the order in which columns were named."""
-    sides = iter(left), iter(right)
-    return tuple(column.value(next(sides[column.side or 0])) for column in workings.by)
-
-
-def _of_nothing(workings: Workings, result: Measure | Formula, *, exact: bool) -> Value:
-    """As SQL has it: nothing is counted as 0, and all else of nothing is null."""
-    if isinstance(result, Formula):
-        value = exactly(result.node, {one.name: 0 if one.function == "count" else None for one in workings.measures})
-    else:
-        value = 0 if result.function == "count" else None
-    return Value(value, value, value) if exact else Value(value, None, None)
-
-
-def _sizes(given: object, known: Sequence[int | None]) -> list[int | None]:
-    if given is None:
-        return list(known)
-    if (
-        not isinstance(given, list | tuple)
-        or len(given) != len(known)
-        or not all(one is None or (isinstance(one, int) and one >= 0) for one in given)
-    ):
-        raise InvalidJoin(
-            f"total_rows={given!r} must be how many rows the left and the right have, such as (1000, 50)."
-        )
-    return [size if size is not None else mine for size, mine in zip(given, known, strict=True)]
-
-
-def _confidence(confidence: object) -> float:
-    if not isinstance(confidence, float) or not 0 < confidence < 1:
-        raise InvalidJoin(f"confidence={confidence!r} must lie between 0 and 1, such as 0.95.")
-    return confidence
+        keys = folds.groups[0].keys, folds.groups[1].keys
+        return estimate_of(self._workings, keys, reckoning, read, sizes, seconds, exact=exact)
 
 
 def _share(name: str, given: object) -> float | None:

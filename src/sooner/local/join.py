@@ -89,12 +89,11 @@ def join(
     require_silence(silence_seconds)
     spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
     require_two_streams(left, right)
-    tracer = open_trace(trace)
     with opened(left, right) as sources:
         schema = plan.output([source.schema for source in sources])  # refused before anything is made
         if not plan.kind.pairs:
             sources = sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)
-        rows = n_rows_together(sources)
+        tracer, rows = open_trace(trace), n_rows_together(sources)
         parts = parts_of(plan, INPUTS, sources, memory_bytes, partitions, workers, spill_parent, tracer, rows)
         return _traced(Query(parts, schema, silence_seconds), tracer)
 

@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     from sooner.spark.session.query import Query, start
     from sooner.spark.session.session import local_session
     from sooner.spark.step.standing import JoinProgress
+    from sooner.spark.streaming_estimate import estimate
     from sooner.spark.streaming_join import join
 
-__all__ = ["JoinProgress", "Query", "explain", "join", "local_session", "sinks", "sources", "start"]
+__all__ = ["JoinProgress", "Query", "estimate", "explain", "join", "local_session", "sinks", "sources", "start"]
 
 __getattr__, __dir__ = lazily(
     __name__,
     {
         "JoinProgress": "sooner.spark.step.standing",
         "Query": "sooner.spark.session.query",
+        "estimate": "sooner.spark.streaming_estimate",
         "explain": "sooner.spark.session.joins",
         "join": "sooner.spark.streaming_join",
         "local_session": "sooner.spark.session.session",

@@ -32,13 +32,15 @@ from sooner.spark.step.plan import StepPlan, Task
 from sooner.spark.step.step import Attempt, run_step
 
 
-def dataflow(inflows: Sequence[Inflow], plan: StepPlan, schema: StructType, notes: Sequence[str] = ()) -> DataFrame:
-    """`notes` are what else there is to explain."""
+def dataflow(
+    inflows: Sequence[Inflow], plan: StepPlan, schema: StructType, notes: Sequence[str] = (), estimate: str = ""
+) -> DataFrame:
+    """`notes` are what else there is to explain; `estimate` is which one is made, if one is."""
     tagged = [
         plan.shared.tagged(inflow.rows, inflow.columns.names, which, *inflow.places)
         for which, inflow in enumerate(inflows)
     ]
-    pulses = plan.shared.pulses(_pulses(inflows, plan, notes), plan.partitions)
+    pulses = plan.shared.pulses(_pulses(inflows, plan, notes, estimate), plan.partitions)
     marks = plan.shared.marks(_places(inflows[0].rows.sparkSession, plan.partitions))
     union = reduce(DataFrame.unionAll, [*tagged, pulses, marks])
     flow = Flow(union.repartitionById(plan.partitions, place_column(F.col(KIND))), plan)
@@ -73,7 +75,7 @@ def _step_of(plan: StepPlan) -> Task:
     return step
 
 
-def _pulses(inflows: Sequence[Inflow], plan: StepPlan, notes: Sequence[str]) -> DataFrame:
+def _pulses(inflows: Sequence[Inflow], plan: StepPlan, notes: Sequence[str], estimate: str) -> DataFrame:
     spark = inflows[0].rows.sparkSession
     register_source(spark, Pulses)
     pulses = (
@@ -86,6 +88,7 @@ def _pulses(inflows: Sequence[Inflow], plan: StepPlan, notes: Sequence[str]) -> 
         .option("notes", json.dumps(notes))
         .option("shared_memory", str(plan.shared_memory or ""))
         .option("retention", plan.retention)
+        .option("estimate", estimate)
         .load()
     )
     return with_figures(pulses, plan.state, plan.inputs)

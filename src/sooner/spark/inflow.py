@@ -12,8 +12,11 @@ from pyspark.sql.types import StructType
 from sooner.spark.session.streams import streams_of
 from sooner.spark.shuffle.packing import OPTION, PACK, PACKED_ROWS, PLACE, Packing
 from sooner.spark.shuffle.placing import Placement
+from sooner.spark.shuffle.sampled import Sampled
 from sooner.spark.sources.pushed_down import Reading, reading_of
 from sooner.spark.sources.spark_types import arrow_schema
+
+PACKS = StructType([PACKED_ROWS[PACK]])
 
 
 @dataclass(frozen=True)
@@ -35,11 +38,30 @@ def inflow_of(rows: DataFrame, others: Sequence[DataFrame], schema: pa.Schema, p
     if isinstance(reading, str):
         wanted, places = placement.of_rows(rows)
         return Inflow(wanted, rows.schema, places, None, f"as Spark's rows: {reading}")
+    packs = _packs(rows, reading, schema, placement)
+    return Inflow(packs, PACKS, [F.col(PLACE)], schema, f"packed by {reading}")
+
+
+def sample_inflow_of(
+    rows: DataFrame, others: Sequence[DataFrame], schema: pa.Schema, placement: Placement, sampled: Sampled
+) -> Inflow:
+    """Of the same input, for an estimate: prepared and packed by its source, or else by a task after it."""
+    reading, made = _reading(rows, others), sampled.preparation.schema
+    if isinstance(reading, str):
+        packing = Packing(schema, tuple(schema.names), schema, placement, None, sampled)
+        packs = rows.mapInArrow(packing.packed, PACKED_ROWS)
+        return Inflow(packs, PACKS, [F.col(PLACE)], made, f"packed after Spark: {reading}")
+    packs = _packs(rows, reading, schema, placement, sampled)
+    return Inflow(packs, PACKS, [F.col(PLACE)], made, f"prepared and packed by {reading}")
+
+
+def _packs(
+    rows: DataFrame, reading: Reading, schema: pa.Schema, placement: Placement, sampled: Sampled | None = None
+) -> DataFrame:
     source = arrow_schema(reading.read_columns)
-    packing = Packing(source, reading.columns, schema, placement, reading.condition)
+    packing = Packing(source, reading.columns, schema, placement, reading.condition, sampled)
     reader = rows.sparkSession.readStream.format(reading.source)
-    packs = reader.options(**reading.options, **{OPTION: packing.to_text()}).load()
-    return Inflow(packs, StructType([PACKED_ROWS[PACK]]), [F.col(PLACE)], schema, f"packed by {reading}")
+    return reader.options(**reading.options, **{OPTION: packing.to_text()}).load()
 
 
 def _reading(rows: DataFrame, others: Sequence[DataFrame]) -> Reading | str:

@@ -92,7 +92,7 @@ def _joined(
     shared_memory: Path | None,
     trace: str | Path | None,
 ) -> DataFrame:
-    spark = _session_of(left, right)
+    spark = session_of(left, right)
     if not operator.kind.pairs and {*operator.compared_of_right} <= {*right.columns}:
         right = right.select(*map(quoted, operator.compared_of_right))  # nobody needs the others
     location = location_of(state)
@@ -100,10 +100,10 @@ def _joined(
     if partitions is None:
         partitions = int(stored["partitions"]) if stored else spark.sparkContext.defaultParallelism
     require_whole_number("partitions", partitions)
-    memory_bytes = _usable_memory(memory, partitions)
-    schemas = _checked_schemas(spark, left.schema, right.schema, operator)
+    memory_bytes = usable_memory(memory, partitions)
+    schemas = checked_schemas(spark, left.schema, right.schema, operator)
     placed = placements(operator, schemas, partitions)
-    identity = _identity(left, right, operator, schemas, partitions)
+    identity = identity_of(left, right, operator, schemas, partitions)
     if stored is not None:
         require_same_join(location, stored, identity)
     sides = zip((left, right), (right, left), schemas, placed, strict=True)
@@ -126,7 +126,7 @@ def _joined(
     return dataflow(inflows, plan, results, in_words(operator, placed))
 
 
-def _session_of(left: DataFrame, right: DataFrame) -> SparkSession:
+def session_of(left: DataFrame, right: DataFrame) -> SparkSession:
     for name, side in (("left", left), ("right", right)):
         if not isinstance(side, DataFrame):
             raise InvalidJoin(
@@ -143,7 +143,7 @@ def _session_of(left: DataFrame, right: DataFrame) -> SparkSession:
     return left.sparkSession
 
 
-def _identity(
+def identity_of(
     left: DataFrame, right: DataFrame, operator: TwoWayPlan, schemas: Sequence[pa.Schema], partitions: int
 ) -> dict[str, Any]:
     """What must not change while a state is in use."""
@@ -161,7 +161,7 @@ def _identity(
     }
 
 
-def _usable_memory(memory: int | str | None, partitions: int) -> int:
+def usable_memory(memory: int | str | None, partitions: int) -> int:
     n_bytes = parse_bytes(memory)
     if n_bytes // partitions < LEAST_PARTITION_BYTES:
         raise BudgetTooSmall(
@@ -171,7 +171,7 @@ def _usable_memory(memory: int | str | None, partitions: int) -> int:
     return n_bytes
 
 
-def _checked_schemas(
+def checked_schemas(
     spark: SparkSession, left: StructType, right: StructType, plan: TwoWayPlan
 ) -> tuple[pa.Schema, pa.Schema]:
     """In the types in which Spark sends the columns of both sides; they and those of the result can be told apart."""
@@ -182,10 +182,10 @@ def _checked_schemas(
         prefers_large_types=spark.conf.get("spark.sql.execution.arrow.useLargeVarTypes") == "true",
     )
     for name, schema, key in (("left", left, plan.left_on), ("right", right, plan.right_on)):
-        _require_distinct(name, schema.names, by_case)
+        require_distinct(name, schema.names, by_case)
         require_binary_collation(name, schema, key)
     schemas = _arrow_schema("left", left, in_arrow), _arrow_schema("right", right, in_arrow)
-    _require_distinct("the result", plan.output(schemas).names, by_case)
+    require_distinct("the result", plan.output(schemas).names, by_case)
     return schemas
 
 
@@ -202,7 +202,7 @@ def _arrow_schema(side: str, schema: StructType, in_arrow: Callable[[StructType]
     return pa.schema(list(zip(schema.names, types, strict=True)))  # whether a column has nulls, its rows tell
 
 
-def _require_distinct(name: str, columns: Sequence[str], by_case: bool) -> None:
+def require_distinct(name: str, columns: Sequence[str], by_case: bool) -> None:
     """As the session tells columns apart: without case unless it is told otherwise."""
     seen: dict[str, str] = {}
     for column in columns:

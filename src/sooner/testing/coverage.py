@@ -19,10 +19,10 @@ from sooner.budget import Budget
 from sooner.estimation.estimate import Estimate
 from sooner.estimation.preparation import MOST_TAGS
 from sooner.estimation.question import Aggregates, By, question_of
+from sooner.estimation.reading_off import estimate_of
 from sooner.estimation.reckoning import Value
 from sooner.estimation.workings import workings_of
 from sooner.kernels.arrays import to_arrow
-from sooner.local.estimate import estimate_of
 from sooner.operators.folding.join import FoldingJoin
 from sooner.operators.folding.plan import FoldingPlan, joined_columns
 from sooner.operators.inputs import inputs_in
@@ -128,7 +128,8 @@ def _estimate(survey: Survey, operator: FoldingJoin, sizes: Sequence[int], share
             list(operator.work(2**30, SILENT))
     folds = operator.folds
     reckoning = folds.reckoning(sizes, survey.confidence, exact=exact)
-    return estimate_of(folds.workings, folds, reckoning, int(folds.tallies.sum()), share, 0.0, exact=exact)
+    keys, read = (folds.groups[0].keys, folds.groups[1].keys), folds.tallies.sum(axis=1).tolist()
+    return estimate_of(folds.workings, keys, reckoning, read, sizes, 0.0, exact=exact)
 
 
 def _read_until(share: float, sizes: Sequence[int]) -> list[int]:

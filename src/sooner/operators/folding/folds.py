@@ -34,13 +34,14 @@ class Folds:
         self._most_bytes = most_bytes
         types = [[one.type for one in workings.by if (one.side or 0) == side] for side in (0, 1)]
         self.groups = [Groups(some) for some in types]
-        self._n_tags = MOST_TAGS
+        self.n_tags = MOST_TAGS
         self._met: list[Sums] = []  # of the one rectangle, by whoever folded
         self._free: list[Sums] = []  # of them
         self.parts: list[Sums] | None = None  # of each partition, once rows wait
         self._until_full: Counts | None = None  # what had come then, if it is not known of each partition
         self._pending: dict[int, Sums] = {}
         self.tallies: Counts = np.zeros((2, MOST_TAGS + 1), np.int64)
+        self._before: Counts | None = None  # what had come before the rows that are being taken in
         self._at_begin: dict[int, Counts] = {}  # of pending ones, when they began
         self._when_whole: list[Counts] = []  # of each partition
         self._choosing = threading.Lock()
@@ -49,19 +50,26 @@ class Folds:
         """These tallies have come."""
         self.tallies[side] += tallied(tags)
 
+    def rows_come(self) -> None:
+        """They are tallied first; but if there is no room for them in memory, they are the first that wait."""
+        self._before = self.tallies.copy()
+
+    def rows_are_in(self) -> None:
+        self._before = None
+
     def make_room_for_groups(self) -> None:
         """After groups were seen for the first time; nobody folds meanwhile."""
         groups = len(self.groups[0]), len(self.groups[1])
         every = self._every()
-        wanted = (_power_of_two(groups[0]), _power_of_two(groups[1]))
+        wanted = (power_of_two(groups[0]), power_of_two(groups[1]))
         if every and every[0].groups == wanted:
             return
         cells = 16 * len(self.workings.terms) * wanted[0] * wanted[1]
-        while self._n_tags > FEWEST_TAGS and cells * self._n_tags**2 > SMALL_BYTES:
-            self._n_tags //= 2
+        while self.n_tags > FEWEST_TAGS and cells * self.n_tags**2 > SMALL_BYTES:
+            self.n_tags //= 2
             for one in every:
                 one.halve_tags()
-        if cells * self._n_tags**2 * (len(every) + 1) > self._most_bytes:
+        if cells * self.n_tags**2 * (len(every) + 1) > self._most_bytes:
             raise BudgetTooSmall(
                 f"by= gives {max(groups[0], 1) * max(groups[1], 1):,} groups, and their sums would take more than an "
                 "eighth of the memory; raise `memory`, or group by less."
@@ -91,9 +99,10 @@ class Folds:
         If rows that have met are gone, it cannot be said what each partition has of the sums: they stay as they are,
         and so do estimates until the end.
         """
+        met = self.tallies if self._before is None else self._before
         self.parts = [self._new_sums() for _ in range(self._partitions)]
-        self._when_whole = [self.tallies.copy() for _ in range(self._partitions)]
-        self._until_full = None if all_is_there else self.tallies.copy()
+        self._when_whole = [met.copy() for _ in range(self._partitions)]
+        self._until_full = None if all_is_there else met.copy()
         if all_is_there:
             self._met, self._free = [], []
         return self.parts if all_is_there else ()
@@ -114,37 +123,25 @@ class Folds:
 
     def reckoning(self, sizes: Sequence[int | None], confidence: float, *, exact: bool) -> Reckoning:
         """Of inputs with so many rows, where that is known."""
-        parts = zip(self.parts or (), self._when_whole, strict=True)
-        rectangles = [self._rectangle(sums, counts, sizes) for sums, counts in parts]
-        if self._met or not rectangles:
-            before = self._rectangle(self._all_met(), self._met_until, sizes)
-            rectangles = [before, *rectangles] if exact else [before]
-        return Reckoning(self.workings, rectangles, confidence, exact=exact)
+        found = [rectangle_of(sums, counts, sizes, self.guided) for sums, counts in self.rectangles(done=exact)]
+        return Reckoning(self.workings, found, confidence, exact=exact)
+
+    def rectangles(self, *, done: bool) -> list[tuple[Sums, Counts]]:
+        """Sums over what has met, and what had come by then; when all has met they are one."""
+        parts = list(zip(self.parts or (), self._when_whole, strict=True))
+        if done:
+            return [(self._together([*self._met, *(self.parts or ())]), self.tallies)]
+        return [(self._together(self._met), self._met_until)] if self._met or not parts else parts
 
     @property
     def _met_until(self) -> Counts:
         return self.tallies if self._until_full is None else self._until_full
 
-    def _all_met(self) -> Sums:
+    def _together(self, every: Sequence[Sums]) -> Sums:
         together = self._new_sums()
-        for one in self._met:
+        for one in every:
             together.add(one)
         return together
-
-    def _rectangle(self, sums: Sums, tallies: Counts, sizes: Sequence[int | None]) -> Rectangle:
-        in_turn = (tallies[:, ALL_TAGS:] + np.arange(MOST_TAGS)[::-1]) // MOST_TAGS
-        rows = (tallies[:, :ALL_TAGS] + in_turn).reshape(2, -1, self._n_tags).sum(axis=1).astype(np.float64)
-        shares = [
-            1.0
-            if self.guided == 1 - side
-            else None
-            if size is None
-            else min(float(some.sum()) / size, 1.0)
-            if size
-            else 1.0
-            for side, (some, size) in enumerate(zip(rows, sizes, strict=True))
-        ]
-        return Rectangle(sums, (rows[0], rows[1]), (shares[0], shares[1]))
 
     def _new(self, into: list[Sums]) -> Sums:
         into.append(self._new_sums())
@@ -152,8 +149,8 @@ class Folds:
 
     def _new_sums(self) -> Sums:
         n_wholes = sum(self.workings.are_whole)
-        groups = (_power_of_two(len(self.groups[0])), _power_of_two(len(self.groups[1])))
-        return Sums(n_wholes, len(self.workings.are_whole) - n_wholes, self._n_tags, groups)
+        groups = (power_of_two(len(self.groups[0])), power_of_two(len(self.groups[1])))
+        return Sums(n_wholes, len(self.workings.are_whole) - n_wholes, self.n_tags, groups)
 
     def _every(self) -> list[Sums]:
         return [*self._met, *(self.parts or ()), *self._pending.values()]
@@ -163,11 +160,11 @@ class Folds:
     def to_plain(self) -> dict[str, Any]:
         return {
             "groups": [one.to_plain() for one in self.groups],
-            "n_tags": self._n_tags,
-            "met": _sums_to_plain(self._all_met()) if self._met else None,
+            "n_tags": self.n_tags,
+            "met": sums_to_plain(self._together(self._met)) if self._met else None,
             "until_full": None if self._until_full is None else self._until_full.tolist(),
-            "parts": None if self.parts is None else [_sums_to_plain(one) for one in self.parts],
-            "pending": [[p, _sums_to_plain(one)] for p, one in sorted(self._pending.items())],
+            "parts": None if self.parts is None else [sums_to_plain(one) for one in self.parts],
+            "pending": [[p, sums_to_plain(one)] for p, one in sorted(self._pending.items())],
             "tallies": self.tallies.tolist(),
             "at_begin": [[p, one.tolist()] for p, one in sorted(self._at_begin.items())],
             "when_whole": [one.tolist() for one in self._when_whole],
@@ -176,7 +173,7 @@ class Folds:
     def load_plain(self, data: dict[str, Any]) -> None:
         for one, text in zip(self.groups, data["groups"], strict=True):
             one.load_plain(text)
-        self._n_tags = data["n_tags"]
+        self.n_tags = data["n_tags"]
         self._met = [] if data["met"] is None else [self._loaded(data["met"])]
         self._until_full = None if data["until_full"] is None else np.array(data["until_full"], np.int64)
         self._free = list(self._met)
@@ -187,17 +184,34 @@ class Folds:
         self._when_whole = [np.array(one, np.int64) for one in data["when_whole"]]
 
     def _loaded(self, data: list[str]) -> Sums:
-        sums = self._new_sums()
-        wholes, reals = (zlib.decompress(base64.b64decode(text)) for text in data)
-        sums.wholes = np.frombuffer(wholes, np.int64).reshape(sums.wholes.shape).copy()
-        sums.reals = np.frombuffer(reals, np.float64).reshape(sums.reals.shape).copy()
-        return sums
+        return load_sums(self._new_sums(), data)
 
 
-def _sums_to_plain(sums: Sums) -> list[str]:
+def rectangle_of(
+    sums: Sums, tallies: Counts, sizes: Sequence[int | None], guided: int | None = None, weight: int = 1
+) -> Rectangle:
+    """Of inputs with so many rows, where that is known; `weight` is how many rectangles it was made of."""
+    in_turn = (tallies[:, ALL_TAGS:] + np.arange(MOST_TAGS)[::-1]) // MOST_TAGS
+    rows = (tallies[:, :ALL_TAGS] + in_turn).reshape(2, -1, sums.n_tags).sum(axis=1).astype(np.float64)
+    shares = [
+        1.0 if guided == 1 - side else None if size is None else min(float(some.sum()) / size, 1.0) if size else 1.0
+        for side, (some, size) in enumerate(zip(rows, sizes, strict=True))
+    ]
+    return Rectangle(sums, (rows[0], rows[1]), (shares[0], shares[1]), weight)
+
+
+def load_sums(sums: Sums, data: Sequence[str]) -> Sums:
+    """The same, filled."""
+    wholes, reals = (zlib.decompress(base64.b64decode(text)) for text in data)
+    sums.wholes = np.frombuffer(wholes, np.int64).reshape(sums.wholes.shape).copy()
+    sums.reals = np.frombuffer(reals, np.float64).reshape(sums.reals.shape).copy()
+    return sums
+
+
+def sums_to_plain(sums: Sums) -> list[str]:
     return [base64.b64encode(zlib.compress(array.tobytes(), 1)).decode() for array in (sums.wholes, sums.reals)]
 
 
-def _power_of_two(groups: int) -> int:
+def power_of_two(groups: int) -> int:
     """Room for more of them, so that it is made rarely."""
     return 1 << max(groups - 1, 0).bit_length()

@@ -85,9 +85,23 @@ class FoldingJoin(RectangleJoin[Folds]):
         self._by_codes = order.only_matching is None and order.reach == EQUAL and workings.pairs is None
         self.new_state = partial(FoldingState, self.folds, self._fold_all)
         super().__init__(inputs, order, algorithm, lambda _: self.folds, means)
+        self._in_pieces = False
+
+    def rows_come_in_pieces(self, n_bytes: int) -> None:
+        """The calls of `arrive` from now on are pieces of one, by codes, and only all of them are a random sample.
+
+        So all of them wait if there is no room for all, and what waits is joined by `work`, after the last of them.
+        """
+        self._in_pieces = True
+        if not self._state.rows_wait and self.budget.used_bytes + n_bytes > self.budget.limit_bytes:
+            self._state.begin_waiting(keeps_rights=self._algorithm.waits == "once memory was full, of the right")
+
+    def _join_due(self) -> Iterator[Folds]:
+        return iter(()) if self._in_pieces else super()._join_due()
 
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[Folds]:
         """Fold these rows with each other and with what is in memory, and take them in."""
+        self.folds.rows_come()
         kept = [[self._kept(side, batch) for batch in some] for side, some in enumerate(rows)]
         self.folds.make_room_for_groups()
         return self._at_the_end_of(super().arrive([[batch for batch in some if batch.num_rows] for some in kept], now))
@@ -114,6 +128,7 @@ class FoldingJoin(RectangleJoin[Folds]):
     def _at_the_end_of(self, results: Iterator[Folds]) -> Iterator[Folds]:
         for _ in results:
             pass
+        self.folds.rows_are_in()
         yield self.folds
 
     def _arrive(self, batches: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[Folds]:

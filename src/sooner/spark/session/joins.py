@@ -24,6 +24,7 @@ class RunningJoin:
     shared_memory: Path | None
     stream: int
     streams: tuple[tuple[int, ...], ...]
+    estimate: str = ""  # which one it makes, if it does
 
     def __str__(self) -> str:
         paths = [f"{name}: {path}" for name, path in zip(self.inputs, self.paths, strict=True)]
@@ -59,6 +60,7 @@ def joins_in(rows: DataFrame) -> list[RunningJoin]:
                     Path(options["shared_memory"]) if options["shared_memory"] else None,
                     numbers[position],
                     tuple(tuple(before[begin:end]) for begin, end in itertools.pairwise(bounds)),
+                    options.get("estimate", ""),
                 )
             )
     _require_a_state_each(joins)

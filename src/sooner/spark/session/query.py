@@ -17,11 +17,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sooner.errors import InvalidJoin
+from sooner.estimation.estimate import Estimate
 from sooner.runs.shared_memory_directory import remove_copies
 from sooner.spark.session.endings import note_end
 from sooner.spark.session.failures import as_sooner_error
 from sooner.spark.session.joins import RunningJoin, joins_in
 from sooner.spark.session.streams import ended_streams
+from sooner.spark.session.wanted_estimates import wanted_estimate
+from sooner.spark.step.estimates import read_estimate
 from sooner.spark.step.standing import JoinProgress, read_progress
 from sooner.spark.step.state_directory import location_of
 
@@ -59,6 +62,7 @@ class Query:
         self._finished: set[tuple[str, str]] = set()  # inputs, by state and name
         self._seen_batch = -1
         self._failure: BaseException | None = None
+        self._began = time.monotonic()
         self._watcher = threading.Thread(target=self._watch, name="sooner-query", daemon=True)
         self._watcher.start()
 
@@ -79,6 +83,18 @@ class Query:
     def progress_of(self, state: str | Path) -> JoinProgress | None:
         """That of the join with this state."""
         return self._progress.get(self._join(state).state)
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """The newest, of the last estimate if there are several; None before the first batch. Its seconds are those
+        since the query was started, this time.
+        """
+        estimating = [join for join in self._joins if join.estimate]
+        if not estimating:
+            raise InvalidJoin("The query makes no estimate; sooner.spark.estimate gives a DataFrame that does.")
+        join = estimating[-1]
+        seconds = time.monotonic() - self._began
+        return read_estimate(join.state, join.partitions, wanted_estimate(join.estimate), seconds)
 
     @property
     def is_complete(self) -> bool:

@@ -4,6 +4,9 @@ A row that comes from a Python source would become a row of Java, be shuffled as
 stays Arrow all the way: the reader computes its place as Spark would (see `placing`), and Spark moves bytes. A packed
 input is one with a single column, of packs; only the step knows better. Which rows there are is the same either way, so
 the two can change places between one run of a query and the next.
+
+For an estimate rows are prepared where they are packed, whoever reads them. Their tallies go to every partition: each
+has to know how much of the whole input has come.
 """
 
 import base64
@@ -26,6 +29,7 @@ from sooner.spark.shuffle.conditions import Condition, holds
 from sooner.spark.shuffle.grid import Grid
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.row_kinds import of_copy
+from sooner.spark.shuffle.sampled import Prepare, Sampled
 
 PLACE: Final = "place"
 PACK: Final = "pack"
@@ -45,6 +49,7 @@ class Packing:
     schema: pa.Schema  # of the input, in the types in which Spark would send it
     placement: Placement  # by columns of that schema
     condition: Condition | None = None  # on columns of the source
+    sampled: Sampled | None = None  # what is made of the rows before they are packed
 
     def to_text(self) -> str:
         plain = {
@@ -53,6 +58,7 @@ class Packing:
             "schema": _schema_text(self.schema),
             "placement": _plain_placement(self.placement),
             "condition": self.condition,
+            "sampled": None if self.sampled is None else self.sampled.to_text(),
         }
         return json.dumps(plain)
 
@@ -69,11 +75,16 @@ class Packing:
             _schema_of(plain["schema"]),
             _placement_of(plain["placement"]),
             plain["condition"],
+            None if plain["sampled"] is None else Sampled.from_text(plain["sampled"]),
         )
 
     def packed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Places and packs of all rows that are wanted."""
-        return (self._cut(as_one(chunk)) for chunk in grouped(map(self._wanted, batches), _CHUNK_ROWS, _CHUNK_BYTES))
+        chunks = grouped(map(self._wanted, batches), _CHUNK_ROWS, _CHUNK_BYTES)
+        if self.sampled is None:
+            return (self._cut(as_one(chunk)) for chunk in chunks)
+        prepare = self.sampled.in_this_task()
+        return (self._cut_sample(as_one(chunk), prepare) for chunk in chunks)
 
     def _wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.condition is not None:
@@ -82,7 +93,11 @@ class Packing:
         rows = pa.RecordBatch.from_arrays(
             [column.cast(type_) for column, type_ in zip(columns, self.schema.types, strict=True)], schema=self.schema
         )
-        complete = None if self.placement.keeps_keyless else self.placement.complete(rows)
+        # Of a sample all rows count, and those without a key go later.
+        return rows if self.placement.keeps_keyless or self.sampled is not None else self._complete(rows)
+
+    def _complete(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        complete = self.placement.complete(rows)
         return rows if complete is None else rows.filter(to_arrow(complete))
 
     def _cut(self, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -95,16 +110,31 @@ class Packing:
         columns = [to_arrow(np.array(filled, np.int32)), _binary(packs)]
         return pa.RecordBatch.from_arrays(columns, schema=_ARROW)
 
+    def _cut_sample(self, chunk: pa.RecordBatch, prepare: Prepare) -> pa.RecordBatch:
+        """A pack for every place, with tallies at its end."""
+        rows, tallies = prepare(chunk)
+        rows = self._complete(rows)
+        [places] = self.placement.places(rows)
+        cuts = self._cuts(np.arange(rows.num_rows), places)
+        packs = [pa.concat_batches([gather(rows, cut), tallies]).serialize() for cut in cuts]
+        return pa.RecordBatch.from_arrays(
+            [to_arrow(np.arange(len(packs), dtype=np.int32)), _binary(packs)], schema=_ARROW
+        )
+
     def _packs(
         self, rows: pa.RecordBatch, positions: Positions, where: npt.NDArray[np.int64]
     ) -> tuple[list[int], list[pa.Buffer]]:
         """The rows at these positions, those of each place together."""
+        cuts = self._cuts(positions, where)
+        filled = [place for place, cut in enumerate(cuts) if len(cut)]
+        return filled, [gather(rows, cuts[place]).serialize() for place in filled]
+
+    def _cuts(self, positions: Positions, where: npt.NDArray[np.int64]) -> list[Positions]:
+        """Those that go to each place."""
         # In as few bits as there can be, since NumPy sorts small numbers by counting them.
         order = positions[np.argsort(where.astype(np.min_scalar_type(self.placement.partitions)), kind="stable")]
         ends = np.cumsum(np.bincount(where, minlength=self.placement.partitions)).tolist()
-        cuts = list(itertools.pairwise([0, *ends]))
-        filled = [place for place, (begin, end) in enumerate(cuts) if end > begin]
-        return filled, [gather(rows, order[slice(*cuts[place])]).serialize() for place in filled]
+        return [order[begin:end] for begin, end in itertools.pairwise([0, *ends])]
 
 
 def unpacked(packs: pa.ChunkedArray, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from sooner.kernels.arrays import to_numpy
 from sooner.kernels.sizes import data_bytes
 from sooner.operators.pieces import Rows, pieces
+from sooner.runs.run import HELPER_BYTES
 from sooner.spark.shuffle.packing import unpacked
 from sooner.spark.shuffle.row_kinds import MARK, PULSE, Kinds, Pulse, are_copies, of_input, place_of, pulse_in
 from sooner.spark.shuffle.shared_columns import as_one_batch
@@ -33,6 +34,7 @@ class Delivery:
         self._held_bytes = 0
         self._staging: Staging | None = None
         self.n_rows = [0] * len(plan.inputs)
+        self.n_bytes = 0  # what they will take in memory, about
         self.n_copies = [0] * len(plan.inputs)  # among them: rows that are in another partition as well
         self._pulse: Pulse | None = None
         self.time: float | None = None  # of the batch, in seconds; None where nobody asks
@@ -84,6 +86,7 @@ class Delivery:
             held.append(rows)
             self._held_bytes += data_bytes(rows)
             self.n_rows[which] += rows.num_rows
+            self.n_bytes += data_bytes(rows) + HELPER_BYTES * rows.num_rows
             self.n_copies[which] += n_copies
         if self._held_bytes > min(max(self._plan.partition_bytes // 2, LEAST_HELD_BYTES), MOST_HELD_BYTES):
             self._stage()

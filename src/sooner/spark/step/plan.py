@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sooner.operators.operator import OperatorPlan
+from sooner.operators.operator import Operator, OperatorPlan
 from sooner.spark.shuffle.shared_columns import SharedColumns
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -15,7 +15,7 @@ Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 @dataclass(frozen=True)
 class StepPlan:
-    operator: OperatorPlan[pa.RecordBatch]
+    operator: OperatorPlan[Any]
     state: str
     inputs: tuple[str, ...]  # their names
     columns: tuple[tuple[str, ...], ...]  # of each input
@@ -27,6 +27,8 @@ class StepPlan:
     shared_memory: Path | None
     retention: str = ""  # in words, if rows are forgotten by their time
     trace: str | None = None  # a folder
+    in_pieces: Callable[[Operator[Any], int], None] | None = None  # before rows of so many bytes come in several calls
+    at_end: Callable[[Operator[Any], int], pa.RecordBatch] | None = None  # in place of results: what there is to say
     then: Task | None = None  # what the task does with its results, instead of giving them to Spark
 
     @property

@@ -20,6 +20,7 @@ from sooner.spark.locations import open_location
 
 QUERY: Final = "query"
 _WHAT_DIFFERS: Final = {
+    "question": "answers another question",
     "partitions": "has another number of partitions",
     "algorithm": "was made with another algorithm",
     "how": "is of another kind of join",

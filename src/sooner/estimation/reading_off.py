@@ -1,0 +1,83 @@
+"""An estimate of all groups and aggregates, read off at one moment; and what a user may say of its certainty."""
+
+from collections.abc import Sequence
+
+from sooner.errors import InvalidJoin
+from sooner.estimation.estimate import NO_GROUP, Estimate
+from sooner.estimation.formulas import Formula, exactly
+from sooner.estimation.groups import Key
+from sooner.estimation.reckoning import Reckoning, Value
+from sooner.estimation.workings import Measure, Workings
+
+Sizes = Sequence[int | None]
+
+
+def estimate_of(
+    workings: Workings,
+    keys: tuple[Sequence[Key], Sequence[Key]],
+    reckoning: Reckoning,
+    rows: Sequence[int],
+    sizes: Sizes,
+    seconds: float,
+    *,
+    exact: bool,
+) -> Estimate:
+    """All that can be read off now. `keys` are the groups of both sides, `rows` have come of so many."""
+    values = {
+        _key(workings, keys[0][left], keys[1][right]): {
+            result.name: reckoning.value(result, (left, right)) for result in workings.results
+        }
+        for left, right in reckoning.groups
+    }
+    if not workings.by and not values:
+        values = {NO_GROUP: {one.name: _of_nothing(workings, one, exact=exact) for one in workings.results}}
+    ordered = dict(
+        sorted(values.items(), key=lambda entry: [(part is None, str(type(part)), part) for part in entry[0]])
+    )
+    names = tuple(result.name for result in workings.results)
+    share = None if None in sizes else sum(rows) / max(sum(size or 0 for size in sizes), 1)
+    return Estimate(names, workings.by, ordered, sum(rows), 1.0 if exact else share, seconds, exact)
+
+
+def sizes_by_now(known: Sizes, rows: Sequence[int], ended: Sequence[bool]) -> list[int | None]:
+    """How many rows the inputs have, after so many of them: all, if they have ended."""
+    return [
+        count if is_all else None if size is None else max(size, count)
+        for size, count, is_all in zip(known, rows, ended, strict=True)
+    ]
+
+
+def _key(workings: Workings, left: Key, right: Key) -> Key:
+    """In the order in which columns were named."""
+    sides = iter(left), iter(right)
+    return tuple(column.value(next(sides[column.side or 0])) for column in workings.by)
+
+
+def _of_nothing(workings: Workings, result: Measure | Formula, *, exact: bool) -> Value:
+    """As SQL has it: nothing is counted as 0, and all else of nothing is null."""
+    if isinstance(result, Formula):
+        value = exactly(result.node, {one.name: 0 if one.function == "count" else None for one in workings.measures})
+    else:
+        value = 0 if result.function == "count" else None
+    return Value(value, value, value) if exact else Value(value, None, None)
+
+
+def usable_sizes(given: object, known: Sizes) -> list[int | None]:
+    """What the user says of them, or else what they know themselves."""
+    if given is None:
+        return list(known)
+    if (
+        not isinstance(given, list | tuple)
+        or len(given) != len(known)
+        or not all(one is None or (isinstance(one, int) and one >= 0) for one in given)
+    ):
+        raise InvalidJoin(
+            f"total_rows={given!r} must be how many rows the left and the right have, such as (1000, 50)."
+        )
+    return [size if size is not None else mine for size, mine in zip(given, known, strict=True)]
+
+
+def usable_confidence(confidence: object) -> float:
+    if not isinstance(confidence, float) or not 0 < confidence < 1:
+        raise InvalidJoin(f"confidence={confidence!r} must lie between 0 and 1, such as 0.95.")
+    return confidence

@@ -1,0 +1,118 @@
+"""One estimate of what many partitions have folded, each for itself: in tasks of Spark, or from versions of a state.
+
+Each says its groups, its sums and how many rows of the *whole* inputs had come when they were made: tallies go to all
+partitions. So rectangles of different partitions stand side by side as those of one operator do. Groups have numbers of
+their own in each partition, and are numbered anew.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sooner.estimation.estimate import Estimate
+from sooner.estimation.groups import Groups
+from sooner.estimation.reading_off import estimate_of, sizes_by_now
+from sooner.estimation.reckoning import Reckoning
+from sooner.estimation.workings import Workings
+from sooner.kernels.folding import Sums, added
+from sooner.operators.folding.folds import Counts, Folds, load_sums, power_of_two, rectangle_of, sums_to_plain
+
+Told = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is read off, and what is known beside the sums."""
+
+    workings: Workings
+    confidence: float
+    total_rows: tuple[int | None, int | None] = (None, None)
+
+
+def told_by(folds: Folds, ended: Sequence[bool], *, done: bool) -> Told:
+    """What one partition says, as plain data; `ended` are the inputs that have no more rows."""
+    found: dict[bytes, tuple[Counts, Sums, int]] = {}
+    for sums, tallies in folds.rectangles(done=done):
+        known = found.get(tallies.tobytes())
+        if known is not None:
+            known[1].add(sums)
+        together = _copy(sums) if known is None else known[1]
+        found[tallies.tobytes()] = tallies, together, 1 if known is None else known[2] + 1
+    return {
+        "groups": [one.to_plain() for one in folds.groups],
+        "n_tags": folds.n_tags,
+        "rectangles": [[tallies.tolist(), sums_to_plain(sums), weight] for tallies, sums, weight in found.values()],
+        "tallies": folds.tallies.tolist(),
+        "ended": list(ended),
+        "done": done,
+    }
+
+
+def told_in(workings: Workings, snapshot: dict[str, Any]) -> Told:
+    """The same, from the snapshot of an operator."""
+    folds = Folds(workings, 1, 0, None)
+    folds.load_plain(snapshot["folds"])
+    return told_by(folds, [one["ended"] for one in snapshot["inputs"]], done=snapshot["phase"] == "done")
+
+
+def estimated(wanted: Wanted, told: Sequence[Told], seconds: float) -> Estimate:
+    """What all partitions say together; exact when each of them is done."""
+    workings = wanted.workings
+    exact = all(one["done"] for one in told)
+    tallies = np.max([one["tallies"] for one in told], axis=0)
+    rows = [int(count) for count in tallies.sum(axis=1)]
+    ended = [all(one["ended"][side] for one in told) for side in (0, 1)]
+    sizes = sizes_by_now(wanted.total_rows, rows, ended)
+    groups, merged = _merged(workings, told)
+    rectangles = [rectangle_of(sums, counts, sizes, weight=weight) for counts, sums, weight in merged]
+    reckoning = Reckoning(workings, rectangles, wanted.confidence, exact=exact)
+    keys = groups[0].keys, groups[1].keys
+    return estimate_of(workings, keys, reckoning, rows, sizes, seconds, exact=exact)
+
+
+def _merged(workings: Workings, told: Sequence[Told]) -> tuple[list[Groups], list[tuple[Counts, Sums, int]]]:
+    """Groups of all, and sums by what had come when they were made."""
+    every = [[_groups(workings, side, one["groups"][side]) for side in (0, 1)] for one in told]
+    groups = [_groups(workings, side) for side in (0, 1)]
+    numbers = [[groups[side].numbers_of_all(some[side]) for side in (0, 1)] for some in every]
+    n_tags = min(one["n_tags"] for one in told)
+    room = len(groups[0]), len(groups[1])
+    found: dict[bytes, tuple[Counts, Sums, int]] = {}
+    for one, mine, at in zip(told, every, numbers, strict=True):
+        for tallies, data, weight in one["rectangles"]:
+            counts = np.array(tallies, np.int64)
+            known = found.get(counts.tobytes()) or (counts, _sums(workings, n_tags, room), 0)
+            size = power_of_two(len(mine[0])), power_of_two(len(mine[1]))
+            sums = load_sums(_sums(workings, one["n_tags"], size), data)
+            while sums.n_tags > n_tags:
+                sums.halve_tags()
+            _add_at(known[1], np.ix_(*at), sums)
+            found[counts.tobytes()] = *known[:2], known[2] + weight
+    return groups, list(found.values())
+
+
+def _groups(workings: Workings, side: int, text: str | None = None) -> Groups:
+    groups = Groups([one.type for one in workings.by if (one.side or 0) == side])
+    if text is not None:
+        groups.load_plain(text)
+    return groups
+
+
+def _sums(workings: Workings, n_tags: int, groups: tuple[int, int]) -> Sums:
+    n_wholes = sum(workings.are_whole)
+    return Sums(n_wholes, len(workings.are_whole) - n_wholes, n_tags, groups)
+
+
+def _add_at(sums: Sums, at: tuple[Any, ...], other: Sums) -> None:
+    """Those of groups that have these numbers."""
+    left, right = at[0].size, at[1].size
+    sums.wholes[at] = added(sums.wholes[at], other.wholes[:left, :right])
+    sums.reals[at] += other.reals[:left, :right]
+
+
+def _copy(sums: Sums) -> Sums:
+    copy = Sums(sums.wholes.shape[2], sums.reals.shape[2], sums.n_tags, sums.groups)
+    copy.add(sums)
+    return copy

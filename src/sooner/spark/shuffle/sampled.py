@@ -1,0 +1,66 @@
+"""Rows of an input that is a sample of itself: prepared for the sums of an estimate, and tagged, before the shuffle.
+
+A tag must be the same whenever a task runs again, and tags of a task must not say what is in its rows. Where rows come
+in random order they are dealt tags in turn, and each task begins with another; else all rows of a batch have one.
+"""
+
+import base64
+import pickle
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import pyarrow as pa
+from pyspark import TaskContext
+
+from sooner.estimation.preparation import MOST_TAGS, Preparation, Tags
+
+Sampling = Literal["rows", "blocks"]
+MANY_ROWS: Final = 32 * MOST_TAGS  # of so many that are dealt tags in turn, each tag has about as many
+Prepare = Callable[[pa.RecordBatch], tuple[pa.RecordBatch, pa.RecordBatch]]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    preparation: Preparation
+    sampling: Sampling
+
+    def in_this_task(self) -> Prepare:
+        """What makes rows and tallies of the rows of a chunk, one chunk after the other."""
+        context = TaskContext.get()
+        batch, task = (0, 0) if context is None else (_batch_of(context), context.partitionId())
+        begun = zlib.crc32(f"{batch}-{task}".encode())
+
+        def prepare(rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+            nonlocal begun
+            if self.sampling == "blocks":
+                tags, in_turn = np.full(rows.num_rows, batch % MOST_TAGS, np.int32), False
+            else:
+                tags, in_turn = _dealt(begun, rows.num_rows)
+            begun += rows.num_rows
+            kept, tallies = self.preparation.prepared(rows, tags, in_turn=in_turn)
+            return kept, tallies
+
+        return prepare
+
+    def to_text(self) -> str:
+        return base64.b64encode(pickle.dumps(self)).decode()
+
+    @staticmethod
+    def from_text(text: str) -> "Sampled":
+        """Of what came from `to_text`, in this program: an option of a source, as its class is."""
+        sampled = pickle.loads(base64.b64decode(text))
+        assert isinstance(sampled, Sampled)
+        return sampled
+
+
+def _dealt(begun: int, rows: int) -> tuple[Tags, bool]:
+    """Few rows are told apart by their tags one by one; for that, neighbours share one."""
+    tags = (np.arange(begun, begun + rows) % MOST_TAGS).astype(np.int32)
+    return (tags, True) if rows >= MANY_ROWS else (np.sort(tags), False)
+
+
+def _batch_of(context: TaskContext) -> int:
+    return int(context.getLocalProperty("streaming.sql.batchId") or 0)

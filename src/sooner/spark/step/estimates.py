@@ -1,0 +1,102 @@
+"""What steps say of an estimate: each partition its sums, in every batch. Together they are the rows of a sink.
+
+The same is in the versions of the state, so whoever watches the query reads it from there: also after a restart.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
+
+from sooner.estimation.estimate import Estimate
+from sooner.estimation.workings import Workings
+from sooner.operators.folding.join import FoldingJoin
+from sooner.operators.folding.together import Wanted, estimated, told_by, told_in
+from sooner.operators.operator import Operator
+from sooner.runs.versions import MissingVersion, Versions
+from sooner.spark.step.standing import newest_batch
+from sooner.spark.step.state_directory import open_state, partition_directory
+
+BATCH: Final = "batch"
+TOLD: Final = StructType([StructField(BATCH, LongType()), StructField("told", StringType())])
+HOW_FAR: Final = (
+    StructField(BATCH, LongType(), False),
+    StructField("rows", LongType(), False),
+    StructField("share_read", DoubleType()),
+    StructField("exact", BooleanType(), False),
+)
+TRIES: Final = 3  # to read a version of all partitions before two newer ones are there
+
+
+def come_in_pieces(operator: Operator[Any], n_bytes: int) -> None:
+    """Before a step takes in rows that are too many for one call."""
+    assert isinstance(operator, FoldingJoin)
+    operator.rows_come_in_pieces(n_bytes)
+
+
+def tell(operator: Operator[Any], version: int) -> pa.RecordBatch:
+    """At the end of a step, in one row."""
+    assert isinstance(operator, FoldingJoin)
+    told = told_by(operator.folds, [one.ended for one in operator.inputs], done=operator.phase == "done")
+    columns = [pa.array([version], pa.int64()), pa.array([json.dumps(told)], pa.string())]
+    return pa.RecordBatch.from_arrays(columns, TOLD.names)
+
+
+def estimate_schema(workings: Workings) -> StructType:
+    """Of estimates as rows: a row for each group and batch."""
+    fields = [StructField(one.name, from_arrow_type(one.type)) for one in workings.by]
+    for measure in workings.measures:
+        fields += [StructField(measure.name + end, DoubleType()) for end in ("", "_low", "_high")]
+    return StructType([*fields, *HOW_FAR])
+
+
+def adding_up(wanted: Wanted) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a task makes of what all partitions have said in a batch."""
+    schema = to_arrow_schema(estimate_schema(wanted.workings), timezone="UTC")
+
+    def add_up(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        if rows:
+            told = [json.loads(row["told"]) for row in rows]
+            yield _as_rows(estimated(wanted, told, 0.0), rows[0][BATCH], schema)
+
+    return add_up
+
+
+def _as_rows(found: Estimate, batch: int, schema: pa.Schema) -> pa.RecordBatch:
+    keys = list(found.values)
+    columns: list[list[Any]] = [[key[at] for key in keys] for at in range(len(found.by))]
+    for name in found.names:
+        values = [found.values[key][name] for key in keys]
+        columns += [[_real(getattr(one, what)) for one in values] for what in ("value", "low", "high")]
+    columns += [[one] * len(keys) for one in (batch, found.rows, found.share_read, found.exact)]
+    arrays = [pa.array(column, type_) for column, type_ in zip(columns, schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _real(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def read_estimate(state: str, partitions: int, wanted: Wanted, seconds: float) -> Estimate | None:
+    """After the newest batch that all partitions have done; None if there is none."""
+    for _ in range(TRIES):
+        newest = newest_batch(state)
+        if newest is None:
+            return None
+        for batch in (newest, newest - 1):
+            if (told := _told_after(state, partitions, wanted.workings, batch)) is not None:
+                return estimated(wanted, told, seconds)
+    return None
+
+
+def _told_after(state: str, partitions: int, workings: Workings, batch: int) -> list[dict[str, Any]] | None:
+    filesystem, path = open_state(state)
+    versions = [Versions(filesystem, partition_directory(path, partition)) for partition in range(partitions)]
+    try:
+        return [told_in(workings, one.load(batch)[1]["operator"]) for one in versions]
+    except MissingVersion:
+        return None

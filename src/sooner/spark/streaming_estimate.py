@@ -1,0 +1,162 @@
+"""`sooner.spark.estimate`: aggregates over a join of two streaming DataFrames, as estimates that become exact."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from sooner.arguments import Columns, plain_path, require_whole_number
+from sooner.asked import Asked, plan_of
+from sooner.errors import InvalidJoin
+from sooner.estimation.question import Aggregates, By, Question, question_of
+from sooner.estimation.reading_off import usable_confidence, usable_sizes
+from sooner.estimation.workings import workings_of
+from sooner.named_algorithms import Algorithm, AlgorithmName
+from sooner.operators.folding.join import require_sampling
+from sooner.operators.folding.plan import FoldingPlan, joined_columns
+from sooner.operators.folding.together import Wanted
+from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
+from sooner.sides import SIDES
+from sooner.spark.dataflow import dataflow
+from sooner.spark.inflow import sample_inflow_of
+from sooner.spark.meeting_places import placements
+from sooner.spark.session.wanted_estimates import remember
+from sooner.spark.shuffle.placing import Placement
+from sooner.spark.shuffle.sampled import Sampled, Sampling
+from sooner.spark.shuffle.shared_columns import quoted, share_columns
+from sooner.spark.sources.known_rows import known_rows
+from sooner.spark.step.estimates import TOLD, adding_up, come_in_pieces, estimate_schema, tell
+from sooner.spark.step.plan import StepPlan
+from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
+from sooner.spark.streaming_join import checked_schemas, identity_of, require_distinct, session_of, usable_memory
+
+
+def estimate(
+    left: DataFrame,
+    right: DataFrame,
+    on: Columns | None = None,
+    *,
+    left_on: Columns | None = None,
+    right_on: Columns | None = None,
+    aggregates: Aggregates,
+    by: By = None,
+    where: Any = None,
+    confidence: float = 0.95,
+    sampling: Sampling = "rows",
+    total_rows: tuple[int | None, int | None] | None = None,
+    suffixes: tuple[str, str] | None = None,
+    algorithm: AlgorithmName | Algorithm = "pr_join",
+    memory: int | str | None = "1GB",
+    partitions: int | None = None,
+    state: str | Path,
+    shared_memory: str | Path | None = None,
+    trace: str | Path | None = None,
+) -> DataFrame:
+    """Estimate aggregates over the inner join of two streaming DataFrames while they arrive, until they are exact.
+
+    on, left_on, right_on, suffixes, memory, partitions, state, shared_memory, trace: as for `sooner.spark.join`.
+    aggregates, by, where, confidence, algorithm: as for `sooner.estimate`.
+    sampling: what comes in random order: "rows", or "blocks" if only batches do, as those of `sources.parquet` with
+        order="random": rows of a row group come together.
+    total_rows: how many rows the left and the right will have, where `sources.parquet` does not know. Without it counts
+        and sums are those so far until both have ended, and have no intervals; averages have them all the same.
+
+    In each batch there is a row for each group: its columns, of each aggregate the value as `name`, `name_low` and
+    `name_high` (null as long as there is no interval), and `batch`, `rows`, `share_read` and `exact`. Started with
+    `sooner.spark.start`, the query has the newest as `query.estimate`, and ends when it is exact.
+    """
+    join = plan_of(
+        Asked(
+            on=on, left_on=left_on, right_on=right_on, within=None, by=None, left_by=None, right_by=None, lateness=None,
+            retention=None, how="inner", suffixes=suffixes, algorithm=algorithm,
+        )
+    )  # fmt: skip
+    require_sampling(join.algorithm)
+    if sampling not in get_args(Sampling):
+        raise InvalidJoin(f"sampling={sampling!r} must be 'rows' or 'blocks': what comes in random order.")
+    confidence, spark = usable_confidence(confidence), session_of(left, right)
+    sizes = usable_sizes(total_rows, [known_rows(side) for side in (left, right)])
+    schemas = checked_schemas(spark, left.schema, right.schema, join)
+    question = question_of(aggregates, by, where, join.output(schemas))
+    workings = workings_of(question, schemas, (join.left_on, join.right_on), joined_columns(join, schemas))
+    rows = estimate_schema(workings)
+    require_distinct("the estimate", rows.names, spark.conf.get("spark.sql.caseSensitive") == "true")
+    shared_folder = None if shared_memory is None else plain_path("shared_memory", shared_memory)
+    rooms = Rooms(memory, partitions, state, shared_folder, trace)
+    wanted = Wanted(workings, confidence, (sizes[0], sizes[1]))
+    told = _told((left, right), join, question, wanted, sampling, rooms)
+    return told.repartition(1).mapInArrow(adding_up(wanted), rows)
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """Where the rows are kept, as the user gave it."""
+
+    memory: int | str | None
+    partitions: int | None
+    state: str | Path
+    shared_memory: Path | None
+    trace: str | Path | None
+
+
+def _told(
+    sides: tuple[DataFrame, DataFrame],
+    join: TwoWayPlan,
+    question: Question,
+    wanted: Wanted,
+    sampling: Sampling,
+    rooms: Rooms,
+) -> DataFrame:
+    """What all partitions say in every batch."""
+    made = wanted.workings.sides
+    chosen = [side.select(*map(quoted, one.needed)) for side, one in zip(sides, made, strict=True)]
+    schemas = [pa.schema([one.source.field(name) for name in one.needed]) for one in made]
+    location = location_of(rooms.state)
+    stored, partitions = stored_identity(location), rooms.partitions
+    if partitions is None:
+        partitions = int(stored["partitions"]) if stored else chosen[0].sparkSession.sparkContext.defaultParallelism
+    require_whole_number("partitions", partitions)
+    memory_bytes = usable_memory(rooms.memory, partitions)
+    placed = placements(join, schemas, partitions)
+    _require_places(placed[0])
+    identity = identity_of(chosen[0], chosen[1], join, schemas, partitions) | {"question": _in_words(question)}
+    if stored is not None:
+        require_same_join(location, stored, identity)
+    inflows = [
+        sample_inflow_of(chosen[side], [chosen[1 - side]], schemas[side], placed[side], Sampled(made[side], sampling))
+        for side in SIDES
+    ]
+    plan = StepPlan(
+        operator=FoldingPlan(join.left_on, join.right_on, join.algorithm, wanted.workings),
+        state=location,
+        inputs=INPUTS,
+        columns=tuple(tuple(one.schema.names) for one in made),
+        packed=tuple(inflow.packed for inflow in inflows),
+        shared=share_columns(*(inflow.columns for inflow in inflows)),
+        memory_bytes=memory_bytes,
+        partitions=partitions,
+        identity=identity,
+        shared_memory=rooms.shared_memory,
+        trace=None if rooms.trace is None else location_of(rooms.trace, "trace"),
+        in_pieces=come_in_pieces,
+        at_end=tell,
+    )
+    notes = [f"estimates: {', '.join(_in_words(question))}; {sampling} come in random order"]
+    return dataflow(inflows, plan, TOLD, notes, remember(wanted))
+
+
+def _require_places(placement: Placement) -> None:
+    if not placement.is_a_readers:
+        raise InvalidJoin(
+            f"Keys of {', '.join(map(str, placement.types))} cannot be placed before Spark has them; cast them before "
+            "the estimate, for example to string."
+        )
+
+
+def _in_words(question: Question) -> list[str]:
+    """What must not change while a state is in use."""
+    aggregates = [f"{one.name} = {one.function}({'*' if one.of is None else one.of})" for one in question.aggregates]
+    groups = [f"by {name} = {node}" for name, node in question.by]
+    return [*aggregates, *groups, *([] if question.where is None else [f"where {question.where}"])]

@@ -1,0 +1,112 @@
+"""Estimates in steps: all partitions together say what one would, however often and in whatever order they run."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from estimate_steps import EstimateSteps, slices
+from sooner.spark.step.estimates import read_estimate
+
+IN_PIECES, TIGHT, PLENTY = 2**15, 2**17, 2**24
+AGGREGATES = {"n": "count", "s": ("sum", "price * w"), "w": ("count", "w"), "a": ("avg", "w"), "d": ("stddev", "w")}
+
+
+def tables(seed: int, rows: int = 4000) -> tuple[pa.Table, pa.Table]:
+    """Keys are texts, some of them null; so are some of the values."""
+    dice = np.random.default_rng(seed)
+
+    def some(values: list[object], often: int) -> list[object]:
+        return [None if dice.integers(often) == 0 else value for value in values]
+
+    def keys(n: int) -> list[object]:
+        return some([f"key {number}" for number in (500 * dice.random(n) ** 2).astype(int)], 40)
+
+    left = {
+        "k": pa.array(keys(rows), pa.string()),
+        "price": pa.array([Decimal(int(cents)) / 100 for cents in dice.integers(0, 10**7, rows)], pa.decimal128(12, 2)),
+        "g": pa.array(some(list(dice.choice(["x", "y", "z"], rows)), 9), pa.string()),
+    }
+    few = rows // 4
+    right = {
+        "k": pa.array(keys(few), pa.string()),
+        "w": pa.array(some(dice.integers(-5, 50, few).tolist(), 9), pa.int64()),
+        "h": pa.array(dice.integers(0, 2, few), pa.int32()),
+    }
+    return pa.table(left), pa.table(right)
+
+
+def expected(left: pa.Table, right: pa.Table) -> dict[tuple[object, ...], tuple[int, Decimal | None, int]]:
+    """n, s and w of each group, where w > 0 is not false."""
+    joined = left.join(right.filter(pa.compute.greater(right["w"], 0)), "k", join_type="inner")
+    found: dict[tuple[object, ...], tuple[int, Decimal | None, int]] = {}
+    for row in joined.to_pylist():
+        n, total, n_w = found.get(key := (row["g"], row["h"]), (0, Decimal(0), 0))
+        assert total is not None
+        found[key] = n + 1, total + row["price"] * row["w"], n_w + 1
+    return found
+
+
+@pytest.mark.parametrize(("memory_bytes", "algorithm"), [(PLENTY, "pr_join"), (TIGHT, "pr_join"), (TIGHT, "grace")])
+def test_attempts_in_any_order_say_the_same_and_the_end_is_exact(
+    tmp_path: Path, memory_bytes: int, algorithm: str
+) -> None:
+    left, right = tables(1)
+    steps = EstimateSteps(
+        tmp_path, [left.schema, right.schema], AGGREGATES, ["g", "h"], "w > 0",
+        memory_bytes=memory_bytes, partitions=3, algorithm=algorithm,
+    )  # fmt: skip
+    for number, rows in enumerate(zip(slices(left, 5), slices(right, 5), strict=True)):
+        found = steps.step(rows)
+        assert not found.exact
+        assert found.rows == sum(len(slices(table, 5)[at]) for table in (left, right) for at in range(number + 1))
+        steps.told = steps.attempts(number, rows, seed=number)
+        again = steps.estimate
+        assert [again["n"][key].value for key in again["n"]] == pytest.approx(
+            [found["n"][key].value for key in again["n"]]
+        )
+        assert again.rows == found.rows
+    found = steps.end()
+    assert found.values.keys() == expected(left, right).keys()
+    for key, (n, total, n_w) in expected(left, right).items():
+        values = found.values[key]
+        assert (values["n"].value, values["s"].value, values["w"].value) == (n, total, n_w)
+    assert read_estimate(steps.plan.state, 3, steps.wanted, 0.0) == found
+
+
+def test_versions_say_what_the_steps_said(tmp_path: Path) -> None:
+    left, right = tables(2)
+    steps = EstimateSteps(
+        tmp_path, [left.schema, right.schema], AGGREGATES, ["g"], memory_bytes=TIGHT, total_rows=(4000, 1000)
+    )
+    assert read_estimate(steps.plan.state, 2, steps.wanted, 0.0) is None
+    for rows in zip(slices(left, 4), slices(right, 4), strict=True):
+        found = steps.step(rows)
+        assert read_estimate(steps.plan.state, 2, steps.wanted, 0.0) == found
+    steps.attempts(steps.version, rows)  # the next batch is done in all partitions, and then lost in one
+    (tmp_path / "state" / "partition-00001" / f"{steps.version:012}.json").unlink()
+    assert read_estimate(steps.plan.state, 2, steps.wanted, 0.0) == found
+
+
+@pytest.mark.parametrize("memory_bytes", [PLENTY, TIGHT, IN_PIECES])
+def test_intervals_hold_as_often_as_they_say(tmp_path: Path, memory_bytes: int) -> None:
+    held, widths = [], []
+    for seed in range(12):
+        dice = np.random.default_rng(seed)
+        left = pa.table({"k": dice.integers(0, 400, 6000), "v": dice.integers(0, 100, 6000)})
+        right = pa.table({"k": dice.integers(0, 400, 2000)})
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        steps = EstimateSteps(
+            folder, [left.schema, right.schema], {"s": ("sum", "v")}, memory_bytes=memory_bytes, total_rows=(6000, 2000)
+        )
+        truth = sum(left.join(right, "k", join_type="inner")["v"].to_pylist())
+        for rows in list(zip(slices(left, 6), slices(right, 6), strict=True))[:-1]:
+            value = steps.step(rows)["s"]
+            assert value.low is not None
+            held.append(value.low <= truth <= value.high)
+            widths.append((value.high - value.low) / truth)
+    assert np.mean(held) > 0.85
+    assert np.mean(np.reshape(widths, (-1, 5)), axis=0).argmin() == 4
