@@ -13,11 +13,11 @@ from sooner.local.arguments import require_silence, require_two_streams, usable_
 from sooner.local.query import Query
 from sooner.local.starting import parts_of
 from sooner.named_algorithms import Algorithm, AlgorithmName
-from sooner.operators.two_way.plan import INPUTS
+from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sides import LEFT, RIGHT
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
-from sooner.sources.source import n_rows_together
+from sooner.sources.source import Source, n_rows_together
 from sooner.trace import TraceFile, Tracer, open_trace
 
 LEAST_PARTITION_BYTES: Final = 2 * 2**20
@@ -90,16 +90,25 @@ def join(
     spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
     require_two_streams(left, right)
     with opened(left, right) as sources:
-        schema = plan.output([source.schema for source in sources])  # refused before anything is made
-        if not plan.kind.pairs:
-            sources = sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)
-        tracer, rows = open_trace(trace), n_rows_together(sources)
-        parts = parts_of(plan, INPUTS, sources, memory_bytes, partitions, workers, spill_parent, tracer, rows)
-        return _traced(Query(parts, schema, silence_seconds), tracer)
+        return _started(plan, sources, memory_bytes, partitions, workers, silence_seconds, spill_parent, trace)
 
 
-def _traced(query: Query, tracer: Tracer | None) -> Query:
-    """The file of a trace is closed with the query."""
+def _started(
+    plan: TwoWayPlan,
+    sources: tuple[Source, Source],
+    memory_bytes: int,
+    partitions: int,
+    workers: int,
+    silence_seconds: float,
+    spill_parent: Path | None,
+    trace: str | Path | Tracer | None,
+) -> Query:
+    schema = plan.output([source.schema for source in sources])  # refused before anything is made
+    if not plan.kind.pairs:
+        sources = sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)
+    tracer, rows = open_trace(trace), n_rows_together(sources)
+    parts = parts_of(plan, INPUTS, sources, memory_bytes, partitions, workers, spill_parent, tracer, rows)
+    query = Query(parts, schema, silence_seconds)
     if isinstance(tracer, TraceFile):
         query.at_end(tracer.close)
     return query
