@@ -31,12 +31,14 @@ from sooner.operators.order import Order
 from sooner.operators.parallel import ALONE
 from sooner.operators.rectangle.join import RectangleJoin
 from sooner.operators.two_way.covering import JoinRuns
+from sooner.operators.two_way.join import ROWS_WORTH_THREADS
 from sooner.operators.two_way.pairs import Filter, Findings, Folded, Pairs, bundled, pairs_by_index, pairs_of
 from sooner.operators.two_way.tasks import Task
 from sooner.policies.view import Surroundings
 from sooner.runs.run import Run, Stamp
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
+Span = tuple[int, int, Run]  # its lowest and its highest code
 GROUP: Final = "#group"
 SUMS_SHARE: Final = 8  # of the memory, one part in so many may be for sums,
 LEAST_SUMS_BYTES: Final = 4 * 2**20  # or so many bytes beside it, if that is more
@@ -143,18 +145,25 @@ class FoldingJoin(RectangleJoin[Folds]):
         if self._state.rows_wait:  # there was no room for all of the others
             yield from super()._arrive([some if which == side else [] for which, some in enumerate(batches)], now)
             return
-        crew = self._crew if len(batches[side]) > 1 else ALONE
-        yield from crew.together([self._results(bundled(self._met_once(side, batch))) for batch in batches[side]])
         rows = sum(batch.num_rows for batch in batches[side])
+        crew = self._crew if rows >= ROWS_WORTH_THREADS else ALONE
+        spans = [
+            [(int(run.codes[0]), int(run.codes[-1]), run) for run in partition.resident]
+            for partition in self._state.inputs[other].partitions
+        ]
+        works = [self._met_once(side, batch, spans) for batch in batches[side]]
+        yield from crew.together([self._results(bundled(work)) for work in works])
         self._state.tick += 1
         self.statistics.rows_received(side, rows, now)
 
-    def _met_once(self, side: int, batch: pa.RecordBatch) -> Iterator[Findings]:
+    def _met_once(self, side: int, batch: pa.RecordBatch, spans: Sequence[Sequence[Span]]) -> Iterator[Findings]:
+        """With the few runs of the other side that have codes between its own."""
         for p, run in enumerate(self._state.inputs[side].sorted([batch]).runs):
             if run is None:
                 continue
-            for other in self._state.inputs[opposite(side)].partitions[p].resident:
-                near = other.between(int(run.codes[0]), int(run.codes[-1]) + 1)
+            low, high = int(run.codes[0]), int(run.codes[-1])
+            for other in [other for first, last, other in spans[p] if first <= high and low <= last]:
+                near = other.between(low, high + 1)
                 if len(near):
                     yield from self._join_runs(*((run, near) if side == LEFT else (near, run)))
             with self._counting:
