@@ -8,12 +8,12 @@ CHEAP_RIPPLES = "files are as fast as the processor here, so the first ripples a
 MODULES = "there are 124 modules to load, some of them new; it was 0.29 before ranges and rectangles"
 FLOOR = "a batch takes 0.1 to 0.2 s more than the floor's half second, which itself swings by a quarter"
 SMALL_FILES = "with memory for 2% every run has a few kilobytes, and most of the time is the interpreter's"
-WIDE = "at few rows Student's t for 31 parts of the rows is a little wide, and nearly all of the variance is of both inputs"
+WIDE = "at few rows Student's t is a little wide, where nearly all of the variance is of both inputs together"
 HOT_ROW = (
     "one row of the right has a tenth of all matches, and most samples do not have it: nothing that was read tells"
 )
 FEW_ROWS = "15 to 40 rows of a group were read, whose values are skewed"
-FIRST = "an interval in every group needs some blocks of both inputs, and of rare groups more than a few; opening takes 35 ms"
+FIRST = "an interval in every group needs some blocks of both inputs, and more for rare groups; opening takes 35 ms"
 READERS = (
     "filters are evaluated for all rows that were read; DuckDB skips what its filters and the smaller side rule out"
 )
