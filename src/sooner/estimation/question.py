@@ -51,8 +51,8 @@ def question_of(aggregates: Aggregates, by: By, where: Any, joined: pa.Schema) -
             f"aggregates={aggregates!r} must name at least one, such as {{'revenue': ('sum', 'price * quantity')}}."
         )
     found = tuple(_aggregate(name, asked) for name, asked in aggregates.items())
-    names = [by] if isinstance(by, str) else list(by or ())
-    if not all(isinstance(name, str) for name in names):
+    names = [] if by is None else [by] if isinstance(by, str) else by
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise InvalidJoin(f"by={by!r} must be the name of a column or an expression, or a list of them.")
     groups = tuple((name, _named(name, joined)) for name in names)
     _require_distinct([*names, *(one.name for one in found)])
