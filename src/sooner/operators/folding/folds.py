@@ -59,10 +59,14 @@ class Folds:
 
     def make_room_for_groups(self) -> None:
         """After groups were seen for the first time; nobody folds meanwhile."""
+        with self._choosing:
+            self._make_room_for_groups()
+
+    def _make_room_for_groups(self) -> None:
         groups = len(self.groups[0]), len(self.groups[1])
         every = self._every()
         wanted = (power_of_two(groups[0]), power_of_two(groups[1]))
-        if every and every[0].groups == wanted:
+        if every and all(one.groups == wanted for one in every):
             return
         cells = 16 * len(self.workings.terms) * wanted[0] * wanted[1]
         while self.n_tags > FEWEST_TAGS and cells * self.n_tags**2 > SMALL_BYTES:

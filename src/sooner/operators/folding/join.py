@@ -5,6 +5,7 @@ codes tell keys apart, two sorted runs are folded by one compiled loop. Otherwis
 for expressions over both sides the columns that matter are gathered for a batch of pairs at a time.
 """
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
@@ -88,6 +89,7 @@ class FoldingJoin(RectangleJoin[Folds]):
         self.new_state = partial(FoldingState, self.folds, self._fold_all)
         super().__init__(inputs, order, algorithm, lambda _: self.folds, means)
         self._in_pieces = False
+        self._one_at_a_time = threading.Lock()
 
     def rows_come_in_pieces(self, n_bytes: int) -> None:
         """The calls of `arrive` from now on are pieces of one, by codes, and only all of them are a random sample.
@@ -244,17 +246,18 @@ class FoldingJoin(RectangleJoin[Folds]):
         if not both.num_rows:
             return 0
         values = [to_numpy(factor.evaluate(both)) for factor in step.factors]
-        groups = None
-        if step.by:
-            groups = self.folds.groups[LEFT].numbers_of([one.evaluate(both) for one in step.by])
-            self.folds.make_room_for_groups()
         told = list(zip(self._workings.terms, self._workings.are_whole, strict=True))
         wholes, reals = (
-            [None if at is None else values[at] for (at, _), is_ in told if is_ == kind] for kind in (True, False)
+            [None if at is None else values[at] for (at, _), is_whole in told if is_whole == kind]
+            for kind in (True, False)
         )
-        left = Factors(tags[LEFT], groups, wholes, reals)
-        right = Factors(tags[RIGHT], None, [None] * len(wholes), [None] * len(reals))
-        sums.fold_pairs(left, right, None, None)
+        by = [one.evaluate(both) for one in step.by]
+        with self._one_at_a_time:  # a group that is new makes all sums larger, also those of other workers
+            groups = self.folds.groups[LEFT].numbers_of(by) if by else None
+            self.folds.make_room_for_groups()
+            left = Factors(tags[LEFT], groups, wholes, reals)
+            right = Factors(tags[RIGHT], None, [None] * len(wholes), [None] * len(reals))
+            sums.fold_pairs(left, right, None, None)
         n_pairs: int = both.num_rows
         return n_pairs
 
