@@ -40,7 +40,7 @@ class DealtRows:
             self._file = tempfile.TemporaryFile(dir=directory, buffering=0)  # noqa: SIM115 - closed by our exit
         self._n_bytes = 0
 
-    def deal(self, parts: Sequence[pa.RecordBatch], rng: np.random.Generator) -> None:
+    def deal(self, parts: Sequence[pa.RecordBatch], rng: "np.random.Generator") -> None:
         """Rows of one schema."""
         n_rows = sum(part.num_rows for part in parts)
         choices = rng.integers(len(self._buckets), size=n_rows, dtype=np.uint16)

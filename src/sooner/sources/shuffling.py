@@ -85,7 +85,7 @@ def shuffle(source: object, path: AnyPath, *, seed: int = 0, memory: int | str |
 
 
 class _Shuffling:
-    def __init__(self, rng: np.random.Generator, memory_bytes: int, directory: Path) -> None:
+    def __init__(self, rng: "np.random.Generator", memory_bytes: int, directory: Path) -> None:
         self._rng = rng
         self._load_bytes = min(memory_bytes // _LOAD_PART, _MOST_LOAD_BYTES)
         self._directory = directory
