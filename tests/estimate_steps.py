@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from join_steps import PACKS, QUERY, cut_and_shuffled
-from sooner.asked import Asked, plan_of
+from sooner.asked import equi_join
 from sooner.estimation.estimate import Estimate
 from sooner.estimation.question import question_of
 from sooner.estimation.workings import Workings, workings_of
@@ -48,10 +48,7 @@ class EstimateSteps:
     told: list[Told] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        asked = dict.fromkeys(
-            ("left_on", "right_on", "within", "by", "left_by", "right_by", "lateness", "retention", "suffixes")
-        )
-        join = plan_of(Asked(on="k", how="inner", algorithm=self.algorithm, **asked))
+        join = equi_join("k", None, None, None, self.algorithm)
         question = question_of(self.aggregates, list(self.by), self.where, join.output(self.schemas))
         keys = (join.left_on, join.right_on)
         self.workings: Workings = workings_of(question, self.schemas, keys, joined_columns(join, self.schemas))

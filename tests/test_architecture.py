@@ -27,7 +27,7 @@ MAY_ENTER: dict[str, set[str]] = {
     "policies": {*BOTTOM, "sides"},
     "named_algorithms": {"errors", "policies"},
     "expressions": BOTTOM,
-    "estimation": {*BOTTOM, "expressions"},
+    "estimation": {*BOTTOM, "expressions", "sides"},
     "queries": {*BOTTOM, "estimation", "expressions"},
     "operators": {
         *BOTTOM,

@@ -48,6 +48,23 @@ def plan_of(asked: Asked) -> TwoWayPlan:
     )
 
 
+def equi_join(
+    on: Columns | None,
+    left_on: Columns | None,
+    right_on: Columns | None,
+    suffixes: tuple[str, str] | None,
+    algorithm: AlgorithmName | Algorithm,
+    how: How = "inner",
+) -> TwoWayPlan:
+    """By equal keys alone, of rows that are kept for good."""
+    return plan_of(
+        Asked(
+            on=on, left_on=left_on, right_on=right_on, within=None, by=None, left_by=None, right_by=None, lateness=None,
+            retention=None, how=how, suffixes=suffixes, algorithm=algorithm,
+        )
+    )  # fmt: skip
+
+
 def _columns(asked: Asked) -> tuple[list[str], list[str], Near | None]:
     """The columns of both sides that must be equal, and those that must be near each other, if there are any."""
     lefts, rights = key_names(asked["on"], asked["left_on"], asked["right_on"])

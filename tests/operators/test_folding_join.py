@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pytest
 
-from sooner.asked import Asked, plan_of
+from sooner.asked import equi_join
 from sooner.budget import Budget
 from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.estimation.estimate import Estimate
@@ -59,11 +59,7 @@ class World:
         self.dice = np.random.default_rng(seed)
         self.tables = [rows(self.dice, side, ROWS, keys) for side in ("left", "right")]
         self.where, self.is_mixed = where, aggregates is MIXED
-        asked = Asked(
-            on="k", left_on=None, right_on=None, within=None, by=None, left_by=None, right_by=None, lateness=None,
-            retention=None, how="inner", suffixes=None, algorithm=find_algorithm(algorithm),
-        )  # fmt: skip
-        join = plan_of(asked)
+        join = equi_join("k", None, None, None, find_algorithm(algorithm))
         schemas = [table.schema for table in self.tables]
         question = question_of(aggregates, ["g", "h"], where, join.output(schemas))
         self.workings: Workings = workings_of(question, schemas, (("k",), ("k",)), joined_columns(join, schemas))

@@ -70,6 +70,7 @@ class EstimateCase:
         right = stream_of(self.spark, self.folder / "right")
         arguments: dict[str, Any] = {"aggregates": AGGREGATES, "by": BY, "where": WHERE, "partitions": 2}
         arguments |= {"memory": "256KB", "state": self.folder / "state", "total_rows": (ROWS, FEW)}
+        arguments |= {"sampling": "rows"}
         return ss.estimate(left, right, "k", **arguments | changes)
 
     def start(self, estimates: DataFrame, write: Any) -> ss.Query:
@@ -197,7 +198,9 @@ def test_wrong_calls_are_refused(
         write_files(table.slice(0, 10), folder / name, 1)
     left, right = (ss.sources.parquet(spark, str(folder / name)) for name in ("left", "right"))
     with refused(InvalidJoin, *mentions):
-        ss.estimate(left, right, "k", **{"aggregates": AGGREGATES, "state": folder / "state"} | arguments)
+        ss.estimate(
+            left, right, "k", **{"aggregates": AGGREGATES, "state": folder / "state", "sampling": "rows"} | arguments
+        )
     assert not (folder / "state").exists()
 
 
@@ -207,6 +210,17 @@ def test_files_say_how_many_rows_will_come(spark: SparkSession, tmp_path: Path) 
     assert known_rows(rows) == known_rows(rows.select("w", "k")) == FEW
     assert known_rows(rows.where("w > 3")) is None
     assert known_rows(stream_of(spark, tmp_path / "right")) is None
+
+
+def test_what_comes_in_random_order_is_known_or_warned_of(spark: SparkSession, tmp_path: Path) -> None:
+    for name, table in zip(("left", "right"), tables(), strict=True):
+        write_files(table.slice(0, 10), tmp_path / name, 1)
+    left, right = (ss.sources.parquet(spark, str(tmp_path / name), order="random") for name in ("left", "right"))
+    estimates = ss.estimate(left, right, "k", aggregates=AGGREGATES, state=tmp_path / "state")
+    assert "blocks come in random order" in ss.explain(estimates)
+    in_order = ss.sources.parquet(spark, str(tmp_path / "left"))
+    with pytest.warns(UserWarning, match="rows of the left come in random order.*sampling='rows'"):
+        ss.estimate(in_order, right, "k", aggregates=AGGREGATES, state=tmp_path / "other")
 
 
 def test_a_join_makes_no_estimate(spark: SparkSession, tmp_path: Path) -> None:

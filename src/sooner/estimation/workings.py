@@ -8,20 +8,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
 from sooner.estimation.formulas import Formula
-from sooner.estimation.preparation import BY, COLUMN, FACTOR, TAG, Factor, Preparation
+from sooner.estimation.preparation import COLUMN, Factor, Preparation
 from sooner.estimation.question import Aggregate, Question
 from sooner.expressions.checking import Typed, condition, typed
 from sooner.expressions.kinds import FLOAT
 from sooner.expressions.separation import Product, Products, of_count, of_sum
 from sooner.expressions.tree import Arithmetic, Cast, Column, Node, all_of, columns_of, conjuncts, renamed
-
-SIDES: Final = (0, 1)
+from sooner.sides import SIDES
 
 
 class Part(NamedTuple):
@@ -322,6 +321,3 @@ class _Maker:
     ) -> Workings:
         sums, terms, wholes = tuple(self._sums), tuple(self._terms), tuple(self._are_whole)
         return Workings(sides, sums, measures, by, terms, wholes, pairs, self._question.shown)
-
-
-__all__ = ["BY", "FACTOR", "TAG", "JoinedColumn", "Measure", "Workings", "workings_of"]

@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from sooner.arguments import Columns, plain_path, require_whole_number
-from sooner.asked import Asked, plan_of
+from sooner.asked import equi_join
 from sooner.errors import InvalidJoin
 from sooner.estimation.estimate import Estimate
 from sooner.estimation.preparation import TAG
@@ -81,11 +81,7 @@ def estimate(
     >>> estimates.final()["sum"]["Ada"].value
     40
     """
-    asked = Asked(
-        on=on, left_on=left_on, right_on=right_on, within=None, by=None, left_by=None, right_by=None, lateness=None,
-        retention=None, how="inner", suffixes=suffixes, algorithm=algorithm,
-    )  # fmt: skip
-    join = plan_of(asked)
+    join = equi_join(on, left_on, right_on, suffixes, algorithm)
     terms = terms_of(
         join, confidence, until, seconds, sampling=sampling, total_rows=total_rows, seed=seed, memory=memory,
         partitions=partitions, workers=workers, spill_dir=spill_dir,
@@ -141,10 +137,10 @@ def estimates_of(sources: Sequence[Source], join: TwoWayPlan, question: Question
     schemas = [source.schema for source in sources]
     keys = (join.left_on, join.right_on)
     workings = workings_of(question, schemas, keys, joined_columns(join, schemas))
-    samples, guided = samples_of(sources, workings.sides, keys, terms.sampling, terms.seed)
+    samples, guide = samples_of(sources, workings.sides, keys, terms.sampling, terms.seed)
     sizes = usable_sizes(terms.total_rows, [sample.n_rows for sample in samples])
-    plan = FoldingPlan(join.left_on, join.right_on, join.algorithm, workings, guided)
-    prepared = prepared_sources(samples, workings.sides, guided)
+    plan = FoldingPlan(join.left_on, join.right_on, join.algorithm, workings, None if guide is None else guide.side)
+    prepared = prepared_sources(samples, workings.sides, guide)
     known = None if None in sizes else sum(size or 0 for size in sizes)
     parts = parts_of(
         plan, INPUTS, prepared, terms.memory_bytes, terms.partitions, terms.workers, terms.spill_parent,

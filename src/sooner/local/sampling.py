@@ -9,7 +9,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +43,13 @@ class Sample:
     @property
     def n_rows(self) -> int | None:
         return sum(self.blocks.n_rows) if self.blocks is not None else n_rows_of(self.source)
+
+
+class Guide(NamedTuple):
+    """Blocks of one side come after those of the other that they can match: which these are, for each block."""
+
+    side: int
+    partners: Sequence[tuple[int, ...]]
 
 
 class PreparedSource:
@@ -135,8 +142,8 @@ def samples_of(
     keys: Sequence[Sequence[str]],
     sampling: Sampling | None,
     seed: int,
-) -> tuple[list[Sample], int | None]:
-    """How both inputs are read, and which of them comes by blocks that are complete when they come, if any does."""
+) -> tuple[list[Sample], Guide | None]:
+    """How both inputs are read, and whether one of them comes by blocks that are complete when they come."""
     if sampling not in (None, "rows", "blocks"):
         raise InvalidJoin(f"sampling={sampling!r} must be 'rows' or 'blocks': what comes in random order.")
     chosen = [only_columns(source, one.needed) for source, one in zip(sources, preparations, strict=True)]
@@ -146,18 +153,23 @@ def samples_of(
             zip(chosen, (rows_are_shuffled(source) for source in sources), keys, strict=True)
         )
     ]
-    for side in sorted(SIDES, key=lambda one: -len(samples[one].order)):
-        mine, other = samples[side], samples[opposite(side)]
-        if mine.blocks is None or other.blocks is None:
-            return samples, None
-        met = partners(mine.blocks, other.blocks)
-        if met is None or sum(map(len, met)) * FEW > len(mine.order) * len(other.order):
-            return samples, None
-        needed = dict.fromkeys(number for block in mine.order for number in met[block])
+    guide = _guide(samples)
+    if guide is not None:
+        mine, other = samples[guide.side], samples[opposite(guide.side)]
+        needed = dict.fromkeys(number for block in mine.order for number in guide.partners[block])
         rest = [number for number in other.order if number not in needed]
-        samples[opposite(side)] = Sample(other.source, "blocks", other.blocks, [*needed, *rest])
-        return samples, side
-    return samples, None
+        samples[opposite(guide.side)] = replace(other, order=[*needed, *rest])
+    return samples, guide
+
+
+def _guide(samples: Sequence[Sample]) -> Guide | None:
+    """Of the side with more blocks, if each of them can match few of the other."""
+    side = max(SIDES, key=lambda one: len(samples[one].order))
+    mine, other = samples[side].blocks, samples[opposite(side)].blocks
+    met = None if mine is None or other is None else partners(mine, other)
+    if met is None or other is None or sum(map(len, met)) * FEW > len(met) * len(other.n_rows):
+        return None
+    return Guide(side, met)
 
 
 def rows_are_shuffled(source: Source) -> bool:
@@ -184,26 +196,19 @@ def _sample_of(source: Source, shuffled: bool, keys: Sequence[str], sampling: Sa
 
 
 def prepared_sources(
-    samples: Sequence[Sample], preparations: Sequence[Preparation], guided: int | None
+    samples: Sequence[Sample], preparations: Sequence[Preparation], guide: Guide | None
 ) -> list[PreparedSource]:
     """Of the guided input, blocks wait until what they can match has come."""
-    if guided is None:
-        return [PreparedSource(sample, one) for sample, one in zip(samples, preparations, strict=True)]
-    other = opposite(guided)
-    blocks, others = samples[guided].blocks, samples[other].blocks
-    assert blocks is not None and others is not None
-    met = partners(blocks, others)
-    assert met is not None
-    turnstile = Turnstile()
-    sources: list[PreparedSource | None] = [None, None]
-    sources[guided] = PreparedSource(
-        samples[guided],
-        preparations[guided],
-        before=lambda number: turnstile.wait_for(met[number]),
-        close=turnstile.open,
-    )
-    sources[other] = PreparedSource(samples[other], preparations[other], after=turnstile.came, close=turnstile.open)
-    return [source for source in sources if source is not None]
+    both = list(zip(samples, preparations, strict=True))
+    if guide is None:
+        return [PreparedSource(sample, one) for sample, one in both]
+    met, turnstile = guide.partners, Turnstile()
+    return [
+        PreparedSource(sample, one, before=lambda block: turnstile.wait_for(met[block]), close=turnstile.open)
+        if side == guide.side
+        else PreparedSource(sample, one, after=turnstile.came, close=turnstile.open)
+        for side, (sample, one) in enumerate(both)
+    ]
 
 
 class Turnstile:

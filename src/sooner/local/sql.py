@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sooner.asked import Asked, plan_of
+from sooner.asked import equi_join
 from sooner.errors import InvalidJoin
 from sooner.estimation.formulas import Formula
 from sooner.estimation.question import Aggregate, Question
@@ -83,11 +83,7 @@ def sql(
 
 def _plan(scope: Scope, how: Any, algorithm: AlgorithmName | Algorithm) -> TwoWayPlan:
     left_on, right_on = ([key[side] for key in scope.keys] for side in SIDES)
-    asked = Asked(
-        on=None, left_on=left_on, right_on=right_on, within=None, by=None, left_by=None, right_by=None, lateness=None,
-        retention=None, how=how, suffixes=None, algorithm=algorithm,
-    )  # fmt: skip
-    return plan_of(asked)
+    return equi_join(None, left_on, right_on, None, algorithm, how)
 
 
 def _found(table: TableName, tables: object) -> object:

@@ -1,5 +1,7 @@
 """`sooner.spark.estimate`: aggregates over a join of two streaming DataFrames, as estimates that become exact."""
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -8,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from sooner.arguments import Columns, plain_path, require_whole_number
-from sooner.asked import Asked, plan_of
+from sooner.asked import equi_join
 from sooner.errors import InvalidJoin
 from sooner.estimation.question import Aggregates, By, Question, question_of
 from sooner.estimation.reading_off import usable_confidence, usable_sizes
@@ -26,7 +28,7 @@ from sooner.spark.session.wanted_estimates import remember
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.sampled import Sampled, Sampling
 from sooner.spark.shuffle.shared_columns import quoted, share_columns
-from sooner.spark.sources.known_rows import known_rows
+from sooner.spark.sources.known_rows import is_in_random_blocks, known_rows
 from sooner.spark.step.estimates import TOLD, adding_up, come_in_pieces, estimate_schema, tell
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
@@ -44,7 +46,7 @@ def estimate(
     by: By = None,
     where: Any = None,
     confidence: float = 0.95,
-    sampling: Sampling = "rows",
+    sampling: Sampling | None = None,
     total_rows: tuple[int | None, int | None] | None = None,
     suffixes: tuple[str, str] | None = None,
     algorithm: AlgorithmName | Algorithm = "pr_join",
@@ -58,8 +60,8 @@ def estimate(
 
     on, left_on, right_on, suffixes, memory, partitions, state, shared_memory, trace: as for `sooner.spark.join`.
     aggregates, by, where, confidence, algorithm: as for `sooner.estimate`.
-    sampling: what comes in random order: "rows", or "blocks" if only batches do, as those of `sources.parquet` with
-        order="random": rows of a row group come together.
+    sampling: what comes in random order: "rows", or "blocks" if only batches do. By default "blocks" for
+        `sources.parquet` with order="random", where rows of a row group come together; of all else you are warned.
     total_rows: how many rows the left and the right will have, where `sources.parquet` does not know. Without it counts
         and sums are those so far until both have ended, and have no intervals; averages have them all the same.
 
@@ -67,15 +69,9 @@ def estimate(
     `name_high` (null as long as there is no interval), and `batch`, `rows`, `share_read` and `exact`. Started with
     `sooner.spark.start`, the query has the newest as `query.estimate`, and ends when it is exact.
     """
-    join = plan_of(
-        Asked(
-            on=on, left_on=left_on, right_on=right_on, within=None, by=None, left_by=None, right_by=None, lateness=None,
-            retention=None, how="inner", suffixes=suffixes, algorithm=algorithm,
-        )
-    )  # fmt: skip
+    join = equi_join(on, left_on, right_on, suffixes, algorithm)
     require_sampling(join.algorithm)
-    if sampling not in get_args(Sampling):
-        raise InvalidJoin(f"sampling={sampling!r} must be 'rows' or 'blocks': what comes in random order.")
+    samplings = _samplings((left, right), sampling)
     confidence, spark = usable_confidence(confidence), session_of(left, right)
     sizes = usable_sizes(total_rows, [known_rows(side) for side in (left, right)])
     schemas = checked_schemas(spark, left.schema, right.schema, join)
@@ -86,8 +82,29 @@ def estimate(
     shared_folder = None if shared_memory is None else plain_path("shared_memory", shared_memory)
     rooms = Rooms(memory, partitions, state, shared_folder, trace)
     wanted = Wanted(workings, confidence, (sizes[0], sizes[1]))
-    told = _told((left, right), join, question, wanted, sampling, rooms)
+    told = _told((left, right), join, question, wanted, samplings, rooms)
     return told.repartition(1).mapInArrow(adding_up(wanted), rows)
+
+
+def _samplings(sides: Sequence[DataFrame], given: Sampling | None) -> list[Sampling]:
+    """What of each side comes in random order, as the user says or its source does."""
+    if given is not None:
+        if given not in get_args(Sampling):
+            raise InvalidJoin(f"sampling={given!r} must be 'rows' or 'blocks': what comes in random order.")
+        return [given] * len(sides)
+    found: list[Sampling] = []
+    for name, side in zip(INPUTS, sides, strict=True):
+        in_blocks = is_in_random_blocks(side)
+        found.append("blocks" if in_blocks else "rows")
+        if not in_blocks:
+            warnings.warn(
+                f"Nothing says that the rows of the {name} come in random order, and only then do intervals hold. Say "
+                "sampling='rows' if they do, 'blocks' if its batches do, or read Parquet files with "
+                "sooner.spark.sources.parquet(..., order='random').",
+                UserWarning,
+                stacklevel=3,
+            )
+    return found
 
 
 @dataclass(frozen=True)
@@ -106,7 +123,7 @@ def _told(
     join: TwoWayPlan,
     question: Question,
     wanted: Wanted,
-    sampling: Sampling,
+    samplings: Sequence[Sampling],
     rooms: Rooms,
 ) -> DataFrame:
     """What all partitions say in every batch."""
@@ -125,7 +142,9 @@ def _told(
     if stored is not None:
         require_same_join(location, stored, identity)
     inflows = [
-        sample_inflow_of(chosen[side], [chosen[1 - side]], schemas[side], placed[side], Sampled(made[side], sampling))
+        sample_inflow_of(
+            chosen[side], [chosen[1 - side]], schemas[side], placed[side], Sampled(made[side], samplings[side])
+        )
         for side in SIDES
     ]
     plan = StepPlan(
@@ -143,7 +162,8 @@ def _told(
         in_pieces=come_in_pieces,
         at_end=tell,
     )
-    notes = [f"estimates: {', '.join(_in_words(question))}; {sampling} come in random order"]
+    came = " and ".join(dict.fromkeys(samplings))
+    notes = [f"estimates: {', '.join(_in_words(question))}; {came} come in random order"]
     return dataflow(inflows, plan, TOLD, notes, remember(wanted))
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from sooner.asked import Asked, plan_of
+from sooner.asked import equi_join
 from sooner.budget import Budget
 from sooner.estimation.estimate import Estimate
 from sooner.estimation.preparation import MOST_TAGS
@@ -93,11 +93,7 @@ def estimates(survey: Survey, shares: Sequence[float], seed: int) -> Iterator[Es
     dice = np.random.default_rng(seed)
     tables = [_ordered(survey, table, dice) for table in (survey.left, survey.right)]
     sizes = [table.num_rows for table in tables]
-    asked = Asked(
-        on="k", left_on=None, right_on=None, within=None, by=None, left_by=None, right_by=None, lateness=None,
-        retention=None, how="inner", suffixes=None, algorithm="pr_join",
-    )  # fmt: skip
-    join = plan_of(asked)
+    join = equi_join("k", None, None, None, "pr_join")
     schemas = [table.schema for table in tables]
     question = question_of(survey.aggregates, survey.by, survey.where, join.output(schemas))
     workings = workings_of(question, schemas, (("k",), ("k",)), joined_columns(join, schemas))

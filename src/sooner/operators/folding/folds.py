@@ -20,6 +20,7 @@ from sooner.estimation.preparation import ALL_TAGS, MOST_TAGS, Tags, tallied
 from sooner.estimation.reckoning import Reckoning, Rectangle
 from sooner.estimation.workings import Workings
 from sooner.kernels.folding import Sums
+from sooner.sides import SIDES
 
 FEWEST_TAGS: Final = 4
 SMALL_BYTES: Final = 2**20  # of sums: more tags than these have room for cost more time than they are worth
@@ -32,8 +33,7 @@ class Folds:
         self.guided = guided  # the side whose rows meet all that they can match when they come
         self._partitions = partitions
         self._most_bytes = most_bytes
-        types = [[one.type for one in workings.by if (one.side or 0) == side] for side in (0, 1)]
-        self.groups = [Groups(some) for some in types]
+        self.groups = [groups_of(workings, side) for side in SIDES]
         self.n_tags = MOST_TAGS
         self._met: list[Sums] = []  # of the one rectangle, by whoever folded
         self._free: list[Sums] = []  # of them
@@ -152,9 +152,7 @@ class Folds:
         return into[-1]
 
     def _new_sums(self) -> Sums:
-        n_wholes = sum(self.workings.are_whole)
-        groups = (power_of_two(len(self.groups[0])), power_of_two(len(self.groups[1])))
-        return Sums(n_wholes, len(self.workings.are_whole) - n_wholes, self.n_tags, groups)
+        return sums_of(self.workings, self.n_tags, (len(self.groups[0]), len(self.groups[1])))
 
     def _every(self) -> list[Sums]:
         return [*self._met, *(self.parts or ()), *self._pending.values()]
@@ -202,6 +200,18 @@ def rectangle_of(
         for side, (some, size) in enumerate(zip(rows, sizes, strict=True))
     ]
     return Rectangle(sums, (rows[0], rows[1]), (shares[0], shares[1]), weight)
+
+
+def groups_of(workings: Workings, side: int) -> Groups:
+    """Those that one side tells apart, none of them seen yet; what only pairs tell counts as the left's."""
+    return Groups([one.type for one in workings.by if (one.side or 0) == side])
+
+
+def sums_of(workings: Workings, n_tags: int, groups: tuple[int, int]) -> Sums:
+    """Nothing yet, of so many groups at least."""
+    n_wholes = sum(workings.are_whole)
+    room = power_of_two(groups[0]), power_of_two(groups[1])
+    return Sums(n_wholes, len(workings.are_whole) - n_wholes, n_tags, room)
 
 
 def load_sums(sums: Sums, data: Sequence[str]) -> Sums:

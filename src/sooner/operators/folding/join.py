@@ -98,7 +98,7 @@ class FoldingJoin(RectangleJoin[Folds]):
         """
         self._in_pieces = True
         if not self._state.rows_wait and self.budget.used_bytes + n_bytes > self.budget.limit_bytes:
-            self._state.begin_waiting(keeps_rights=self._algorithm.waits == "once memory was full, of the right")
+            self._state.begin_waiting()
 
     def _join_due(self) -> Iterator[Folds]:
         return iter(()) if self._in_pieces else super()._join_due()

@@ -17,7 +17,8 @@ from sooner.estimation.reading_off import estimate_of, sizes_by_now
 from sooner.estimation.reckoning import Reckoning
 from sooner.estimation.workings import Workings
 from sooner.kernels.folding import Sums, added
-from sooner.operators.folding.folds import Counts, Folds, load_sums, power_of_two, rectangle_of, sums_to_plain
+from sooner.operators.folding.folds import Counts, Folds, groups_of, load_sums, rectangle_of, sums_of, sums_to_plain
+from sooner.sides import SIDES
 
 Told = dict[str, Any]
 
@@ -63,7 +64,7 @@ def estimated(wanted: Wanted, told: Sequence[Told], seconds: float) -> Estimate:
     exact = all(one["done"] for one in told)
     tallies = np.max([one["tallies"] for one in told], axis=0)
     rows = [int(count) for count in tallies.sum(axis=1)]
-    ended = [all(one["ended"][side] for one in told) for side in (0, 1)]
+    ended = [all(one["ended"][side] for one in told) for side in SIDES]
     sizes = sizes_by_now(wanted.total_rows, rows, ended)
     groups, merged = _merged(workings, told)
     rectangles = [rectangle_of(sums, counts, sizes, weight=weight) for counts, sums, weight in merged]
@@ -74,18 +75,17 @@ def estimated(wanted: Wanted, told: Sequence[Told], seconds: float) -> Estimate:
 
 def _merged(workings: Workings, told: Sequence[Told]) -> tuple[list[Groups], list[tuple[Counts, Sums, int]]]:
     """Groups of all, and sums by what had come when they were made."""
-    every = [[_groups(workings, side, one["groups"][side]) for side in (0, 1)] for one in told]
-    groups = [_groups(workings, side) for side in (0, 1)]
-    numbers = [[groups[side].numbers_of_all(some[side]) for side in (0, 1)] for some in every]
+    every = [[_loaded(groups_of(workings, side), one["groups"][side]) for side in SIDES] for one in told]
+    groups = [groups_of(workings, side) for side in SIDES]
+    numbers = [[groups[side].numbers_of_all(some[side]) for side in SIDES] for some in every]
     n_tags = min(one["n_tags"] for one in told)
     room = len(groups[0]), len(groups[1])
     found: dict[bytes, tuple[Counts, Sums, int]] = {}
     for one, mine, at in zip(told, every, numbers, strict=True):
         for tallies, data, weight in one["rectangles"]:
             counts = np.array(tallies, np.int64)
-            known = found.get(counts.tobytes()) or (counts, _sums(workings, n_tags, room), 0)
-            size = power_of_two(len(mine[0])), power_of_two(len(mine[1]))
-            sums = load_sums(_sums(workings, one["n_tags"], size), data)
+            known = found.get(counts.tobytes()) or (counts, sums_of(workings, n_tags, room), 0)
+            sums = load_sums(sums_of(workings, one["n_tags"], (len(mine[0]), len(mine[1]))), data)
             while sums.n_tags > n_tags:
                 sums.halve_tags()
             _add_at(known[1], np.ix_(*at), sums)
@@ -93,16 +93,9 @@ def _merged(workings: Workings, told: Sequence[Told]) -> tuple[list[Groups], lis
     return groups, list(found.values())
 
 
-def _groups(workings: Workings, side: int, text: str | None = None) -> Groups:
-    groups = Groups([one.type for one in workings.by if (one.side or 0) == side])
-    if text is not None:
-        groups.load_plain(text)
+def _loaded(groups: Groups, text: str) -> Groups:
+    groups.load_plain(text)
     return groups
-
-
-def _sums(workings: Workings, n_tags: int, groups: tuple[int, int]) -> Sums:
-    n_wholes = sum(workings.are_whole)
-    return Sums(n_wholes, len(workings.are_whole) - n_wholes, n_tags, groups)
 
 
 def _add_at(sums: Sums, at: tuple[Any, ...], other: Sums) -> None:

@@ -1,4 +1,6 @@
-"""How many rows a stream will give in all, where its source knows: an estimate can say then what is still to come."""
+"""What is known of a stream before it has begun, where it comes from a source of ours: how many rows it will give, so
+that an estimate can say what is still to come, and what of it comes in random order.
+"""
 
 from typing import Final
 
@@ -8,6 +10,12 @@ from sooner.spark.sources.parquet_files import find_parquet
 from sooner.spark.sources.pushed_down import reading_of
 
 OF_FILES: Final = ("sooner.parquet", "sooner.replay")
+
+
+def is_in_random_blocks(rows: DataFrame) -> bool:
+    """Whether row groups come in random order, and in each of them its rows together."""
+    reading = reading_of(rows)
+    return not isinstance(reading, str) and reading.source == OF_FILES[0] and reading.options.get("order") == "random"
 
 
 def known_rows(rows: DataFrame) -> int | None:

@@ -47,7 +47,7 @@ def tell(operator: Operator[Any], version: int) -> pa.RecordBatch:
 
 def estimate_schema(workings: Workings) -> StructType:
     """Of estimates as rows: a row for each group and batch."""
-    fields = [StructField(one.name, from_arrow_type(one.type)) for one in workings.by]
+    fields = [StructField(one.name, from_arrow_type(one.type_of_values)) for one in workings.by]
     for measure in workings.measures:
         fields += [StructField(measure.name + end, DoubleType()) for end in ("", "_low", "_high")]
     return StructType([*fields, *HOW_FAR])
