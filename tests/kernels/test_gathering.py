@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from sooner.kernels.gathering import Columns, gather, gather_from
+from sooner.kernels.gathering import Columns, gather, gather_from, spread
 from sooner.kernels.sorting import Places
 
 VALUES: dict[pa.DataType, list[object]] = {
@@ -78,3 +78,12 @@ def test_more_text_than_offsets_can_tell_is_refused() -> None:
     rows = pa.record_batch({"a": pa.array(["x" * 2**20])})
     with pytest.raises(pa.ArrowCapacityError, match="2 GB"):
         gather(rows, np.zeros(2**11, np.int64))
+
+
+@pytest.mark.parametrize("type_", VALUES, ids=str)
+@pytest.mark.parametrize("kind", [pa.int8(), pa.int32(), pa.uint16()])
+@pytest.mark.parametrize("nulls", [False, True])
+def test_the_values_of_a_dictionary_for_rows(type_: pa.DataType, kind: pa.DataType, nulls: bool) -> None:
+    values = pa.array([VALUES[type_][0], *VALUES[type_]], type_)[1:]
+    places = pa.array([2, None if nulls else 1, 0, 0, 1, 2, 2, 1, 0, 2], kind)[1:]
+    assert spread(values, places).to_pylist() == values.take(places).to_pylist()

@@ -94,12 +94,12 @@ def test_the_end_is_duckdbs_answer(kind: str, memory: str, tmp_path: Path) -> No
 
 def test_blocks_that_can_match_come_together(tmp_path: Path) -> None:
     """Tables in the order of their keys: a few blocks are a sample of the whole, and the interval holds."""
-    left, right = as_files(tmp_path, left=orders(60_000), right=customers())
+    left, right = as_files(tmp_path, left=orders(600_000), right=customers())
     found = list(sooner.estimate(left, right, on="k", aggregates={"n": "count"}))
     early = [one for one in found if one["n"].low is not None and not one.exact]
     assert early and early[0].share_read is not None and early[0].share_read < 0.6
-    assert all(one["n"].low * 0.9 <= 60_000 <= one["n"].high * 1.1 for one in early)
-    assert found[-1]["n"] == (60_000, 60_000, 60_000)
+    assert all(one["n"].low * 0.9 <= 600_000 <= one["n"].high * 1.1 for one in early)
+    assert found[-1]["n"] == (600_000, 600_000, 600_000)
 
 
 def test_it_stops_when_it_is_sure_enough() -> None:

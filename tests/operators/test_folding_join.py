@@ -15,9 +15,9 @@ from sooner.asked import equi_join
 from sooner.budget import Budget
 from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.estimation.estimate import Estimate
-from sooner.estimation.preparation import MOST_TAGS
 from sooner.estimation.question import question_of
 from sooner.estimation.reading_off import estimate_of
+from sooner.estimation.tags import InTurn
 from sooner.estimation.workings import Workings, workings_of
 from sooner.named_algorithms import ALGORITHMS, find_algorithm
 from sooner.operators.folding.join import FoldingJoin, require_sampling
@@ -78,16 +78,13 @@ class World:
 
     def pieces(self) -> list[list[list[pa.RecordBatch]]]:
         """What arrives, call by call: of both sides, with tallies."""
-        found = []
-        for begin in range(0, ROWS, PIECE):
-            tags = (np.arange(begin, begin + PIECE) % MOST_TAGS).astype(np.int32)
-            found.append(
-                [
-                    one.prepared(table.slice(begin, PIECE), tags, in_turn=True)
-                    for one, table in zip(self.workings.sides, self.tables, strict=True)
-                ]
-            )
-        return found
+        return [
+            [
+                one.prepared(table.slice(begin, PIECE), InTurn(begin, PIECE))
+                for one, table in zip(self.workings.sides, self.tables, strict=True)
+            ]
+            for begin in range(0, ROWS, PIECE)
+        ]
 
     def read_off(self, operator: FoldingJoin) -> Estimate:
         exact = operator.phase == "done"

@@ -1,32 +1,29 @@
 """What is made of the rows of one side before they are joined: some are left out, of the others little is kept.
 
-Each row gets a *tag*, one of a few random parts of its input: rows in turn where they come in random order, else all
-rows of a block alike. So that it is known how many rows have come, also of those that are left out, each batch is
-followed by *tallies*: rows without a key, whose tag is a negative number: how many rows of which tag they stand for.
+Each row gets a tag. So that it is known how many rows have come, also of those that are left out, each batch is
+followed by tallies, which are rows without a key.
 """
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sooner.estimation.tags import Tagging
 from sooner.expressions.checking import Typed
-from sooner.expressions.tree import Column, columns_of
+from sooner.expressions.tree import Column
+from sooner.kernels.array_types import Flags, Positions
 from sooner.kernels.arrays import to_arrow, to_numpy
+from sooner.kernels.gathering import gather
 from sooner.kernels.keys import decoded
 
 TAG: Final = "#tag"
 BY: Final = "#by"  # with a number
 FACTOR: Final = "#factor"  # with a number
 COLUMN: Final = "#column "  # with a name
-MOST_TAGS: Final = 32
-ALL_TAGS: Final = MOST_TAGS  # a tally of rows that were dealt out in turn
-_TAG_BITS: Final = 6
-
-Tags = npt.NDArray[np.int32]
+FEW: Final = 8  # conditions are looked at for the rows that are left, if these are one in so many or less
 
 
 class Factor(NamedTuple):
@@ -70,30 +67,49 @@ class Preparation:
     @cached_property
     def needed(self) -> list[str]:
         """The columns that are looked at."""
-        nodes = [one.node for one in (*self.filters, *self.by, *(factor.value for factor in self.factors))]
-        names = {column.name for node in nodes for column in columns_of(node)}
-        names |= {*self.keys, *(here for _, here in self.columns)}
+        values = [*self.filters, *self.by, *(factor.value for factor in self.factors)]
+        names = {*self.keys, *(here for _, here in self.columns)}.union(*(one.columns for one in values))
         return [name for name in self.source.names if name in names]
 
-    def prepared(self, batch: pa.RecordBatch, tags: Tags, *, in_turn: bool) -> list[pa.RecordBatch]:
-        """What is kept of these rows, and tallies: of all tags in turn, or of each that is there."""
-        tallies = tally_tags(tags, in_turn=in_turn)
-        batch = batch.select(self.needed)
-        if self.filters:
-            kept = self.filters[0].mask(batch)
-            for one in self.filters[1:]:
-                kept = kept & one.mask(batch)
-            if not kept.all():
-                batch, tags = batch.filter(to_arrow(kept)), tags[kept]
+    def prepared(self, batch: pa.RecordBatch, tagging: Tagging) -> list[pa.RecordBatch]:
+        """What is kept of these rows, and tallies of all."""
+        batch, positions = self._filtered(batch)
         arrays = [batch.column(name) for name in self.keys]
         arrays += [self._group(one, batch) for one in self.by]
         arrays += [batch.column(here) for _, here in self.columns]
         arrays += [factor.evaluate(batch) for factor in self.factors]
-        arrays.append(to_arrow(tags))
+        arrays.append(to_arrow(tagging.of_rows(positions)))
         kinds = zip(arrays, self.schema.types, strict=True)
         rows = [array if array.type == type_ else decoded(array).cast(type_) for array, type_ in kinds]
+        tallies = tagging.tallies()
         last = [*(_blanks(len(tallies), one) for one in self.schema.remove(len(self.schema) - 1)), to_arrow(tallies)]
         return [pa.RecordBatch.from_arrays(some, schema=self.schema) for some in (rows, last)]
+
+    def _filtered(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Positions | None]:
+        """The rows for which all conditions hold, and where they were; None: they are all."""
+        positions: Positions | None = None
+        kept: Flags | None = None
+        for at, (condition, needed) in enumerate(self._conditions, 1):
+            found = condition.mask(batch)
+            kept = found if kept is None else kept & found
+            n_kept = np.count_nonzero(kept)
+            if n_kept * FEW <= len(kept) or (at == len(self._conditions) and n_kept < len(kept)):
+                left = np.flatnonzero(kept)
+                positions = left if positions is None else positions[left]
+                batch, kept = gather(batch.select(needed), left), None
+        return batch, positions
+
+    @cached_property
+    def _conditions(self) -> list[tuple[Typed, list[str]]]:
+        """Those that need least come first; with each the columns that are needed after it."""
+        in_turn = sorted(self.filters, key=lambda one: len(one.columns))
+        rest = [*self.by, *(factor.value for factor in self.factors)]
+        kept = {*self.keys, *(here for _, here in self.columns)}.union(*(one.columns for one in rest))
+        found: list[tuple[Typed, list[str]]] = []
+        for one in reversed(in_turn):
+            found.append((one, [name for name in self.source.names if name in kept]))
+            kept |= one.columns
+        return found[::-1]
 
     def _group(self, one: Typed, batch: pa.RecordBatch) -> pa.Array:
         """Its values, of a column that is a dictionary already as it is."""
@@ -109,20 +125,3 @@ class Preparation:
 def _blanks(rows: int, column: pa.Field) -> pa.Array:
     """Of factors, zeros: compiled loops look at nothing but values."""
     return pa.array([0] * rows, column.type) if column.name.startswith(FACTOR) else pa.nulls(rows, column.type)
-
-
-def tally_tags(tags: Tags, *, in_turn: bool) -> Tags:
-    """Of tallies for rows with these tags."""
-    if in_turn:
-        return np.array([~(len(tags) << _TAG_BITS | ALL_TAGS)], np.int32)
-    begins = np.flatnonzero(np.diff(tags, prepend=-1))  # those of a block are all alike
-    told: Tags = (~(np.diff(begins, append=len(tags)) << _TAG_BITS | tags[begins])).astype(np.int32)
-    return told
-
-
-def tallied(tags: Tags) -> npt.NDArray[np.int64]:
-    """[tag]: how many rows tallies with these tags stand for, and at last those that were dealt out in turn."""
-    told = ~tags[tags < 0].astype(np.int64)
-    counts: npt.NDArray[Any] = np.zeros(MOST_TAGS + 1, np.int64)
-    np.add.at(counts, told & ((1 << _TAG_BITS) - 1), told >> _TAG_BITS)
-    return counts

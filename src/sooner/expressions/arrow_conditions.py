@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -55,7 +56,11 @@ class Condition(Step):
     names: tuple[tuple[str, str], ...]
     what: str
 
-    def evaluate(self, batch: pa.RecordBatch) -> Any:
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        return frozenset(column for _, column in self.names)
+
+    def _evaluate(self, batch: pa.RecordBatch) -> Any:
         if not self.names:
             batch = pa.record_batch([pa.nulls(batch.num_rows)], names=["rows"])
         else:

@@ -1,11 +1,14 @@
 """What evaluates a batch: the tree again, with every type decided. Steps pickle; they hold no arrays.
 
-Values on the way are Arrow arrays or, for constants, Arrow scalars. What only constants go into is one constant.
+Values on the way are Arrow arrays or, for constants, Arrow scalars. What only constants go into is one constant, and
+what needs nothing but one column with a dictionary is found once for each of its values.
 """
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,7 @@ from sooner.errors import InvalidJoin
 from sooner.expressions.columns import as_floats, column_values, repeated
 from sooner.expressions.kinds import Kind
 from sooner.kernels.arrays import to_arrow, to_flags
+from sooner.kernels.gathering import spread
 from sooner.kernels.keys import decoded
 
 
@@ -26,6 +30,25 @@ class Step:
     may_be_null: bool
 
     def evaluate(self, batch: pa.RecordBatch) -> Any:
+        """A value for each row; texts may be in a dictionary."""
+        name = next(iter(self.columns)) if len(self.columns) == 1 else None
+        column = batch.column(name) if name is not None else None
+        if isinstance(column, pa.DictionaryArray) and len(column.dictionary) < len(column):
+            dictionary, places = _with_null(column)
+            with contextlib.suppress(InvalidJoin):  # it may be a value that no row has
+                return _of_rows(self._evaluate(pa.record_batch([dictionary], [name])), places)
+        return self._evaluate(batch)
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """The names of those that it needs."""
+        return frozenset(name for step in self._needed() for name in step.columns)
+
+    def _needed(self) -> tuple[Step, ...]:
+        """What goes into it."""
+        return ()
+
+    def _evaluate(self, batch: pa.RecordBatch) -> Any:
         raise NotImplementedError
 
 
@@ -33,6 +56,10 @@ class Step:
 class Read(Step):
     name: str
     what: str
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        return frozenset((self.name,))
 
     def evaluate(self, batch: pa.RecordBatch) -> Any:
         return column_values(batch.column(self.name), self.kind, self.name, self.what)
@@ -44,7 +71,11 @@ class ReadAsFloat(Step):
 
     name: str
 
-    def evaluate(self, batch: pa.RecordBatch) -> Any:
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        return frozenset((self.name,))
+
+    def _evaluate(self, batch: pa.RecordBatch) -> Any:
         return as_floats(batch.column(self.name))
 
 
@@ -52,7 +83,7 @@ class ReadAsFloat(Step):
 class Constant(Step):
     value: Any
 
-    def evaluate(self, batch: pa.RecordBatch) -> Any:  # noqa: ARG002 - the same for every batch
+    def _evaluate(self, batch: pa.RecordBatch) -> Any:  # noqa: ARG002 - the same for every batch
         return pa.scalar(self.value, self.kind.type)
 
 
@@ -66,23 +97,18 @@ class Apply(Step):
     text: str  # of the part of the expression, for sentences
     what: str
 
-    def evaluate(self, batch: pa.RecordBatch) -> Any:
+    def _needed(self) -> tuple[Step, ...]:
+        return self.parts
+
+    def _evaluate(self, batch: pa.RecordBatch) -> Any:
         return self.of([part.evaluate(batch) for part in self.parts])
 
     def of(self, values: list[Any]) -> Any:
-        from sooner.expressions.values import KERNELS, OF_DICTIONARIES
+        from sooner.expressions.values import KERNELS
 
-        kernel = KERNELS[self.kernel]
-        encoded = [place for place, value in enumerate(values) if isinstance(value, pa.DictionaryArray)]
-        arrays = sum(isinstance(value, pa.Array) for value in values)
+        plain = [_plain(value, part.kind) for value, part in zip(values, self.parts, strict=True)]
         try:
-            if encoded and arrays == 1 and self.kernel in OF_DICTIONARIES:
-                column = values[encoded[0]]
-                values[encoded[0]] = _as(decoded(column.dictionary), self.parts[encoded[0]].kind)
-                return _again(kernel(*values, *self.fixed), column)
-            for place in encoded:
-                values[place] = _as(decoded(values[place]), self.parts[place].kind)
-            return kernel(*values, *self.fixed)
+            return KERNELS[self.kernel](*plain, *self.fixed)
         except (pa.ArrowInvalid, OverflowError) as error:
             raise InvalidJoin(self._sentence(str(error))) from error
 
@@ -101,13 +127,16 @@ class Choose(Step):
     results: tuple[Step, ...]
     otherwise: Step
 
-    def evaluate(self, batch: pa.RecordBatch) -> Any:
+    def _needed(self) -> tuple[Step, ...]:
+        return (*self.conditions, *self.results, self.otherwise)
+
+    def _evaluate(self, batch: pa.RecordBatch) -> Any:
         import pyarrow.compute as pc
 
         holds = [pc.fill_null(condition.evaluate(batch), False) for condition in self.conditions]
         results = (*self.results, self.otherwise)
         try:
-            values = [_plain(result, batch) for result in results]
+            values = [_plain(result.evaluate(batch), result.kind) for result in results]
         except InvalidJoin:  # a value that the conditions may be there to keep out
             return self._of_rows_that_need_it(holds, batch)
         chosen = values[-1]
@@ -124,7 +153,11 @@ class Choose(Step):
             flags = np.full(rows, condition.as_py()) if isinstance(condition, pa.Scalar) else to_flags(condition)
             needed = np.flatnonzero(flags & open_)
             open_ &= ~flags
-            value = _plain(result, batch.take(to_arrow(needed))) if len(needed) else pa.nulls(0, self.kind.type)
+            value = (
+                _plain(result.evaluate(batch.take(to_arrow(needed))), result.kind)
+                if len(needed)
+                else pa.nulls(0, self.kind.type)
+            )
             parts.append(repeated(value, len(needed)) if isinstance(value, pa.Scalar) else value)
             places[needed] = np.arange(done, done + len(needed))
             done += len(needed)
@@ -144,23 +177,32 @@ def applied(
     return step
 
 
-def _plain(step: Step, batch: pa.RecordBatch) -> Any:
-    value = step.evaluate(batch)
-    return _as(decoded(value), step.kind) if isinstance(value, pa.DictionaryArray) else value
-
-
-def _as(values: pa.Array, kind: Kind) -> pa.Array:
+def _plain(value: Any, kind: Kind) -> Any:
+    """Without a dictionary."""
+    if not isinstance(value, pa.DictionaryArray):
+        return value
+    values = decoded(value)
     return values if values.type == kind.type else values.cast(kind.type)
 
 
-def _again(found: pa.Array, column: pa.DictionaryArray) -> pa.Array:
-    """What was found for each text of a dictionary, for each row; texts stay in one."""
+def _with_null(column: pa.DictionaryArray) -> tuple[pa.Array, pa.Array]:
+    """Its values, and where among them that of each row is; a row without one has the last, which is null."""
+    if not column.indices.null_count:
+        return decoded(column.dictionary), column.indices
+    values = decoded(column.dictionary)
+    return pa.concat_arrays([values, pa.nulls(1, values.type)]), column.indices.fill_null(len(values))
+
+
+def _of_rows(found: Any, places: pa.Array) -> Any:
+    """What was found for each value of a dictionary, for each row; texts stay in one."""
+    if isinstance(found, pa.Scalar):
+        return found
     if pa.types.is_string(found.type) or pa.types.is_large_string(found.type):
-        return pa.DictionaryArray.from_arrays(column.indices, found)
-    return found.take(column.indices)
+        return pa.DictionaryArray.from_arrays(places, found)
+    return spread(found, places)
 
 
 def evaluated(step: Step, batch: pa.RecordBatch) -> pa.Array:
     """One value for each row, constants as well."""
-    value = _plain(step, batch)
+    value = _plain(step.evaluate(batch), step.kind)
     return repeated(value, batch.num_rows) if isinstance(value, pa.Scalar) else value

@@ -142,9 +142,3 @@ KERNELS: Final[dict[str, Callable[..., Value]]] = {
     "hour": pc.hour,
     "minute": pc.minute,
 }
-
-# What may be done once for each text of a dictionary instead of once for each row: null for a null, and nothing raised
-# for a text that no row has.
-OF_DICTIONARIES: Final = frozenset(
-    ("=", "<>", "<", "<=", ">", ">=", "IN", "LIKE", "upper", "lower", "length", "substring")
-)

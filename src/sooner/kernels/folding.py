@@ -9,6 +9,7 @@ are added up first, so a key with a million rows on both sides costs two million
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -34,6 +35,15 @@ class Factors:
     groups: npt.NDArray[np.int32] | None
     wholes: Sequence[npt.NDArray[np.int64] | None]
     reals: Sequence[Reals | None]
+
+    @cached_property
+    def words(self) -> list[int]:
+        """Where all that is, for compiled loops; whoever asks keeps the factors alive."""
+        return [address(some) for some in (self.tags, self.groups, *self._addresses)]
+
+    @cached_property
+    def _addresses(self) -> list[npt.NDArray[np.uint64]]:
+        return [addresses([address(factor) for factor in some]) for some in (self.wholes, self.reals)]
 
 
 class Sums:
@@ -62,19 +72,17 @@ class Sums:
         ages: tuple[Ages | None, Ages | None] = (None, None),
     ) -> int:
         """Add all pairs of equal codes, both sorted. About how many they were."""
-        fold, held = self._fold(left, right)
+        fold = self._fold(left, right)
         of_left, of_right = ((address(some), address(age), len(some)) for some, age in zip(codes, ages, strict=True))
         n_rows = len(codes[0]) + len(codes[1])
         pairs: int = _fold_runs(n_rows, address(fold), *of_left, *of_right)
-        del held
         return pairs
 
     def fold_pairs(self, left: Factors, right: Factors, at_left: Positions | None, at_right: Positions | None) -> None:
         """Add the pairs at these positions, or each row of the left with that of the right beside it."""
-        fold, held = self._fold(left, right)
+        fold = self._fold(left, right)
         n_pairs = len(left.tags) if at_left is None else len(at_left)
         _fold_pairs(n_pairs, address(fold), address(at_left), address(at_right), n_pairs)
-        del held
 
     def add(self, other: "Sums") -> None:
         """What these have as well, of as many groups and tags."""
@@ -104,22 +112,14 @@ class Sums:
         )
         self.n_tags, self._room = half, []
 
-    def _fold(self, left: Factors, right: Factors) -> tuple[npt.NDArray[np.int64], list[Any]]:
-        """The struct of the compiled loops, and what must live as long."""
+    def _fold(self, left: Factors, right: Factors) -> npt.NDArray[np.int64]:
+        """The struct of the compiled loops."""
         if not self._room:
             self._room = [self._room_for(groups * self.n_tags) for groups in self.groups]
-        held: list[Any] = []
-        words: list[int] = []
-        for side in (left, right):
-            wholes = addresses([address(factor) for factor in side.wholes])
-            reals = addresses([address(factor) for factor in side.reals])
-            held += [wholes, reals, side]
-            words += [address(side.tags), address(side.groups), address(wholes), address(reals)]
-        for room in self._room:
-            words += [address(array) for array in room]
+        words = [*left.words, *right.words, *(address(array) for room in self._room for array in room)]
         n_wholes, n_reals = self.wholes.shape[2], self.reals.shape[2]
         words += [address(self.wholes), address(self.reals), self.n_tags, self.groups[1], n_wholes, n_reals]
-        return np.array(words, np.int64), held
+        return np.array(words, np.int64)
 
     def _room_for(self, rows: int) -> tuple[npt.NDArray[Any], ...]:
         """For condensed rows: where they are, which they are, and their sums."""

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sooner.kernels.arrays import to_arrow
+from sooner.kernels.arrays import to_arrow, to_flags, to_numpy
 from sooner.kernels.native import address, addresses, buffer_address, capsule_address, loop
 from sooner.kernels.sorting import Places
 
@@ -30,6 +30,7 @@ _LARGE_TEXTS_IN_C: Final = -3
 _concatenate: Final = loop("concatenate", "saaa")
 _plan_columns: Final = loop("plan_columns", "sasaaanaa", counts=True)
 _gather_columns: Final = loop("gather_columns", "sasaaanaaaa")
+_spread: Final = {width: loop(f"spread_{8 * width}", "aana") for width in (1, 4, 8)}
 
 
 class Columns:
@@ -98,6 +99,21 @@ def _concatenated(chunks: Sequence[pa.Array]) -> pa.Array:
     sizes = np.array([len(chunk) * width for chunk in chunks], np.int64)
     _concatenate(n_rows, len(chunks), address(sources), address(sizes), address(target))
     return pa.Array.from_buffers(chunks[0].type, n_rows, [None, pa.py_buffer(target)], null_count=0)
+
+
+def spread(values: pa.Array, places: pa.Array) -> pa.Array:
+    """The value of each row, by its place among these: what a dictionary means, several times as fast as by Arrow."""
+    layout = layout_of(values.type)
+    width = 1 if layout == _BITS else layout
+    if values.null_count or places.null_count or width not in _spread:
+        return values.take(places)
+    at = to_numpy(places).astype(np.int32, copy=False)
+    flags = to_flags(values) if layout == _BITS else None
+    among = address(flags) if flags is not None else buffer_address(values.buffers()[1], values.offset * width)
+    found = np.empty(len(at) * width, np.uint8)
+    _spread[width](len(at), among, address(at), len(at), address(found))
+    content = np.packbits(found, bitorder="little") if layout == _BITS else found
+    return pa.Array.from_buffers(values.type, len(at), [None, pa.py_buffer(content)], null_count=0)
 
 
 @functools.cache

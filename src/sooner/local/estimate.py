@@ -196,16 +196,14 @@ class Estimates(Running[Folds]):
 
     def _estimates(self, changes: Iterator[Folds]) -> Iterator[Estimate]:
         began, last, cost = time.monotonic(), 0.0, 0.0
-        found: Estimate | None = None
         with self:
             for folds in changes:
-                now = time.monotonic()
+                now, at_work = time.monotonic(), time.thread_time()
                 exact = self._operator.phase == "done"
                 if not exact and now - last < RECKONING_SHARE * cost:
                     continue
                 found = self._estimate(folds, now - began, exact=exact)
-                last = time.monotonic()
-                cost = last - now
+                last, cost = time.monotonic(), time.thread_time() - at_work  # without waiting for other threads
                 yield found
                 if exact or self._limits.are_reached(found):
                     return

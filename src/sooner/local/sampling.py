@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
-from sooner.estimation.preparation import MOST_TAGS, Preparation
-from sooner.kernels.gathering import as_one
+from sooner.estimation.preparation import Preparation
+from sooner.estimation.tags import MOST_TAGS, InBlocks, InTurn
 from sooner.local.order_watch import OrderWatch
 from sooner.operators.parallel import Crew
 from sooner.sides import SIDES, opposite
@@ -25,7 +24,7 @@ from sooner.sources.chosen_columns import only_columns
 from sooner.sources.source import Source, close_source, n_rows_of
 
 Sampling = Literal["rows", "blocks"]
-PIECE_ROWS: Final = 131_072
+PIECE_ROWS: Final = 2**19
 FIRST_ROWS: Final = 4_096
 READERS: Final = 2
 FEW: Final = 8  # blocks meet in pairs if they can match one part of the other side in so many, or less
@@ -81,11 +80,14 @@ class PreparedSource:
         crew = Crew(READERS)
 
         def read(positions: range) -> tuple[range, list[pa.RecordBatch]]:
-            some = [blocks.read(order[position], encoded=True) for position in positions]
-            found = list(self._pieces(as_one(some), [block.num_rows for block in some], positions))
+            """Those that come together in the order of their numbers: then their keys may be in order, too."""
+            tags = {order[position]: position % MOST_TAGS for position in positions}
+            numbers = sorted(tags)
+            tagging = InBlocks([tags[number] for number in numbers], [blocks.n_rows[number] for number in numbers])
+            found = list(self._pieces(blocks.read(*numbers, encoded=True), tagging))
             if self._before is not None:
-                for position in positions:
-                    self._before(order[position])
+                for number in numbers:
+                    self._before(number)
             return positions, found
 
         try:
@@ -99,21 +101,18 @@ class PreparedSource:
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         for position, batch in enumerate(self._sample.source.batches()):
-            yield from self._pieces(batch, [batch.num_rows], range(position, position + 1))
+            yield from self._pieces(batch, InBlocks([position % MOST_TAGS], [batch.num_rows]))
 
-    def _pieces(self, rows: pa.RecordBatch, sizes: Sequence[int], positions: range) -> Iterator[pa.RecordBatch]:
-        """Of blocks of these sizes, which came as the 0th, 1st, ...: each has one tag."""
-        tags = np.repeat(np.array(positions, np.int32) % MOST_TAGS, sizes)
+    def _pieces(self, rows: pa.RecordBatch, tagging: InBlocks) -> Iterator[pa.RecordBatch]:
         for begin in range(0, rows.num_rows, PIECE_ROWS):
             piece = rows.slice(begin, PIECE_ROWS)
-            yield from self._preparation.prepared(piece, tags[begin : begin + PIECE_ROWS], in_turn=False)
+            yield from self._preparation.prepared(piece, tagging.between(begin, begin + piece.num_rows))
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
         begun, watch = 0, OrderWatch(self.name, self._preparation)
         for batch in self._sample.source.batches():
-            tags = (np.arange(begun, begun + batch.num_rows) % MOST_TAGS).astype(np.int32)
+            rows, tallies = self._preparation.prepared(batch, InTurn(begun, batch.num_rows))
             begun += batch.num_rows
-            rows, tallies = self._preparation.prepared(batch, tags, in_turn=True)
             watch.see(rows)
             yield from (rows, tallies)
 

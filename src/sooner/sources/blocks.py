@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from sooner.errors import SoonerError, SourceFailed
+from sooner.kernels.gathering import as_one
 from sooner.sources.checked import CheckedSource
 from sooner.sources.files import DatasetSource, ParquetSource, is_plain_parquet
 from sooner.sources.in_memory import TableSource
@@ -37,7 +38,7 @@ class _Pieces(Protocol):
 
     n_rows: tuple[int, ...]
 
-    def read(self, number: int, *, encoded: bool) -> pa.RecordBatch: ...
+    def read(self, numbers: Sequence[int], *, encoded: bool) -> pa.RecordBatch: ...
 
     def keys(self, number: int) -> Known: ...
 
@@ -51,13 +52,13 @@ class Blocks:
         self._pieces = pieces
         self._source = source
 
-    def read(self, number: int, *, encoded: bool = False) -> pa.RecordBatch:
-        """One whole block as one batch with the columns of the source.
+    def read(self, *numbers: int, encoded: bool = False) -> pa.RecordBatch:
+        """Whole blocks, one after the other, as one batch with the columns of the source.
 
         Encoded: texts that are dictionaries in a file may stay so, which is several times as fast.
         """
-        with self._blaming_the_source(number):
-            batch = self._pieces.read(number, encoded=encoded)
+        with self._blaming_the_source(numbers):
+            batch = self._pieces.read(numbers, encoded=encoded)
             if encoded:
                 return batch
             if not batch.schema.equals(self._source.schema):
@@ -77,14 +78,15 @@ class Blocks:
         return None if self.kind is None else self._pieces.keys(number)
 
     @contextmanager
-    def _blaming_the_source(self, number: int) -> Iterator[None]:
+    def _blaming_the_source(self, numbers: Sequence[int]) -> Iterator[None]:
         try:
             yield
         except SoonerError:
             raise
         except Exception as error:
             reason = str(error) or type(error).__name__
-            raise SourceFailed(f"source {self._source.name!r} failed in block {number:,}: {reason}") from error
+            blocks = ("block " if len(numbers) == 1 else "one of the blocks ") + ", ".join(map(str, numbers))
+            raise SourceFailed(f"source {self._source.name!r} failed in {blocks}: {reason}") from error
 
 
 def blocks_of(source: Source, keys: Sequence[str] = ()) -> Blocks | None:
@@ -171,11 +173,13 @@ class _RowGroups:
         self._places = [(part, number) for part in parts for number in part.row_groups]
         self.n_rows = tuple(part.footer.metadata.row_group(number).num_rows for part, number in self._places)
 
-    def read(self, number: int, *, encoded: bool) -> pa.RecordBatch:
-        part, row_group = self._places[number]
+    def read(self, numbers: Sequence[int], *, encoded: bool) -> pa.RecordBatch:
         dictionaries = self._dictionaries if encoded and self._announced is None else None
-        batch = part.footer.read(row_group, part.columns, dictionaries)
-        return batch if self._announced is None else self._announced(batch, part.of_folder)
+        found = []
+        for part, places in itertools.groupby((self._places[number] for number in numbers), key=lambda one: one[0]):
+            batch = part.footer.read([row_group for _, row_group in places], part.columns, dictionaries)
+            found.append(batch if self._announced is None else self._announced(batch, part.of_folder))
+        return as_one(found)
 
     def keys(self, number: int) -> Known:
         return self._keys[number]
@@ -209,8 +213,9 @@ class _Slices:
         self._begins = ends
         self._table, self._key = table, key
 
-    def read(self, number: int, *, encoded: bool) -> pa.RecordBatch:  # noqa: ARG002 - as it is
-        return one_batch(self._table.slice(self._begins[number], self.n_rows[number]), f"block {number}")
+    def read(self, numbers: Sequence[int], *, encoded: bool) -> pa.RecordBatch:  # noqa: ARG002 - as it is
+        slices = ((number, self._table.slice(self._begins[number], self.n_rows[number])) for number in numbers)
+        return as_one([one_batch(rows, f"block {number}") for number, rows in slices])
 
     def keys(self, number: int) -> Known:
         if self._key is None:

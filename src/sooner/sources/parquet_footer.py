@@ -35,16 +35,17 @@ class ParquetFooter:
         return (self.metadata.metadata or {}).get(ORDER_KEY) == RANDOM_ROWS
 
     def read(
-        self, row_group: int, columns: Sequence[str] | None, dictionaries: Sequence[str] | None = None
+        self, row_groups: Sequence[int], columns: Sequence[str] | None, dictionaries: Sequence[str] | None = None
     ) -> pa.RecordBatch:
-        """One row group, by this thread alone, as one batch; columns of texts that are to stay dictionaries do."""
+        """Some row groups, by this thread alone, as one batch; columns of texts that are to stay dictionaries do."""
         with self.filesystem.open_input_file(self.path) as handle:
             self._require_same_file()
             file = arrow_parquet.ParquetFile(
                 handle, metadata=self.metadata, pre_buffer=False, read_dictionary=dictionaries
             )
-            table = file.read_row_group(row_group, columns=columns, use_threads=False)
-        return one_batch(table, f"row group {row_group} of {self.path}")
+            table = file.read_row_groups(row_groups, columns=columns, use_threads=False)
+        which = "row group" if len(row_groups) == 1 else "one of the row groups"
+        return one_batch(table, f"{which} {', '.join(map(str, row_groups))} of {self.path}")
 
     def _require_same_file(self) -> None:
         if _seen(self.path, self.filesystem) != self.seen:

@@ -17,10 +17,10 @@ import pyarrow.fs as pafs
 from sooner.asked import equi_join
 from sooner.budget import Budget
 from sooner.estimation.estimate import Estimate
-from sooner.estimation.preparation import MOST_TAGS
 from sooner.estimation.question import Aggregates, By, question_of
 from sooner.estimation.reading_off import estimate_of
 from sooner.estimation.reckoning import Value
+from sooner.estimation.tags import MOST_TAGS, InBlocks, InTurn, Tagging
 from sooner.estimation.workings import workings_of
 from sooner.kernels.arrays import to_arrow
 from sooner.operators.folding.join import FoldingJoin
@@ -155,8 +155,9 @@ def _ordered(survey: Survey, table: pa.Table, dice: np.random.Generator) -> pa.R
 def _prepared(survey: Survey, preparation: Any, rows: pa.RecordBatch, begin: int, end: int) -> list[pa.RecordBatch]:
     if begin == end:
         return []
-    numbers = np.arange(begin, end)
-    in_turn = survey.order != "random blocks"
-    tags = ((numbers if in_turn else numbers // survey.block_rows) % MOST_TAGS).astype(np.int32)
-    found: list[pa.RecordBatch] = preparation.prepared(rows.slice(begin, end - begin), tags, in_turn=in_turn)
+    tagging: Tagging = InTurn(begin, end - begin)
+    if survey.order == "random blocks":
+        blocks, sizes = np.unique(np.arange(begin, end) // survey.block_rows, return_counts=True)
+        tagging = InBlocks((blocks % MOST_TAGS).tolist(), sizes.tolist())
+    found: list[pa.RecordBatch] = preparation.prepared(rows.slice(begin, end - begin), tagging)
     return found

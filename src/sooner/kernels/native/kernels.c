@@ -941,6 +941,18 @@ EXPORT void gather_columns(int32_t n_columns, const int64_t *layouts, int32_t n_
     }
 }
 
+/* ---- Dictionaries: the value of each row is one of few, told by its place among them. ---- */
+
+#define SPREAD(bits)                                                                                                   \
+    EXPORT void spread_##bits(const uint##bits##_t *values, const int32_t *places, int64_t n, uint##bits##_t *found)   \
+    {                                                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            found[i] = values[places[i]];                                                                              \
+    }
+SPREAD(8)
+SPREAD(32)
+SPREAD(64)
+
 /* ---- Folding: pairs are added up instead of spelled out. ---- */
 
 /* Of each pair of groups and of random parts (`tags`) of both sides, the sums of products of a left and a right factor;

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from sooner.errors import BudgetTooSmall
 from sooner.estimation.groups import Groups
-from sooner.estimation.preparation import ALL_TAGS, MOST_TAGS, Tags, tallied
 from sooner.estimation.reckoning import Reckoning, Rectangle
+from sooner.estimation.tags import ALL_TAGS, MOST_TAGS, Tags, tallied
 from sooner.estimation.workings import Workings
 from sooner.kernels.folding import Sums
 from sooner.sides import SIDES

@@ -8,7 +8,7 @@ for expressions over both sides the columns that matter are gathered for a batch
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,6 @@ from sooner.policies.view import Surroundings
 from sooner.runs.run import Run, Stamp
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
-Span = tuple[int, int, Run]  # its lowest and its highest code
 GROUP: Final = "#group"
 SUMS_SHARE: Final = 8  # of the memory, one part in so many may be for sums,
 LEAST_SUMS_BYTES: Final = 4 * 2**20  # or so many bytes beside it, if that is more
@@ -47,6 +46,18 @@ WHY_NOT: Final = {
     "rpj": "keeps the rows in memory that match best, so what it has joined is no random sample",
     "diner": "keeps the values in memory that match best, so what it has joined is no random sample",
 }
+
+
+class Operand(NamedTuple):
+    """A run, with what is multiplied of it, where nothing else is looked at."""
+
+    run: Run
+    factors: Factors | None
+
+    def may_meet(self, other: "Operand") -> bool:
+        """Whether one has codes between those of the other."""
+        mine, others = self.run.codes, other.run.codes
+        return bool(mine[0] <= others[-1] and others[0] <= mine[-1])
 
 
 def require_sampling(algorithm: Algorithm) -> None:
@@ -90,6 +101,7 @@ class FoldingJoin(RectangleJoin[Folds]):
         super().__init__(inputs, order, algorithm, lambda _: self.folds, means)
         self._in_pieces = False
         self._one_at_a_time = threading.Lock()
+        self._known: dict[int, Operand] = {}  # of runs in memory that blocks meet, by their identity
 
     def rows_come_in_pieces(self, n_bytes: int) -> None:
         """The calls of `arrive` from now on are pieces of one, by codes, and only all of them are a random sample.
@@ -149,25 +161,24 @@ class FoldingJoin(RectangleJoin[Folds]):
             return
         rows = sum(batch.num_rows for batch in batches[side])
         crew = self._crew if rows >= ROWS_WORTH_THREADS else ALONE
-        spans = [
-            [(int(run.codes[0]), int(run.codes[-1]), run) for run in partition.resident]
+        there = [
+            [self._known.get(id(run)) or self._operand(other, run) for run in partition.resident]
             for partition in self._state.inputs[other].partitions
         ]
-        works = [self._met_once(side, batch, spans) for batch in batches[side]]
+        self._known = {id(operand.run): operand for some in there for operand in some}
+        works = [self._met_once(side, batch, there) for batch in batches[side]]
         yield from crew.together([self._results(bundled(work)) for work in works])
         self._state.tick += 1
         self.statistics.rows_received(side, rows, now)
 
-    def _met_once(self, side: int, batch: pa.RecordBatch, spans: Sequence[Sequence[Span]]) -> Iterator[Findings]:
+    def _met_once(self, side: int, batch: pa.RecordBatch, there: Sequence[Sequence[Operand]]) -> Iterator[Findings]:
         """With the few runs of the other side that have codes between its own."""
         for p, run in enumerate(self._state.inputs[side].sorted([batch]).runs):
             if run is None:
                 continue
-            low, high = int(run.codes[0]), int(run.codes[-1])
-            for other in [other for first, last, other in spans[p] if first <= high and low <= last]:
-                near = other.between(low, high + 1)
-                if len(near):
-                    yield from self._join_runs(*((run, near) if side == LEFT else (near, run)))
+            mine = self._operand(side, run)
+            for other in filter(mine.may_meet, there[p]):
+                yield self._folded(*((mine, other) if side == LEFT else (other, mine)))
             with self._counting:
                 self.statistics.arrived_rows[side, p] += len(run)
                 self.statistics.forgotten_rows[side, p] += len(run)
@@ -175,8 +186,11 @@ class FoldingJoin(RectangleJoin[Folds]):
     # How runs are folded
 
     def _join_runs(self, left: Run, right: Run) -> Iterator[Findings]:
+        yield self._folded(self._operand(LEFT, left), self._operand(RIGHT, right))
+
+    def _folded(self, left: Operand, right: Operand) -> Folded:
         with self.folds.of_all() as sums:
-            yield Folded(self._fold_all(left, right, sums))
+            return Folded(self._fold(left, right, sums))
 
     def _join_by_index(
         self, side: int, rows: Run, wanted: Flags | None, other: Run, index: CodeIndex
@@ -196,19 +210,23 @@ class FoldingJoin(RectangleJoin[Folds]):
                 return
             horizon = self._state.horizons[p]
             ages = _ages(left, horizon.left, until), _ages(right, horizon.right, until)
-            yield Folded(self._fold_runs(left, right, sums, ages))
+            yield Folded(self._fold(self._operand(LEFT, left), self._operand(RIGHT, right), sums, ages))
 
         return fold
 
     def _fold_all(self, left: Run, right: Run, sums: Sums) -> int:
-        if self._by_codes:
-            return self._fold_runs(left, right, sums, (None, None))
-        return self._fold_pairs(left, right, sums)
+        return self._fold(self._operand(LEFT, left), self._operand(RIGHT, right), sums)
 
-    def _fold_runs(self, left: Run, right: Run, sums: Sums, ages: tuple[Ages | None, Ages | None]) -> int:
+    def _fold(
+        self, left: Operand, right: Operand, sums: Sums, ages: tuple[Ages | None, Ages | None] = (None, None)
+    ) -> int:
+        if left.factors is None or right.factors is None:
+            return self._fold_pairs(left.run, right.run, sums)
         self._breathe()
-        factors = (self._factors(LEFT, left.rows), self._factors(RIGHT, right.rows))
-        return sums.fold_runs(*factors, (left.codes, right.codes), ages)
+        return sums.fold_runs(left.factors, right.factors, (left.run.codes, right.run.codes), ages)
+
+    def _operand(self, side: int, run: Run) -> Operand:
+        return Operand(run, self._factors(side, run.rows) if self._by_codes else None)
 
     def _fold_pairs(self, left: Run, right: Run, sums: Sums, *filters: Filter) -> int:
         found = pairs_of(left, right, self._reach, *filters, *self._filters)

@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
-from sooner.estimation.preparation import MOST_TAGS, Preparation, Tags
+from sooner.estimation.preparation import Preparation
+from sooner.estimation.tags import MOST_TAGS, InBlocks, InTurn, Tagging
 
 Sampling = Literal["rows", "blocks"]
 MANY_ROWS: Final = 32 * MOST_TAGS  # of so many that are dealt tags in turn, each tag has about as many
@@ -35,12 +36,10 @@ class Sampled:
 
         def prepare(rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
             nonlocal begun
-            if self.sampling == "blocks":
-                tags, in_turn = np.full(rows.num_rows, batch % MOST_TAGS, np.int32), False
-            else:
-                tags, in_turn = _dealt(begun, rows.num_rows)
+            of_blocks = InBlocks([batch % MOST_TAGS], [rows.num_rows])
+            tagging = of_blocks if self.sampling == "blocks" else _dealt(begun, rows.num_rows)
             begun += rows.num_rows
-            kept, tallies = self.preparation.prepared(rows, tags, in_turn=in_turn)
+            kept, tallies = self.preparation.prepared(rows, tagging)
             return kept, tallies
 
         return prepare
@@ -56,10 +55,12 @@ class Sampled:
         return sampled
 
 
-def _dealt(begun: int, rows: int) -> tuple[Tags, bool]:
+def _dealt(begun: int, rows: int) -> Tagging:
     """Few rows are told apart by their tags one by one; for that, neighbours share one."""
-    tags = (np.arange(begun, begun + rows) % MOST_TAGS).astype(np.int32)
-    return (tags, True) if rows >= MANY_ROWS else (np.sort(tags), False)
+    if rows >= MANY_ROWS:
+        return InTurn(begun, rows)
+    tags, sizes = np.unique(np.arange(begun, begun + rows) % MOST_TAGS, return_counts=True)
+    return InBlocks(tags.tolist(), sizes.tolist())
 
 
 def _batch_of(context: TaskContext) -> int:
