@@ -10,7 +10,7 @@ are added up first, so a key with a million rows on both sides costs two million
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,9 @@ Wholes = npt.NDArray[np.int64]  # the last axis has the low and the high word
 Ages = npt.NDArray[np.uint8]
 NEW, MET, NOT_YET = range(3)  # rows of which pairs are wanted, but not those of two that have met
 
-_fold_runs: Final = loop("fold_runs", "aaanaan", counts=True)
-_fold_pairs: Final = loop("fold_pairs", "aaan")
+_fold_runs: Final = loop("fold_runs", "aaaaanaan", counts=True)
+_fold_many: Final = loop("fold_many", "asaan", counts=True)
+_fold_pairs: Final = loop("fold_pairs", "aaaaan")
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,29 @@ class Factors:
     reals: Sequence[Reals | None]
 
     @cached_property
-    def words(self) -> list[int]:
-        """Where all that is, for compiled loops; whoever asks keeps the factors alive."""
-        return [address(some) for some in (self.tags, self.groups, *self._addresses)]
+    def address(self) -> int:
+        """Where compiled loops find all that; whoever asks keeps the factors alive."""
+        return address(self._struct)
 
     @cached_property
-    def _addresses(self) -> list[npt.NDArray[np.uint64]]:
+    def _struct(self) -> npt.NDArray[np.uint64]:
+        return addresses([address(some) for some in (self.tags, self.groups, *self._lists)])
+
+    @cached_property
+    def _lists(self) -> list[npt.NDArray[np.uint64]]:
         return [addresses([address(factor) for factor in some]) for some in (self.wholes, self.reals)]
+
+
+class Operand(NamedTuple):
+    """Rows of one side in the order of their codes."""
+
+    codes: Codes
+    factors: Factors
+
+    @property
+    def words(self) -> tuple[int, int, int]:
+        """As compiled loops know it."""
+        return self.factors.address, address(self.codes), len(self.codes)
 
 
 class Sums:
@@ -53,7 +70,7 @@ class Sums:
         self.n_tags = n_tags
         self.wholes: Wholes = np.zeros((*groups, n_wholes, n_tags, n_tags, 2), np.int64)
         self.reals: Reals = np.zeros((*groups, n_reals, n_tags, n_tags))
-        self._room: list[tuple[npt.NDArray[Any], ...]] = []
+        self._told: tuple[Wholes, Reals, npt.NDArray[np.int64], list[npt.NDArray[Any]]] | None = None
 
     @property
     def groups(self) -> tuple[int, int]:
@@ -64,25 +81,26 @@ class Sums:
     def n_bytes(self) -> int:
         return self.wholes.nbytes + self.reals.nbytes
 
-    def fold_runs(
-        self,
-        left: Factors,
-        right: Factors,
-        codes: tuple[Codes, Codes],
-        ages: tuple[Ages | None, Ages | None] = (None, None),
-    ) -> int:
-        """Add all pairs of equal codes, both sorted. About how many they were."""
-        fold = self._fold(left, right)
-        of_left, of_right = ((address(some), address(age), len(some)) for some, age in zip(codes, ages, strict=True))
-        n_rows = len(codes[0]) + len(codes[1])
-        pairs: int = _fold_runs(n_rows, address(fold), *of_left, *of_right)
+    def fold_runs(self, left: Operand, right: Operand, ages: tuple[Ages | None, Ages | None] = (None, None)) -> int:
+        """Add all pairs of equal codes. About how many they were."""
+        told = zip((left, right), ages, strict=True)
+        of_left, of_right = ((address(one.codes), address(age), len(one.codes)) for one, age in told)
+        factors, n_rows = (left.factors.address, right.factors.address), len(left.codes) + len(right.codes)
+        pairs: int = _fold_runs(n_rows, self._address, *factors, *of_left, *of_right)
+        return pairs
+
+    def fold_many(self, side: int, one: Operand, others: Sequence[Operand]) -> int:
+        """The same of one of this side with several of the other, by one call."""
+        mine, theirs = np.array(one.words, np.int64), np.array([other.words for other in others], np.int64)
+        n_rows = len(one.codes) * len(others)
+        pairs: int = _fold_many(n_rows, self._address, side, address(mine), address(theirs), len(others))
         return pairs
 
     def fold_pairs(self, left: Factors, right: Factors, at_left: Positions | None, at_right: Positions | None) -> None:
         """Add the pairs at these positions, or each row of the left with that of the right beside it."""
-        fold = self._fold(left, right)
         n_pairs = len(left.tags) if at_left is None else len(at_left)
-        _fold_pairs(n_pairs, address(fold), address(at_left), address(at_right), n_pairs)
+        where = (address(at_left), address(at_right), n_pairs)
+        _fold_pairs(n_pairs, self._address, left.address, right.address, *where)
 
     def add(self, other: "Sums") -> None:
         """What these have as well, of as many groups and tags."""
@@ -98,7 +116,6 @@ class Sums:
             wider = [(0, new - old) for new, old in zip(groups, self.groups, strict=True)]
             self.wholes = np.pad(self.wholes, [*wider, *[(0, 0)] * 4])
             self.reals = np.pad(self.reals, [*wider, *[(0, 0)] * 3])
-            self._room = []
 
     def halve_tags(self) -> None:
         """Rows whose tags differ by half of their number share one from now on."""
@@ -110,16 +127,17 @@ class Sums:
             added(wholes[:, :, :, 0, :, 0], wholes[:, :, :, 0, :, 1]),
             added(wholes[:, :, :, 1, :, 0], wholes[:, :, :, 1, :, 1]),
         )
-        self.n_tags, self._room = half, []
+        self.n_tags = half
 
-    def _fold(self, left: Factors, right: Factors) -> npt.NDArray[np.int64]:
-        """The struct of the compiled loops."""
-        if not self._room:
-            self._room = [self._room_for(groups * self.n_tags) for groups in self.groups]
-        words = [*left.words, *right.words, *(address(array) for room in self._room for array in room)]
-        n_wholes, n_reals = self.wholes.shape[2], self.reals.shape[2]
-        words += [address(self.wholes), address(self.reals), self.n_tags, self.groups[1], n_wholes, n_reals]
-        return np.array(words, np.int64)
+    @property
+    def _address(self) -> int:
+        """Where compiled loops find all that; it lies elsewhere when there are more groups, or fewer tags."""
+        if self._told is None or self._told[0] is not self.wholes or self._told[1] is not self.reals:
+            rooms = [array for groups in self.groups for array in self._room_for(groups * self.n_tags)]
+            words = [address(array) for array in (*rooms, self.wholes, self.reals)]
+            sizes = [self.n_tags, self.groups[1], self.wholes.shape[2], self.reals.shape[2]]
+            self._told = (self.wholes, self.reals, np.array([*words, *sizes], np.int64), rooms)
+        return address(self._told[2])
 
     def _room_for(self, rows: int) -> tuple[npt.NDArray[Any], ...]:
         """For condensed rows: where they are, which they are, and their sums."""

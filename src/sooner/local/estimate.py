@@ -140,7 +140,7 @@ def estimates_of(sources: Sequence[Source], join: TwoWayPlan, question: Question
     samples, guide = samples_of(sources, workings.sides, keys, terms.sampling, terms.seed)
     sizes = usable_sizes(terms.total_rows, [sample.n_rows for sample in samples])
     plan = FoldingPlan(join.left_on, join.right_on, join.algorithm, workings, None if guide is None else guide.side)
-    prepared = prepared_sources(samples, workings.sides, guide)
+    prepared = prepared_sources(samples, workings.sides, guide, terms.memory_bytes)
     known = None if None in sizes else sum(size or 0 for size in sizes)
     parts = parts_of(
         plan, INPUTS, prepared, terms.memory_bytes, terms.partitions, terms.workers, terms.spill_parent,

@@ -24,8 +24,9 @@ from sooner.sources.chosen_columns import only_columns
 from sooner.sources.source import Source, close_source, n_rows_of
 
 Sampling = Literal["rows", "blocks"]
-PIECE_ROWS: Final = 2**19
-FIRST_ROWS: Final = 4_096
+FIRST_ROWS: Final = 4_096  # that are read at once: few at first, so that the first estimate comes soon,
+MOST_ROWS: Final = 2**19  # and then more, since each piece has its price, however small it is;
+MEMORY_OF_ROW: Final = 2**11  # but so few that all that is read ahead is a small part of the memory
 READERS: Final = 2
 FEW: Final = 8  # blocks meet in pairs if they can match one part of the other side in so many, or less
 
@@ -58,6 +59,7 @@ class PreparedSource:
         self,
         sample: Sample,
         preparation: Preparation,
+        most_rows: int = MOST_ROWS,
         before: Callable[[int], None] | None = None,
         after: Callable[[int], None] | None = None,
         close: Callable[[], None] | None = None,
@@ -66,6 +68,7 @@ class PreparedSource:
         self._preparation = replace(preparation, encodes=True)
         self.schema = self._preparation.schema
         self._sample = sample
+        self._most_rows = most_rows
         self._before, self._after, self._close = before, after, close
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -91,7 +94,8 @@ class PreparedSource:
             return positions, found
 
         try:
-            for positions, pieces in crew.in_order(read, list(_together([blocks.n_rows[number] for number in order]))):
+            together = list(_together([blocks.n_rows[number] for number in order], self._most_rows))
+            for positions, pieces in crew.in_order(read, together):
                 yield from pieces
                 if self._after is not None:
                     for position in positions:
@@ -104,8 +108,10 @@ class PreparedSource:
             yield from self._pieces(batch, InBlocks([position % MOST_TAGS], [batch.num_rows]))
 
     def _pieces(self, rows: pa.RecordBatch, tagging: InBlocks) -> Iterator[pa.RecordBatch]:
-        for begin in range(0, rows.num_rows, PIECE_ROWS):
-            piece = rows.slice(begin, PIECE_ROWS)
+        n_rows = rows.num_rows
+        at_once = -(-n_rows // max(round(n_rows / self._most_rows), 1))
+        for begin in range(0, n_rows, max(at_once, 1)):
+            piece = rows.slice(begin, at_once)
             yield from self._preparation.prepared(piece, tagging.between(begin, begin + piece.num_rows))
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
@@ -123,14 +129,14 @@ class PreparedSource:
             self._close()
 
 
-def _together(sizes: Sequence[int]) -> Iterator[range]:
-    """Small blocks some at a time, first few and then more: each by itself would cost much."""
+def _together(sizes: Sequence[int], most_rows: int) -> Iterator[range]:
+    """Which blocks of these sizes are read at once."""
     first, n_rows, enough = 0, 0, FIRST_ROWS
     for position, size in enumerate(sizes):
         n_rows += size
         if n_rows >= enough:
             yield range(first, position + 1)
-            first, n_rows, enough = position + 1, 0, min(2 * enough, PIECE_ROWS)
+            first, n_rows, enough = position + 1, 0, min(2 * enough, most_rows)
     if first < len(sizes):
         yield range(first, len(sizes))
 
@@ -195,25 +201,27 @@ def _sample_of(source: Source, shuffled: bool, keys: Sequence[str], sampling: Sa
 
 
 def prepared_sources(
-    samples: Sequence[Sample], preparations: Sequence[Preparation], guide: Guide | None
+    samples: Sequence[Sample], preparations: Sequence[Preparation], guide: Guide | None, memory_bytes: int
 ) -> list[PreparedSource]:
     """Of the guided input, blocks wait until what they can match has come."""
     both = list(zip(samples, preparations, strict=True))
+    most_rows = min(max(memory_bytes // MEMORY_OF_ROW, FIRST_ROWS), MOST_ROWS)
     if guide is None:
-        return [PreparedSource(sample, one) for sample, one in both]
-    met, turnstile = guide.partners, Turnstile()
+        return [PreparedSource(sample, one, most_rows) for sample, one in both]
+    turnstile = Turnstile(guide.partners)
     return [
-        PreparedSource(sample, one, before=lambda block: turnstile.wait_for(met[block]), close=turnstile.open)
+        PreparedSource(sample, one, most_rows, before=turnstile.wait_with, close=turnstile.open)
         if side == guide.side
-        else PreparedSource(sample, one, after=turnstile.came, close=turnstile.open)
+        else PreparedSource(sample, one, most_rows, after=turnstile.came, close=turnstile.open)
         for side, (sample, one) in enumerate(both)
     ]
 
 
 class Turnstile:
-    """Where a block waits for others."""
+    """Where a block waits for its partners."""
 
-    def __init__(self) -> None:
+    def __init__(self, partners: Sequence[Sequence[int]]) -> None:
+        self._partners = partners
         self._there: set[int] = set()
         self._is_open = False
         self._changed = threading.Condition()
@@ -223,9 +231,9 @@ class Turnstile:
             self._there.add(number)
             self._changed.notify_all()
 
-    def wait_for(self, numbers: Sequence[int]) -> None:
+    def wait_with(self, number: int) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: self._is_open or self._there.issuperset(numbers))
+            self._changed.wait_for(lambda: self._is_open or self._there.issuperset(self._partners[number]))
 
     def open(self) -> None:
         """Nobody waits any more."""

@@ -972,41 +972,47 @@ typedef struct {
 } Condensed;
 
 typedef struct {
-    Factors of[2];
     Condensed room[2];
     Integer128 *wholes; /* [group, sum, left tag, right tag] */
     double *reals;
     int64_t n_tags, right_groups, n_wholes, n_reals; /* n_tags is a power of two: tags are taken modulo it */
+} Sums;
+
+typedef struct {
+    const Factors *of[2];
+    Sums into;
 } Fold;
 
 static inline int64_t tag_at(const Fold *fold, int side, int64_t at)
 {
-    return fold->of[side].tags[at] & (fold->n_tags - 1);
+    return fold->of[side]->tags[at] & (fold->into.n_tags - 1);
 }
 
 static inline int64_t group_at(const Fold *fold, int side, int64_t at)
 {
-    return fold->of[side].groups ? fold->of[side].groups[at] : 0;
+    return fold->of[side]->groups ? fold->of[side]->groups[at] : 0;
 }
 
 static inline void fold_pair(const Fold *fold, int64_t left, int64_t right)
 {
-    const Factors *lefts = fold->of, *rights = fold->of + 1;
-    int64_t n_cells = fold->n_tags * fold->n_tags;
-    int64_t cell = tag_at(fold, 0, left) * fold->n_tags + tag_at(fold, 1, right);
-    int64_t group = group_at(fold, 0, left) * fold->right_groups + group_at(fold, 1, right);
-    Integer128 *whole = fold->wholes + group * fold->n_wholes * n_cells + cell;
-    double *real = fold->reals + group * fold->n_reals * n_cells + cell;
-    for (int64_t k = 0; k < fold->n_wholes; k++, whole += n_cells)
+    const Factors *lefts = fold->of[0], *rights = fold->of[1];
+    int64_t n_cells = fold->into.n_tags * fold->into.n_tags;
+    int64_t cell = tag_at(fold, 0, left) * fold->into.n_tags + tag_at(fold, 1, right);
+    int64_t group = group_at(fold, 0, left) * fold->into.right_groups + group_at(fold, 1, right);
+    Integer128 *whole = fold->into.wholes + group * fold->into.n_wholes * n_cells + cell;
+    double *real = fold->into.reals + group * fold->into.n_reals * n_cells + cell;
+    for (int64_t k = 0; k < fold->into.n_wholes; k++, whole += n_cells)
         *whole += (Integer128)(lefts->wholes[k] ? lefts->wholes[k][left] : 1) *
                   (rights->wholes[k] ? rights->wholes[k][right] : 1);
-    for (int64_t k = 0; k < fold->n_reals; k++, real += n_cells)
+    for (int64_t k = 0; k < fold->into.n_reals; k++, real += n_cells)
         *real += (lefts->reals[k] ? lefts->reals[k][left] : 1) * (rights->reals[k] ? rights->reals[k][right] : 1);
 }
 
 /* Pairs that were found by their positions, or where these are missing each row with itself. */
-EXPORT void fold_pairs(const Fold *fold, const int64_t *at_left, const int64_t *at_right, int64_t n)
+EXPORT void fold_pairs(const Sums *sums, const Factors *left, const Factors *right, const int64_t *at_left,
+                       const int64_t *at_right, int64_t n)
 {
+    const Fold folded = {{left, right}, *sums}, *fold = &folded;
     if (!at_left) {
         for (int64_t i = 0; i < n; i++)
             fold_pair(fold, i, i);
@@ -1022,24 +1028,24 @@ enum { MANY = 4096 };       /* pairs of one code, from which on both sides are c
 /* The rows of one code and side; of those that have met, or of all that are there. How many are left of them. */
 static int32_t condense(const Fold *fold, int side, const uint8_t *ages, int only_met, int64_t begin, int64_t end)
 {
-    const Factors *factors = fold->of + side;
-    const Condensed *room = fold->room + side;
+    const Factors *factors = fold->of[side];
+    const Condensed *room = fold->into.room + side;
     int32_t n = 0;
     for (int64_t i = begin; i < end; i++) {
         if (ages && (only_met ? ages[i] != MET : ages[i] == NOT_YET))
             continue;
-        int64_t cell = group_at(fold, side, i) * fold->n_tags + tag_at(fold, side, i);
+        int64_t cell = group_at(fold, side, i) * fold->into.n_tags + tag_at(fold, side, i);
         int64_t row = room->where[cell];
         if (row < 0) {
             row = room->where[cell] = n++;
             room->cells[row] = (int32_t)cell;
-            memset(room->wholes + row * fold->n_wholes, 0, fold->n_wholes * sizeof(Integer128));
-            memset(room->reals + row * fold->n_reals, 0, fold->n_reals * sizeof(double));
+            memset(room->wholes + row * fold->into.n_wholes, 0, fold->into.n_wholes * sizeof(Integer128));
+            memset(room->reals + row * fold->into.n_reals, 0, fold->into.n_reals * sizeof(double));
         }
-        for (int64_t k = 0; k < fold->n_wholes; k++)
-            room->wholes[row * fold->n_wholes + k] += factors->wholes[k] ? factors->wholes[k][i] : 1;
-        for (int64_t k = 0; k < fold->n_reals; k++)
-            room->reals[row * fold->n_reals + k] += factors->reals[k] ? factors->reals[k][i] : 1;
+        for (int64_t k = 0; k < fold->into.n_wholes; k++)
+            room->wholes[row * fold->into.n_wholes + k] += factors->wholes[k] ? factors->wholes[k][i] : 1;
+        for (int64_t k = 0; k < fold->into.n_reals; k++)
+            room->reals[row * fold->into.n_reals + k] += factors->reals[k] ? factors->reals[k][i] : 1;
     }
     for (int32_t row = 0; row < n; row++)
         room->where[room->cells[row]] = -1;
@@ -1048,18 +1054,18 @@ static int32_t condense(const Fold *fold, int side, const uint8_t *ages, int onl
 
 static void fold_condensed(const Fold *fold, int32_t n_lefts, int32_t n_rights, int sign)
 {
-    const Condensed *lefts = fold->room, *rights = fold->room + 1;
-    int64_t n_tags = fold->n_tags, n_cells = n_tags * n_tags;
+    const Condensed *lefts = fold->into.room, *rights = fold->into.room + 1;
+    int64_t n_tags = fold->into.n_tags, n_cells = n_tags * n_tags;
     for (int32_t i = 0; i < n_lefts; i++)
         for (int32_t j = 0; j < n_rights; j++) {
             int64_t cell = lefts->cells[i] % n_tags * n_tags + rights->cells[j] % n_tags;
-            int64_t group = lefts->cells[i] / n_tags * fold->right_groups + rights->cells[j] / n_tags;
-            Integer128 *whole = fold->wholes + group * fold->n_wholes * n_cells + cell;
-            double *real = fold->reals + group * fold->n_reals * n_cells + cell;
-            for (int64_t k = 0; k < fold->n_wholes; k++, whole += n_cells)
-                *whole += sign * lefts->wholes[i * fold->n_wholes + k] * rights->wholes[j * fold->n_wholes + k];
-            for (int64_t k = 0; k < fold->n_reals; k++, real += n_cells)
-                *real += sign * lefts->reals[i * fold->n_reals + k] * rights->reals[j * fold->n_reals + k];
+            int64_t group = lefts->cells[i] / n_tags * fold->into.right_groups + rights->cells[j] / n_tags;
+            Integer128 *whole = fold->into.wholes + group * fold->into.n_wholes * n_cells + cell;
+            double *real = fold->into.reals + group * fold->into.n_reals * n_cells + cell;
+            for (int64_t k = 0; k < fold->into.n_wholes; k++, whole += n_cells)
+                *whole += sign * lefts->wholes[i * fold->into.n_wholes + k] * rights->wholes[j * fold->into.n_wholes + k];
+            for (int64_t k = 0; k < fold->into.n_reals; k++, real += n_cells)
+                *real += sign * lefts->reals[i * fold->into.n_reals + k] * rights->reals[j * fold->into.n_reals + k];
         }
 }
 
@@ -1070,9 +1076,11 @@ static inline int is_open(const uint8_t *left_ages, int64_t left, const uint8_t 
 }
 
 /* All open pairs of equal codes of two sorted arrays; how many they are, or of a code with many of them at most. */
-EXPORT int64_t fold_runs(const Fold *fold, const uint64_t *lefts, const uint8_t *left_ages, int64_t n_lefts,
-                         const uint64_t *rights, const uint8_t *right_ages, int64_t n_rights)
+EXPORT int64_t fold_runs(const Sums *sums, const Factors *left_factors, const Factors *right_factors,
+                         const uint64_t *lefts, const uint8_t *left_ages, int64_t n_lefts, const uint64_t *rights,
+                         const uint8_t *right_ages, int64_t n_rights)
 {
+    const Fold folded = {{left_factors, right_factors}, *sums}, *fold = &folded;
     int64_t i = 0, j = 0, pairs = 0;
     while (i < n_lefts && j < n_rights) {
         if (lefts[i] != rights[j]) {
@@ -1104,6 +1112,24 @@ EXPORT int64_t fold_runs(const Fold *fold, const uint64_t *lefts, const uint8_t 
             pairs += (left_end - i) * (right_end - j);
         }
         i = left_end, j = right_end;
+    }
+    return pairs;
+}
+
+typedef struct {
+    const Factors *factors;
+    const uint64_t *codes;
+    int64_t n;
+} Operand;
+
+/* The same of one sorted array of this side with several of the other. */
+EXPORT int64_t fold_many(const Sums *sums, int32_t side, const Operand *one, const Operand *others, int64_t n_others)
+{
+    int64_t pairs = 0;
+    for (int64_t i = 0; i < n_others; i++) {
+        const Operand *left = side ? others + i : one, *right = side ? one : others + i;
+        pairs += fold_runs(sums, left->factors, right->factors, left->codes, NULL, left->n, right->codes, NULL,
+                           right->n);
     }
     return pairs;
 }

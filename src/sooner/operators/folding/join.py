@@ -8,7 +8,7 @@ for expressions over both sides the columns that matter are gathered for a batch
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from sooner.estimation.preparation import BY, COLUMN, FACTOR, TAG
 from sooner.estimation.workings import Workings
 from sooner.kernels.array_types import Flags
 from sooner.kernels.arrays import to_arrow, to_numpy
-from sooner.kernels.folding import MET, NEW, NOT_YET, Ages, Factors, Sums
+from sooner.kernels.folding import MET, NEW, NOT_YET, Ages, Factors, Operand, Sums
 from sooner.kernels.gathering import gather
 from sooner.kernels.looking_up import CodeIndex
 from sooner.kernels.matching import EQUAL
@@ -46,18 +46,6 @@ WHY_NOT: Final = {
     "rpj": "keeps the rows in memory that match best, so what it has joined is no random sample",
     "diner": "keeps the values in memory that match best, so what it has joined is no random sample",
 }
-
-
-class Operand(NamedTuple):
-    """A run, with what is multiplied of it, where nothing else is looked at."""
-
-    run: Run
-    factors: Factors | None
-
-    def may_meet(self, other: "Operand") -> bool:
-        """Whether one has codes between those of the other."""
-        mine, others = self.run.codes, other.run.codes
-        return bool(mine[0] <= others[-1] and others[0] <= mine[-1])
 
 
 def require_sampling(algorithm: Algorithm) -> None:
@@ -101,7 +89,7 @@ class FoldingJoin(RectangleJoin[Folds]):
         super().__init__(inputs, order, algorithm, lambda _: self.folds, means)
         self._in_pieces = False
         self._one_at_a_time = threading.Lock()
-        self._known: dict[int, Operand] = {}  # of runs in memory that blocks meet, by their identity
+        self._known: dict[int, tuple[Run, Operand]] = {}  # of runs in memory that blocks meet, by their identity
 
     def rows_come_in_pieces(self, n_bytes: int) -> None:
         """The calls of `arrive` from now on are pieces of one, by codes, and only all of them are a random sample.
@@ -161,24 +149,29 @@ class FoldingJoin(RectangleJoin[Folds]):
             return
         rows = sum(batch.num_rows for batch in batches[side])
         crew = self._crew if rows >= ROWS_WORTH_THREADS else ALONE
-        there = [
-            [self._known.get(id(run)) or self._operand(other, run) for run in partition.resident]
-            for partition in self._state.inputs[other].partitions
-        ]
-        self._known = {id(operand.run): operand for some in there for operand in some}
+        there = [list(partition.resident) for partition in self._state.inputs[other].partitions]
+        if self._by_codes:  # what is multiplied of a run is looked for once, however many blocks meet it
+            known = self._known
+            self._known = {
+                id(run): known.get(id(run)) or (run, self._operand(other, run)) for some in there for run in some
+            }
         works = [self._met_once(side, batch, there) for batch in batches[side]]
         yield from crew.together([self._results(bundled(work)) for work in works])
         self._state.tick += 1
         self.statistics.rows_received(side, rows, now)
 
-    def _met_once(self, side: int, batch: pa.RecordBatch, there: Sequence[Sequence[Operand]]) -> Iterator[Findings]:
-        """With the few runs of the other side that have codes between its own."""
+    def _met_once(self, side: int, batch: pa.RecordBatch, there: Sequence[Sequence[Run]]) -> Iterator[Findings]:
+        """With the runs of the other side, in each of which they skip what is not between their own codes."""
         for p, run in enumerate(self._state.inputs[side].sorted([batch]).runs):
             if run is None:
                 continue
-            mine = self._operand(side, run)
-            for other in filter(mine.may_meet, there[p]):
-                yield self._folded(*((mine, other) if side == LEFT else (other, mine)))
+            if self._by_codes:
+                others = [self._known[id(other)][1] for other in there[p]]
+                with self.folds.of_all() as sums:
+                    yield Folded(sums.fold_many(side, self._operand(side, run), others))
+            else:
+                for other in there[p]:
+                    yield from self._join_runs(*((run, other) if side == LEFT else (other, run)))
             with self._counting:
                 self.statistics.arrived_rows[side, p] += len(run)
                 self.statistics.forgotten_rows[side, p] += len(run)
@@ -186,11 +179,8 @@ class FoldingJoin(RectangleJoin[Folds]):
     # How runs are folded
 
     def _join_runs(self, left: Run, right: Run) -> Iterator[Findings]:
-        yield self._folded(self._operand(LEFT, left), self._operand(RIGHT, right))
-
-    def _folded(self, left: Operand, right: Operand) -> Folded:
         with self.folds.of_all() as sums:
-            return Folded(self._fold(left, right, sums))
+            yield Folded(self._fold_all(left, right, sums))
 
     def _join_by_index(
         self, side: int, rows: Run, wanted: Flags | None, other: Run, index: CodeIndex
@@ -210,23 +200,21 @@ class FoldingJoin(RectangleJoin[Folds]):
                 return
             horizon = self._state.horizons[p]
             ages = _ages(left, horizon.left, until), _ages(right, horizon.right, until)
-            yield Folded(self._fold(self._operand(LEFT, left), self._operand(RIGHT, right), sums, ages))
+            yield Folded(self._fold_runs(left, right, sums, ages))
 
         return fold
 
     def _fold_all(self, left: Run, right: Run, sums: Sums) -> int:
-        return self._fold(self._operand(LEFT, left), self._operand(RIGHT, right), sums)
+        return self._fold_runs(left, right, sums) if self._by_codes else self._fold_pairs(left, right, sums)
 
-    def _fold(
-        self, left: Operand, right: Operand, sums: Sums, ages: tuple[Ages | None, Ages | None] = (None, None)
+    def _fold_runs(
+        self, left: Run, right: Run, sums: Sums, ages: tuple[Ages | None, Ages | None] = (None, None)
     ) -> int:
-        if left.factors is None or right.factors is None:
-            return self._fold_pairs(left.run, right.run, sums)
         self._breathe()
-        return sums.fold_runs(left.factors, right.factors, (left.run.codes, right.run.codes), ages)
+        return sums.fold_runs(self._operand(LEFT, left), self._operand(RIGHT, right), ages)
 
     def _operand(self, side: int, run: Run) -> Operand:
-        return Operand(run, self._factors(side, run.rows) if self._by_codes else None)
+        return Operand(run.codes, self._factors(side, run.rows))
 
     def _fold_pairs(self, left: Run, right: Run, sums: Sums, *filters: Filter) -> int:
         found = pairs_of(left, right, self._reach, *filters, *self._filters)
