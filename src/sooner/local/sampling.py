@@ -59,7 +59,7 @@ class PreparedSource:
         self,
         sample: Sample,
         preparation: Preparation,
-        most_rows: int = MOST_ROWS,
+        memory_bytes: int,
         before: Callable[[int], None] | None = None,
         after: Callable[[int], None] | None = None,
         close: Callable[[], None] | None = None,
@@ -68,7 +68,8 @@ class PreparedSource:
         self._preparation = replace(preparation, encodes=True)
         self.schema = self._preparation.schema
         self._sample = sample
-        self._most_rows = most_rows
+        self._affordable_rows = max(memory_bytes // MEMORY_OF_ROW, FIRST_ROWS)
+        self._most_rows = min(self._affordable_rows, MOST_ROWS)
         self._before, self._after, self._close = before, after, close
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -78,9 +79,9 @@ class PreparedSource:
         return self._rows() if self._sample.sampling == "rows" else self._batches()
 
     def _blocks(self, blocks: Blocks) -> Iterator[pa.RecordBatch]:
-        """In their random order, some at a time, by several threads."""
+        """In their random order, some at a time, by several threads if there is memory for that."""
         order = self._sample.order
-        crew = Crew(READERS)
+        crew = Crew(READERS if max(blocks.n_rows, default=0) <= self._affordable_rows else 1)
 
         def read(positions: range) -> tuple[range, list[pa.RecordBatch]]:
             """Those that come together in the order of their numbers: then their keys may be in order, too."""
@@ -205,14 +206,13 @@ def prepared_sources(
 ) -> list[PreparedSource]:
     """Of the guided input, blocks wait until what they can match has come."""
     both = list(zip(samples, preparations, strict=True))
-    most_rows = min(max(memory_bytes // MEMORY_OF_ROW, FIRST_ROWS), MOST_ROWS)
     if guide is None:
-        return [PreparedSource(sample, one, most_rows) for sample, one in both]
+        return [PreparedSource(sample, one, memory_bytes) for sample, one in both]
     turnstile = Turnstile(guide.partners)
     return [
-        PreparedSource(sample, one, most_rows, before=turnstile.wait_with, close=turnstile.open)
+        PreparedSource(sample, one, memory_bytes, before=turnstile.wait_with, close=turnstile.open)
         if side == guide.side
-        else PreparedSource(sample, one, most_rows, after=turnstile.came, close=turnstile.open)
+        else PreparedSource(sample, one, memory_bytes, after=turnstile.came, close=turnstile.open)
         for side, (sample, one) in enumerate(both)
     ]
 
