@@ -57,4 +57,22 @@ def test_too_little_to_say() -> None:
     cells[:2] = 1.0
     half = Shares(np.full(TAGS, 10.0), 0.5)
     assert variance_of_sum(cells, half, half) is None
-    assert variance_of_ratio(cells, half, half) is None
+    assert variance_of_ratio(cells, cells, half, half) is None
+
+
+def test_one_part_with_nearly_all_pairs_says_nothing_of_a_ratio() -> None:
+    cells = np.random.default_rng(4).normal(size=(TAGS, TAGS))
+    pairs, half = np.ones((TAGS, TAGS)), Shares(np.full(TAGS, 10.0), 0.5)
+    assert variance_of_ratio(cells, pairs, half, half) is not None
+    pairs[0] = 1000.0
+    assert variance_of_ratio(cells, pairs, half, half) is None
+
+
+def test_the_variance_is_never_below_the_part_of_both_inputs_and_known_better_there() -> None:
+    """Of cells that differ by themselves alone it often would be: rows and columns are made to add up to the same."""
+    cells = np.random.default_rng(5).normal(size=(TAGS, TAGS))
+    half = Shares(np.full(TAGS, 10.0), 0.5)
+    apart = cells - cells.mean(axis=0) - cells.mean(axis=1, keepdims=True) + cells.mean()
+    found = variance_of_sum(apart, half, half)
+    assert found is not None and found.degrees == math.inf
+    assert found.value == pytest.approx(0.25 * TAGS**2 / (TAGS - 1) ** 2 * (apart**2).sum())

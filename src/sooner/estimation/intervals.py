@@ -22,6 +22,7 @@ import numpy as np
 from sooner.kernels.folding import Reals
 
 FEWEST_PARTS: Final = 3  # of an input, that have any result: fewer say nothing of how they differ
+FEWEST_EFFECTIVE: Final = 2  # the same, if they had equally many pairs
 
 
 @dataclass(frozen=True)
@@ -46,23 +47,30 @@ class Shares:
     share: float
 
 
-def variance_of_ratio(cells: Reals, left: Shares, right: Shares) -> Variance | None:
-    """The same where cells are what is left of a sum beside a multiple of another: parts without results say nothing.
+def variance_of_ratio(cells: Reals, pairs: Reals, left: Shares, right: Shares) -> Variance | None:
+    """The same where cells are what is left of a sum beside a multiple of another: parts without pairs say nothing.
 
-    So there are fewer degrees of freedom, of which the multiple takes one (few rows, Student's case).
+    So there are fewer degrees of freedom: as many as parts that have equally many pairs would give (Kish's effective
+    size, Survey Sampling 1965, sec. 11.7), and the multiple takes one of them (few rows, Student's case).
     """
     found = variance_of_sum(cells, left, right)
     if found is None or not found.value:
         return found
     sides = [(axis, side) for axis, side in enumerate((left, right)) if side.share < 1]
-    telling = min(int(np.count_nonzero(cells.any(axis=1 - axis))) for axis, _ in sides)
+    telling = min(_effective(pairs.sum(axis=1 - axis)) for axis, _ in sides)
+    if telling < FEWEST_EFFECTIVE:
+        return None
     of_all = min(_used(side.rows) for _, side in sides)
     more = telling / (telling - 1) / (of_all / (of_all - 1))
     return Variance(found.value * more, min(found.degrees, telling - 1))
 
 
 def variance_of_sum(cells: Reals, left: Shares, right: Shares) -> Variance | None:
-    """Of the sum of these cells [left tag, right tag]; None if too little has come to say."""
+    """Of the sum of these cells [left tag, right tag]; None if too little has come to say.
+
+    Rows of one side cannot differ less than not at all, so it is never less than the part of both inputs together, of
+    which far more is known. Nor is it in more doubt than it is above that (degrees of freedom after Satterthwaite).
+    """
     parts = []
     lacks = 1 - left.share, 1 - right.share
     if lacks == (0, 0):
@@ -72,19 +80,20 @@ def variance_of_sum(cells: Reals, left: Shares, right: Shares) -> Variance | Non
             return None
         if lack:
             parts.append((lack * _between(cells.sum(axis=1 - axis), side.rows), _used(side.rows) - 1))
-    if all(lacks):
-        degrees = (_used(left.rows) - 1) * (_used(right.rows) - 1)
-        parts.append((-lacks[0] * lacks[1] * _within(cells, left.rows, right.rows), degrees))
-    value = math.fsum(part for part, _ in parts)
-    largest = max(part for part, _ in parts)
-    if value <= 0 < largest:  # chance, where the part of both inputs together is nearly all: then it is that part
-        value = -min(part for part, _ in parts)
-    doubt = math.fsum(part**2 / degrees for part, degrees in parts)
-    return Variance(value, value**2 / doubt if doubt > 0 else math.inf)
+    least = lacks[0] * lacks[1] * _within(cells, left.rows, right.rows) if all(lacks) else 0.0
+    value = max(math.fsum(part for part, _ in parts) - least, least)
+    spread = 2 * math.fsum(part**2 / degrees for part, degrees in parts)
+    doubt = min(spread, (value - least) ** 2)
+    return Variance(value, 2 * value**2 / doubt if doubt > 0 else math.inf)
 
 
 def _used(rows: Reals) -> int:
     return int(np.count_nonzero(rows))
+
+
+def _effective(weights: Reals) -> float:
+    """How many parts of equal weight say as much."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def _between(sums: Reals, rows: Reals) -> float:
