@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sooner.estimation.intervals import Shares, t_quantile, variance_of_ratio, variance_of_sum
+from sooner.estimation.intervals import Keys, Shares, t_quantile, unseen, variance_of_ratio, variance_of_sum
 
 TAGS = 8
 
@@ -76,3 +76,27 @@ def test_the_variance_is_never_below_the_part_of_both_inputs_and_known_better_th
     found = variance_of_sum(apart, half, half)
     assert found is not None and found.degrees == math.inf
     assert found.value == pytest.approx(0.25 * TAGS**2 / (TAGS - 1) ** 2 * (apart**2).sum())
+
+
+def test_repeated_keys_are_told_by_parts_of_the_keys() -> None:
+    dice = np.random.default_rng(6)
+    weights = 1 / np.arange(1, 5001)
+    rows = np.bincount(dice.choice(5000, 20_000, p=weights / weights.sum()))
+    part_of_key = dice.integers(0, 1024, len(rows))
+    keys = Keys(np.bincount(part_of_key, rows, 1024), 20_000)
+    assert keys.repeats(20_000) == pytest.approx((rows**2).sum() / rows.sum(), rel=0.2)
+    once = Keys(np.bincount(part_of_key, minlength=1024).astype(float), 5000)
+    assert once.repeats(5000) == 1
+
+
+def test_what_was_not_seen_is_told_by_the_keys_of_the_other_input() -> None:
+    """Sums of tags are all alike, though half of the left rows have one key."""
+    cells, rows = np.ones((TAGS, TAGS)), np.full(TAGS, 100.0)
+    hot, even = np.full(1024, 0.5), np.full(1024, 1.0)
+    hot[0] = 512
+    half, whole = Shares(rows, 0.5), Shares(rows, 1.0)
+    keys = Keys(hot, 1024), Keys(even, 1024)
+    lacking = unseen(cells, 64, (half, half), keys)
+    assert lacking > 0 and unseen(cells, 64, (half, whole), keys) < lacking
+    more, less = variance_of_sum(cells, half, half, lacking), variance_of_sum(cells, half, half)
+    assert more is not None and less is not None and more.value == pytest.approx(less.value + lacking * 64**2)

@@ -11,12 +11,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from sooner.estimation.formulas import EXACTLY, Formula, Linear, Number, exactly, linear
-from sooner.estimation.intervals import Shares, variance_of_ratio, variance_of_sum
+from sooner.estimation.intervals import Keys, Shares, unseen, variance_of_ratio, variance_of_sum
 from sooner.estimation.workings import Measure, Workings
 from sooner.expressions.tree import columns_of
 from sooner.kernels.folding import Reals, Sums, as_reals, total
@@ -64,13 +65,22 @@ class Rectangle:
 
 
 class Reckoning:
-    """All that estimates are read off at one moment."""
+    """All that estimates are read off at one moment. `keys` are those of each side, if they say what matches."""
 
-    def __init__(self, workings: Workings, rectangles: Sequence[Rectangle], confidence: float, *, exact: bool) -> None:
+    def __init__(
+        self,
+        workings: Workings,
+        rectangles: Sequence[Rectangle],
+        confidence: float,
+        keys: Sequence[Keys] = (),
+        *,
+        exact: bool,
+    ) -> None:
         self._workings = workings
         self._confidence = confidence
         self._exact = exact
         self._rectangles = rectangles
+        self._keys = keys
         counts, weights = [rectangle.rows for rectangle in rectangles], [one.weight for one in rectangles]
         rows = [np.average([count[side] for count in counts], axis=0, weights=weights) for side in (0, 1)]
         known = [[rectangle.shares[side] for rectangle in rectangles] for side in (0, 1)]
@@ -164,6 +174,14 @@ class Reckoning:
         root = math.sqrt(variance)
         return Linear(root, apart / (2 * root) if root else apart, 0)
 
+    @cached_property
+    def _unseen(self) -> float:
+        """Of all groups together: rows that were not seen tell of none that they are in."""
+        counts = [as_reals(one.sums.wholes[:, :, 0]).sum(axis=(0, 1)) for one in self._rectangles]
+        cells = np.sum([one.scale * some for one, some in zip(self._rectangles, counts, strict=True)], axis=0)
+        pairs = float(np.sum(counts))
+        return unseen(cells, pairs, (self._left, self._right), self._keys) if self._keys and pairs else 0.0
+
     def _is_never_negative(self, measure: Measure, group: tuple[int, int]) -> bool:
         """As far as sums over small parts of the rows tell."""
         if measure.function in ("variance", "stddev"):
@@ -175,7 +193,7 @@ class Reckoning:
         if pairs.sum() < FEWEST_PAIRS or not math.isfinite(value):
             return Value(value, None, None)
         if found.power == 1:
-            variance = variance_of_sum(cells, self._left, self._right)
+            variance = variance_of_sum(cells, self._left, self._right, self._unseen)
         else:
             variance = variance_of_ratio(cells, pairs, self._left, self._right)
         if variance is None:
