@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sooner.estimation.intervals import Shares, t_quantile, variance_of_ratio, variance_of_sum
+from sooner.estimation.intervals import Keys, Shares, t_quantile, unseen, variance_of_ratio, variance_of_sum
 
 TAGS = 8
 
@@ -57,4 +57,46 @@ def test_too_little_to_say() -> None:
     cells[:2] = 1.0
     half = Shares(np.full(TAGS, 10.0), 0.5)
     assert variance_of_sum(cells, half, half) is None
-    assert variance_of_ratio(cells, half, half) is None
+    assert variance_of_ratio(cells, cells, half, half) is None
+
+
+def test_one_part_with_nearly_all_pairs_says_nothing_of_a_ratio() -> None:
+    cells = np.random.default_rng(4).normal(size=(TAGS, TAGS))
+    pairs, half = np.ones((TAGS, TAGS)), Shares(np.full(TAGS, 10.0), 0.5)
+    assert variance_of_ratio(cells, pairs, half, half) is not None
+    pairs[0] = 1000.0
+    assert variance_of_ratio(cells, pairs, half, half) is None
+
+
+def test_the_variance_is_never_below_the_part_of_both_inputs_and_known_better_there() -> None:
+    """Of cells that differ by themselves alone it often would be: rows and columns are made to add up to the same."""
+    cells = np.random.default_rng(5).normal(size=(TAGS, TAGS))
+    half = Shares(np.full(TAGS, 10.0), 0.5)
+    apart = cells - cells.mean(axis=0) - cells.mean(axis=1, keepdims=True) + cells.mean()
+    found = variance_of_sum(apart, half, half)
+    assert found is not None and found.degrees == math.inf
+    assert found.value == pytest.approx(0.25 * TAGS**2 / (TAGS - 1) ** 2 * (apart**2).sum())
+
+
+def test_repeated_keys_are_told_by_parts_of_the_keys() -> None:
+    dice = np.random.default_rng(6)
+    weights = 1 / np.arange(1, 5001)
+    rows = np.bincount(dice.choice(5000, 20_000, p=weights / weights.sum()))
+    part_of_key = dice.integers(0, 1024, len(rows))
+    keys = Keys(np.bincount(part_of_key, rows, 1024), 20_000)
+    assert keys.repeats(20_000) == pytest.approx((rows**2).sum() / rows.sum(), rel=0.2)
+    once = Keys(np.bincount(part_of_key, minlength=1024).astype(float), 5000)
+    assert once.repeats(5000) == 1
+
+
+def test_what_was_not_seen_is_told_by_the_keys_of_the_other_input() -> None:
+    """Sums of tags are all alike, though half of the left rows have one key."""
+    cells, rows = np.ones((TAGS, TAGS)), np.full(TAGS, 100.0)
+    hot, even = np.full(1024, 0.5), np.full(1024, 1.0)
+    hot[0] = 512
+    half, whole = Shares(rows, 0.5), Shares(rows, 1.0)
+    keys = Keys(hot, 1024), Keys(even, 1024)
+    lacking = unseen(cells, 64, (half, half), keys)
+    assert lacking > 0 and unseen(cells, 64, (half, whole), keys) < lacking
+    more, less = variance_of_sum(cells, half, half, lacking), variance_of_sum(cells, half, half)
+    assert more is not None and less is not None and more.value == pytest.approx(less.value + lacking * 64**2)

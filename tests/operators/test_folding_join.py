@@ -179,6 +179,24 @@ def test_it_goes_on_from_any_snapshot(case: str, memory_bytes: int, tmp_path: Pa
     assert {key: (group["n"].value, group["s"].value) for key, group in found.values.items()} == world.truth()
 
 
+def test_rows_with_keys_are_counted_as_long_as_the_other_side_may_have_more(tmp_path: Path) -> None:
+    world = World(5, SUMS, None, tmp_path, PLENTY)
+    first, second, third = world.pieces()[:3]
+    with world.operator() as operator:
+        list(operator.arrive(first, 0.0))
+        state = operator.snapshot()
+    with world.operator() as operator:
+        operator.restore(json.loads(json.dumps(state)))
+        list(operator.arrive(second, 0.0))
+        counted = operator.folds.keys.sum(axis=1)
+        with_keys = [
+            sum(batch.num_rows - batch.column("k").null_count for batch in [*first[at], *second[at]]) for at in (0, 1)
+        ]
+        operator.end(1)
+        list(operator.arrive([third[0], []], 0.0))
+        assert counted.tolist() == with_keys == operator.folds.keys.sum(axis=1).tolist()
+
+
 def test_early_estimates_are_of_rectangles(tmp_path: Path) -> None:
     """With little memory too: what they say of a count is near the truth, with intervals around it."""
     world = World(7, SUMS, None, tmp_path, LITTLE)

@@ -10,9 +10,14 @@ of the left, of the right, and for each cell of both. With f the share of an inp
 is without bias, since V_left and V_right have V_both in them as well. When an input has come as a whole its part is
 gone, and when both have there is nothing left to be unsure of. Parts of different size are weighed by it, so a tag
 can be a block of rows as well as rows dealt out in turn.
+
+If few rows of an input have most of the pairs (each left row matches one row of the right, and a tenth of them the
+same), samples mostly lack them, and then nothing in the sums tells how far off these are. But the other input tells,
+whose rows repeat the keys of the rows that lack: see `unseen`.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Final
@@ -22,6 +27,11 @@ import numpy as np
 from sooner.kernels.folding import Reals
 
 FEWEST_PARTS: Final = 3  # of an input, that have any result: fewer say nothing of how they differ
+FEWEST_EFFECTIVE: Final = 2  # the same, if they had equally many pairs
+
+# Of what repeated keys let expect beyond what sums show. All of it is too wide: while rows are not seen, an estimate is
+# too small by their pairs and no more. By simulation over kinds of skew 94% to 99% hold, and with all of it up to 100%.
+UNSEEN: Final = 0.6
 
 
 @dataclass(frozen=True)
@@ -46,23 +56,66 @@ class Shares:
     share: float
 
 
-def variance_of_ratio(cells: Reals, left: Shares, right: Shares) -> Variance | None:
-    """The same where cells are what is left of a sum beside a multiple of another: parts without results say nothing.
+@dataclass(frozen=True)
+class Keys:
+    """Of an input: how many rows with keys in each of many random parts have come, of so many rows in all."""
 
-    So there are fewer degrees of freedom, of which the multiple takes one (few rows, Student's case).
+    rows: Reals
+    of_rows: float
+
+    def repeats(self, rows: float) -> float:
+        """How many of so many rows have the key of one of them, on average: at least it itself.
+
+        How parts of the keys differ tells it (as the tug-of-war of Alon, Matias and Szegedy, STOC 1996, or Fast-AMS,
+        Cormode and Garofalakis, VLDB 2005); less twice the error of that, so that keys without repeats have none.
+        """
+        parts = len(self.rows)
+        squares = _between(self.rows, np.ones(parts)) * (1 - 2 * math.sqrt(2 / parts))
+        return 1 + rows / self.of_rows * max(squares / float(self.rows.sum()) - 1, 0.0)
+
+
+def unseen(cells: Reals, pairs: float, sides: Sequence[Shares], keys: Sequence[Keys]) -> float:
+    """What the variance of a sum lacks since rows with many pairs were not seen, over the square of the sum.
+
+    `cells` have counts, of so many pairs that were seen. If keys that the other input often has have as many partners
+    here as any, the squared pairs of rows add up to the pairs, times how many rows there have the key of one of them.
+    """
+    found = 0.0
+    for axis, (side, other) in enumerate(zip(sides, reversed(sides), strict=True)):
+        told = keys[1 - axis]
+        if side.share < 1 and told.rows.any():
+            shown = _between(cells.sum(axis=1 - axis), side.rows) / cells.sum() ** 2
+            expected = told.repeats(other.rows.sum()) / pairs - 1 / side.rows.sum()
+            found += (1 - side.share) * UNSEEN * max(expected - shown, 0.0)
+    return found
+
+
+def variance_of_ratio(cells: Reals, pairs: Reals, left: Shares, right: Shares) -> Variance | None:
+    """The same where cells are what is left of a sum beside a multiple of another: parts without pairs say nothing.
+
+    So there are fewer degrees of freedom: as many as parts that have equally many pairs would give (Kish's effective
+    size, Survey Sampling 1965, sec. 11.7), and the multiple takes one of them (few rows, Student's case).
     """
     found = variance_of_sum(cells, left, right)
     if found is None or not found.value:
         return found
     sides = [(axis, side) for axis, side in enumerate((left, right)) if side.share < 1]
-    telling = min(int(np.count_nonzero(cells.any(axis=1 - axis))) for axis, _ in sides)
+    telling = min(_effective(pairs.sum(axis=1 - axis)) for axis, _ in sides)
+    if telling < FEWEST_EFFECTIVE:
+        return None
     of_all = min(_used(side.rows) for _, side in sides)
     more = telling / (telling - 1) / (of_all / (of_all - 1))
     return Variance(found.value * more, min(found.degrees, telling - 1))
 
 
-def variance_of_sum(cells: Reals, left: Shares, right: Shares) -> Variance | None:
-    """Of the sum of these cells [left tag, right tag]; None if too little has come to say."""
+def variance_of_sum(cells: Reals, left: Shares, right: Shares, lacking: float = 0.0) -> Variance | None:
+    """Of the sum of these cells [left tag, right tag]; None if too little has come to say.
+
+    `lacking` is `unseen`: what is known beside the cells.
+
+    Rows of one side cannot differ less than not at all, so it is never less than the part of both inputs together, of
+    which far more is known. Nor is it in more doubt than it is above that (degrees of freedom after Satterthwaite).
+    """
     parts = []
     lacks = 1 - left.share, 1 - right.share
     if lacks == (0, 0):
@@ -72,19 +125,21 @@ def variance_of_sum(cells: Reals, left: Shares, right: Shares) -> Variance | Non
             return None
         if lack:
             parts.append((lack * _between(cells.sum(axis=1 - axis), side.rows), _used(side.rows) - 1))
-    if all(lacks):
-        degrees = (_used(left.rows) - 1) * (_used(right.rows) - 1)
-        parts.append((-lacks[0] * lacks[1] * _within(cells, left.rows, right.rows), degrees))
-    value = math.fsum(part for part, _ in parts)
-    largest = max(part for part, _ in parts)
-    if value <= 0 < largest:  # chance, where the part of both inputs together is nearly all: then it is that part
-        value = -min(part for part, _ in parts)
-    doubt = math.fsum(part**2 / degrees for part, degrees in parts)
-    return Variance(value, value**2 / doubt if doubt > 0 else math.inf)
+    least = lacks[0] * lacks[1] * _within(cells, left.rows, right.rows) if all(lacks) else 0.0
+    more = lacking * float(cells.sum()) ** 2
+    value = max(math.fsum(part for part, _ in parts) - least + more, least)
+    spread = 2 * math.fsum(part**2 / degrees for part, degrees in parts)
+    doubt = min(spread, (value - least) ** 2)
+    return Variance(value, 2 * value**2 / doubt if doubt > 0 else math.inf)
 
 
 def _used(rows: Reals) -> int:
     return int(np.count_nonzero(rows))
+
+
+def _effective(weights: Reals) -> float:
+    """How many parts of equal weight say as much."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
 
 
 def _between(sums: Reals, rows: Reals) -> float:

@@ -11,12 +11,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from sooner.estimation.formulas import EXACTLY, Formula, Linear, Number, exactly, linear
-from sooner.estimation.intervals import Shares, variance_of_ratio, variance_of_sum
+from sooner.estimation.intervals import Keys, Shares, unseen, variance_of_ratio, variance_of_sum
 from sooner.estimation.workings import Measure, Workings
 from sooner.expressions.tree import columns_of
 from sooner.kernels.folding import Reals, Sums, as_reals, total
@@ -64,13 +65,22 @@ class Rectangle:
 
 
 class Reckoning:
-    """All that estimates are read off at one moment."""
+    """All that estimates are read off at one moment. `keys` are those of each side, if they say what matches."""
 
-    def __init__(self, workings: Workings, rectangles: Sequence[Rectangle], confidence: float, *, exact: bool) -> None:
+    def __init__(
+        self,
+        workings: Workings,
+        rectangles: Sequence[Rectangle],
+        confidence: float,
+        keys: Sequence[Keys] = (),
+        *,
+        exact: bool,
+    ) -> None:
         self._workings = workings
         self._confidence = confidence
         self._exact = exact
         self._rectangles = rectangles
+        self._keys = keys
         counts, weights = [rectangle.rows for rectangle in rectangles], [one.weight for one in rectangles]
         rows = [np.average([count[side] for count in counts], axis=0, weights=weights) for side in (0, 1)]
         known = [[rectangle.shares[side] for rectangle in rectangles] for side in (0, 1)]
@@ -82,7 +92,7 @@ class Reckoning:
     @property
     def groups(self) -> list[tuple[int, int]]:
         """Those that have any pair."""
-        found = sum(self._pairs_in(rectangle) for rectangle in self._rectangles)
+        found = sum(as_reals(one.sums.wholes[:, :, 0]).sum(axis=(2, 3)) for one in self._rectangles)
         return [(int(left), int(right)) for left, right in np.argwhere(np.asarray(found) > 0)]
 
     def value(self, result: Measure | Formula, group: tuple[int, int]) -> Value:
@@ -96,10 +106,7 @@ class Reckoning:
         found = self._linear(result, group)
         if found is None:
             return NOTHING
-        positive = result.function != "avg" and found.value > 0
-        if result.function in ("count", "sum"):
-            positive = positive and bool(np.all(found.cells >= 0))
-        return self._around(found, self._enough(group), positive=positive)
+        return self._around(found, group, positive=found.value > 0 and self._is_never_negative(result, group))
 
     def _of_formula(self, formula: Formula, group: tuple[int, int]) -> Value:
         measures = {one.name: one for one in self._workings.measures}
@@ -113,7 +120,7 @@ class Reckoning:
             return NOTHING
         if not self._has_sizes and found.power != 0:
             return Value(so_far, None, None)
-        return self._around(found, self._enough(group))
+        return self._around(found, group)
 
     def _exactly(self, measure: Measure, group: tuple[int, int]) -> Number | None:
         """Of what is there; null of nothing but nulls."""
@@ -167,11 +174,29 @@ class Reckoning:
         root = math.sqrt(variance)
         return Linear(root, apart / (2 * root) if root else apart, 0)
 
-    def _around(self, found: Linear, enough: bool, *, positive: bool = False) -> Value:
-        value, cells = found.value, np.asarray(found.cells)
-        variance_of = variance_of_sum if found.power == 1 else variance_of_ratio
-        variance = variance_of(cells, self._left, self._right) if enough else None
-        if variance is None or not math.isfinite(value):
+    @cached_property
+    def _unseen(self) -> float:
+        """Of all groups together: rows that were not seen tell of none that they are in."""
+        counts = [as_reals(one.sums.wholes[:, :, 0]).sum(axis=(0, 1)) for one in self._rectangles]
+        cells = np.sum([one.scale * some for one, some in zip(self._rectangles, counts, strict=True)], axis=0)
+        pairs = float(np.sum(counts))
+        return unseen(cells, pairs, (self._left, self._right), self._keys) if self._keys and pairs else 0.0
+
+    def _is_never_negative(self, measure: Measure, group: tuple[int, int]) -> bool:
+        """As far as sums over small parts of the rows tell."""
+        if measure.function in ("variance", "stddev"):
+            return True
+        return bool(np.all(self._cells(measure.n if measure.total is None else measure.total, group) >= 0))
+
+    def _around(self, found: Linear, group: tuple[int, int], *, positive: bool = False) -> Value:
+        value, cells, pairs = found.value, np.asarray(found.cells), self._pairs(group)
+        if pairs.sum() < FEWEST_PAIRS or not math.isfinite(value):
+            return Value(value, None, None)
+        if found.power == 1:
+            variance = variance_of_sum(cells, self._left, self._right, self._unseen)
+        else:
+            variance = variance_of_ratio(cells, pairs, self._left, self._right)
+        if variance is None:
             return Value(value, None, None)
         half = variance.half_width(self._confidence)
         if positive and half > WIDE * value:
@@ -179,12 +204,9 @@ class Reckoning:
             return Value(value, value / factor, value * factor)
         return Value(value, value - half, value + half)
 
-    def _enough(self, group: tuple[int, int]) -> bool:
-        pairs = sum(int(self._pairs_in(rectangle)[group]) for rectangle in self._rectangles)
-        return pairs >= FEWEST_PAIRS
-
-    def _pairs_in(self, rectangle: Rectangle) -> Reals:
-        found: Reals = as_reals(rectangle.sums.wholes[:, :, 0]).sum(axis=(2, 3))
+    def _pairs(self, group: tuple[int, int]) -> Reals:
+        """How many there are, by tags."""
+        found: Reals = np.sum([as_reals(one.sums.wholes[(*group, 0)]) for one in self._rectangles], axis=0)
         return found
 
     def _total(self, at: int, group: tuple[int, int]) -> Number:

@@ -16,14 +16,17 @@ import numpy.typing as npt
 
 from sooner.errors import BudgetTooSmall
 from sooner.estimation.groups import Groups
+from sooner.estimation.intervals import Keys
 from sooner.estimation.reckoning import Reckoning, Rectangle
 from sooner.estimation.tags import ALL_TAGS, MOST_TAGS, Tags, tallied
 from sooner.estimation.workings import Workings
+from sooner.kernels.array_types import Codes
 from sooner.kernels.folding import Sums
 from sooner.sides import SIDES
 
 FEWEST_TAGS: Final = 4
 SMALL_BYTES: Final = 2**20  # of sums: more tags than these have room for cost more time than they are worth
+KEY_PARTS: Final = 1024  # a power of two
 Counts = npt.NDArray[np.int64]
 
 
@@ -41,6 +44,7 @@ class Folds:
         self._until_full: Counts | None = None  # what had come then, if it is not known of each partition
         self._pending: dict[int, Sums] = {}
         self.tallies: Counts = np.zeros((2, MOST_TAGS + 1), np.int64)
+        self.keys = no_keys()  # rows that have come, by parts of their codes
         self._before: Counts | None = None  # what had come before the rows that are being taken in
         self._at_begin: dict[int, Counts] = {}  # of pending ones, when they began
         self._when_whole: list[Counts] = []  # of each partition
@@ -49,6 +53,10 @@ class Folds:
     def came(self, side: int, tags: Tags) -> None:
         """These tallies have come."""
         self.tallies[side] += tallied(tags)
+
+    def keys_came(self, side: int, codes: Codes) -> None:
+        """Of rows that are kept; hashes, so that their lowest bits are random parts of the keys."""
+        self.keys[side] += np.bincount((codes & np.uint64(KEY_PARTS - 1)).astype(np.int64), minlength=KEY_PARTS)
 
     def rows_come(self) -> None:
         """They are tallied first; but if there is no room for them in memory, they are the first that wait."""
@@ -128,7 +136,7 @@ class Folds:
     def reckoning(self, sizes: Sequence[int | None], confidence: float, *, exact: bool) -> Reckoning:
         """Of inputs with so many rows, where that is known."""
         found = [rectangle_of(sums, counts, sizes, self.guided) for sums, counts in self.rectangles(done=exact)]
-        return Reckoning(self.workings, found, confidence, exact=exact)
+        return Reckoning(self.workings, found, confidence, keys_of(self.keys, self.tallies), exact=exact)
 
     def rectangles(self, *, done: bool) -> list[tuple[Sums, Counts]]:
         """Sums over what has met, and what had come by then; when all has met they are one."""
@@ -168,6 +176,7 @@ class Folds:
             "parts": None if self.parts is None else [sums_to_plain(one) for one in self.parts],
             "pending": [[p, sums_to_plain(one)] for p, one in sorted(self._pending.items())],
             "tallies": self.tallies.tolist(),
+            "keys": packed(self.keys),
             "at_begin": [[p, one.tolist()] for p, one in sorted(self._at_begin.items())],
             "when_whole": [one.tolist() for one in self._when_whole],
         }
@@ -182,6 +191,7 @@ class Folds:
         self.parts = None if data["parts"] is None else [self._loaded(one) for one in data["parts"]]
         self._pending = {p: self._loaded(one) for p, one in data["pending"]}
         self.tallies = np.array(data["tallies"], np.int64)
+        self.keys = unpacked(data["keys"], no_keys())
         self._at_begin = {p: np.array(one, np.int64) for p, one in data["at_begin"]}
         self._when_whole = [np.array(one, np.int64) for one in data["when_whole"]]
 
@@ -202,6 +212,16 @@ def rectangle_of(
     return Rectangle(sums, (rows[0], rows[1]), (shares[0], shares[1]), weight)
 
 
+def no_keys() -> Counts:
+    """[side, part]: no rows yet."""
+    return np.zeros((2, KEY_PARTS), np.int64)
+
+
+def keys_of(keys: Counts, tallies: Counts) -> list[Keys]:
+    """Of both sides, of all rows that have come."""
+    return [Keys(keys[side].astype(np.float64), float(tallies[side].sum())) for side in SIDES]
+
+
 def groups_of(workings: Workings, side: int) -> Groups:
     """Those that one side tells apart, none of them seen yet; what only pairs tell counts as the left's."""
     return Groups([one.type for one in workings.by if (one.side or 0) == side])
@@ -216,14 +236,21 @@ def sums_of(workings: Workings, n_tags: int, groups: tuple[int, int]) -> Sums:
 
 def load_sums(sums: Sums, data: Sequence[str]) -> Sums:
     """The same, filled."""
-    wholes, reals = (zlib.decompress(base64.b64decode(text)) for text in data)
-    sums.wholes = np.frombuffer(wholes, np.int64).reshape(sums.wholes.shape).copy()
-    sums.reals = np.frombuffer(reals, np.float64).reshape(sums.reals.shape).copy()
+    sums.wholes, sums.reals = unpacked(data[0], sums.wholes), unpacked(data[1], sums.reals)
     return sums
 
 
 def sums_to_plain(sums: Sums) -> list[str]:
-    return [base64.b64encode(zlib.compress(array.tobytes(), 1)).decode() for array in (sums.wholes, sums.reals)]
+    return [packed(sums.wholes), packed(sums.reals)]
+
+
+def packed(array: npt.NDArray[Any]) -> str:
+    return base64.b64encode(zlib.compress(array.tobytes(), 1)).decode()
+
+
+def unpacked(text: str, like: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Of the same shape and type."""
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), like.dtype).reshape(like.shape).copy()
 
 
 def power_of_two(groups: int) -> int:

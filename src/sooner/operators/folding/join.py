@@ -85,6 +85,7 @@ class FoldingJoin(RectangleJoin[Folds]):
         most_bytes = max(means.budget.limit_bytes // SUMS_SHARE, LEAST_SUMS_BYTES)
         self.folds = Folds(workings, len(inputs[LEFT].partitions), most_bytes, guided)
         self._by_codes = order.only_matching is None and order.reach == EQUAL and workings.pairs is None
+        self._counts_keys = guided is None and order.reach == EQUAL and order.is_spread
         self.new_state = partial(FoldingState, self.folds, self._fold_all)
         super().__init__(inputs, order, algorithm, lambda _: self.folds, means)
         self._in_pieces = False
@@ -108,7 +109,10 @@ class FoldingJoin(RectangleJoin[Folds]):
         self.folds.rows_come()
         kept = [[self._kept(side, batch) for batch in some] for side, some in enumerate(rows)]
         self.folds.make_room_for_groups()
-        return self._at_the_end_of(super().arrive([[batch for batch in some if batch.num_rows] for some in kept], now))
+        kept = [[batch for batch in some if batch.num_rows] for some in kept]
+        for side in SIDES if self._counts_keys else ():
+            self._count_keys(side, kept[side])
+        return self._at_the_end_of(super().arrive(kept, now))
 
     def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[Folds]:
         return self._at_the_end_of(super().work(quantum_bytes, around))
@@ -128,6 +132,14 @@ class FoldingJoin(RectangleJoin[Folds]):
         others = [name for name in batch.schema.names if name not in by]
         columns = [*(batch.column(name) for name in others), to_arrow(numbers)]
         return pa.RecordBatch.from_arrays(columns, schema=self.inputs[side].schema)
+
+    def _count_keys(self, side: int, batches: Sequence[pa.RecordBatch]) -> None:
+        """They tell of rows of the other side that are still to come, if there are any."""
+        if self.inputs[opposite(side)].ended:
+            return
+        for batch in batches:
+            codes, wanted = self.inputs[side].code(batch)
+            self.folds.keys_came(side, codes if wanted is None else codes[wanted])
 
     def _at_the_end_of(self, results: Iterator[Folds]) -> Iterator[Folds]:
         for _ in results:

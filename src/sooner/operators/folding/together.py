@@ -17,7 +17,19 @@ from sooner.estimation.reading_off import estimate_of, sizes_by_now
 from sooner.estimation.reckoning import Reckoning
 from sooner.estimation.workings import Workings
 from sooner.kernels.folding import Sums, added
-from sooner.operators.folding.folds import Counts, Folds, groups_of, load_sums, rectangle_of, sums_of, sums_to_plain
+from sooner.operators.folding.folds import (
+    Counts,
+    Folds,
+    groups_of,
+    keys_of,
+    load_sums,
+    no_keys,
+    packed,
+    rectangle_of,
+    sums_of,
+    sums_to_plain,
+    unpacked,
+)
 from sooner.sides import SIDES
 
 Told = dict[str, Any]
@@ -46,6 +58,7 @@ def told_by(folds: Folds, ended: Sequence[bool], *, done: bool) -> Told:
         "n_tags": folds.n_tags,
         "rectangles": [[tallies.tolist(), sums_to_plain(sums), weight] for tallies, sums, weight in found.values()],
         "tallies": folds.tallies.tolist(),
+        "keys": packed(folds.keys),
         "ended": list(ended),
         "done": done,
     }
@@ -68,7 +81,8 @@ def estimated(wanted: Wanted, told: Sequence[Told], seconds: float) -> Estimate:
     sizes = sizes_by_now(wanted.total_rows, rows, ended)
     groups, merged = _merged(workings, told)
     rectangles = [rectangle_of(sums, counts, sizes, weight=weight) for counts, sums, weight in merged]
-    reckoning = Reckoning(workings, rectangles, wanted.confidence, exact=exact)
+    counted = np.sum([unpacked(one["keys"], no_keys()) for one in told], axis=0)
+    reckoning = Reckoning(workings, rectangles, wanted.confidence, keys_of(counted, tallies), exact=exact)
     keys = groups[0].keys, groups[1].keys
     return estimate_of(workings, keys, reckoning, rows, sizes, seconds, exact=exact)
 
