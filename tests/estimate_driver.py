@@ -68,18 +68,23 @@ class EstimateCase:
     def output(self) -> str:
         return str(self.folder / "output")
 
-    def estimates(self, **changes: Any) -> DataFrame:
-        """One side comes from our source, the other from Spark's."""
-        left = ss.sources.parquet(self.spark, str(self.folder / "left"), rows_per_batch=ROWS // BATCHES)
-        right = stream_of(self.spark, self.folder / "right")
+    def ours(self, name: str) -> DataFrame:
+        return ss.sources.parquet(self.spark, str(self.folder / name), rows_per_batch=ROWS // BATCHES)
+
+    def estimates(self, right: DataFrame | None = None, **changes: Any) -> DataFrame:
+        """One side comes from our source, the other from Spark's unless it is given."""
+        left, right = self.ours("left"), stream_of(self.spark, self.folder / "right") if right is None else right
         arguments: dict[str, Any] = {"aggregates": AGGREGATES, "by": BY, "where": WHERE, "partitions": 2}
         arguments |= {"memory": "256KB", "state": self.folder / "state", "total_rows": (ROWS, FEW)}
         arguments |= {"sampling": "rows"}
         return ss.estimate(left, right, "k", **arguments | changes)
 
-    def start(self, estimates: DataFrame, write: Write | None = None) -> ss.Query:
+    def start(self, estimates: DataFrame, write: Write | None = None, trigger: str | None = None) -> ss.Query:
         """Into files, or whatever `write` does with a batch. Spark's own source does not say when it is at its end."""
         writer, started = estimates.writeStream, list[ss.Query]()
+        if trigger is not None:
+            chosen: dict[str, Any] = {trigger: True}
+            writer = writer.trigger(**chosen)
         sink = writer.foreachBatch(write) if write else writer.format("parquet").option("path", self.output)
 
         def listen(_: ss.JoinProgress) -> None:
