@@ -55,7 +55,7 @@ class EstimateSteps:
         self.wanted = Wanted(self.workings, 0.95, self.total_rows)
         needed = [pa.schema([one.source.field(name) for name in one.needed]) for one in self.workings.sides]
         placed = placements(join, needed, self.partitions)
-        self._packings = [
+        self.packings = [
             Packing(needed[side], tuple(needed[side].names), needed[side], placed[side], None, sampled)
             for side, sampled in enumerate(Sampled(one, "rows") for one in self.workings.sides)
         ]
@@ -94,7 +94,7 @@ class EstimateSteps:
 
     def attempts(self, version: int, rows: Rows, ended: bool = False, seed: int | None = None) -> list[Told]:
         """One in each partition; a seed delivers packs in another order."""
-        packs = [pa.Table.from_batches(self._packings[side].packed(iter([rows[side]]))) if len(rows[side]) else None
+        packs = [pa.Table.from_batches(self.packings[side].packed(iter([rows[side]]))) if len(rows[side]) else None
                  for side in SIDES]  # fmt: skip
         found = []
         for place in range(self.partitions):

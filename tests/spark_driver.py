@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 import sooner.spark as ss
 from sooner.runs.shared_memory import PAGE_BYTES
 from sooner.runs.shared_memory_directory import OWNERS
-from spark_joins import QUICK_START, JoinCase, Way, skewed
+from spark_joins import JoinCase, Way, killable_session, skewed
 
 MEMORY_BYTES = 128 * 1024
 LEFT, RIGHT = skewed(4000, 2000, 1, "a"), skewed(3500, 2000, 2, "b")
@@ -59,10 +58,7 @@ def bytes_in(folder: Path) -> int:
 
 
 def main(folder: Path, master: str, batches: int, way: Way, how: str) -> None:
-    quick = {f"spark__{role}__extraJavaOptions": QUICK_START for role in ("driver", "executor")}
-    spark = ss.local_session(master, spark__driver__memory="1g", **quick)
-    print(json.dumps({"java": SparkContext._gateway.proc.pid}), flush=True)  # type: ignore[union-attr] # noqa: T201
-    case = case_in(spark, folder, batches, way, how)
+    case = case_in(killable_session(master), folder, batches, way, how)
     owners: set[str] = set()
     copies_bytes: list[int] = []
     listen = case.listen

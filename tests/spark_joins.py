@@ -5,6 +5,7 @@ never ends, so that the case says so itself once all rows have arrived. A side m
 or, when Spark computes a column of it, not.
 """
 
+import json
 import os
 import time
 from collections import Counter
@@ -19,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import coalesce, col, expr
 
@@ -178,6 +180,14 @@ class JoinCase:
     @property
     def most_spilled_rows(self) -> int:
         return max(progress.total.spilled_rows for progress in self.progress)
+
+
+def killable_session(master: str) -> SparkSession:
+    """Of a driver in a process of its own, which says first of all what its Java is."""
+    quick = {f"spark__{role}__extraJavaOptions": QUICK_START for role in ("driver", "executor")}
+    spark = ss.local_session(master, spark__driver__memory="1g", **quick)
+    print(json.dumps({"java": SparkContext._gateway.proc.pid}), flush=True)  # type: ignore[union-attr] # noqa: T201
+    return spark
 
 
 def write_files(table: pa.Table, folder: Path, files: int) -> None:

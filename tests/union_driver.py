@@ -5,14 +5,13 @@ python union_driver.py FOLDER
 It goes on from the checkpoint in the folder, if there is one.
 """
 
-import json
 import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark import SparkContext, cloudpickle
+from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import LongType, StructField, StructType
@@ -23,7 +22,7 @@ from sooner.spark.dataflow import dataflow
 from sooner.spark.inflow import Inflow
 from sooner.spark.shuffle.shared_columns import share_columns
 from sooner.spark.step.plan import StepPlan
-from spark_joins import QUICK_START
+from spark_joins import killable_session
 
 NAMES = ("first", "second", "third")
 KEYS, ROWS = 3_000, 6_000
@@ -71,9 +70,7 @@ def start(spark: SparkSession, folder: Path) -> ss.Query:
 
 
 def main(folder: Path) -> None:
-    spark = ss.local_session("local[2,4]", spark__driver__memory="1g", spark__driver__extraJavaOptions=QUICK_START)
-    print(json.dumps({"java": SparkContext._gateway.proc.pid}), flush=True)  # type: ignore[union-attr] # noqa: T201
-    start(spark, folder).awaitTermination()
+    start(killable_session("local[2,4]"), folder).awaitTermination()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Estimates in steps: all partitions together say what one would, however often and in whatever order they run."""
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -8,6 +9,11 @@ import pyarrow as pa
 import pytest
 
 from estimate_steps import EstimateSteps, slices
+from sooner.estimation.preparation import TAG
+from sooner.estimation.tags import MOST_TAGS, tallied
+from sooner.kernels.arrays import to_numpy
+from sooner.spark.shuffle.packing import unpacked
+from sooner.spark.shuffle.sampled import Sampled
 from sooner.spark.step.estimates import read_estimate
 
 IN_PIECES, TIGHT, PLENTY = 2**15, 2**17, 2**24
@@ -110,3 +116,18 @@ def test_intervals_hold_as_often_as_they_say(tmp_path: Path, memory_bytes: int) 
             widths.append((value.high - value.low) / truth)
     assert np.mean(held) > 0.85
     assert np.mean(np.reshape(widths, (-1, 5)), axis=0).argmin() == 4
+
+
+def test_rows_of_a_block_have_one_tag_and_every_partition_knows_of_all(tmp_path: Path) -> None:
+    """Of a source whose row groups come in random order, however many of them are in a batch."""
+    left, right = tables(3)
+    steps = EstimateSteps(tmp_path, [left.schema, right.schema], AGGREGATES, ["g"], partitions=2)
+    made = steps.workings.sides[0]
+    packing = replace(steps.packings[0], sampled=Sampled(made, "blocks"))
+    blocks = [(number, iter([rows])) for number, rows in zip((3, MOST_TAGS + 8), slices(left, 2), strict=True)]
+    packs = pa.Table.from_batches(packing.packed_blocks(iter(blocks)))
+    for place in range(2):
+        mine = packs.filter(pa.compute.equal(packs["place"], place))["pack"]
+        tags = np.concatenate([to_numpy(rows.column(TAG)) for rows in unpacked(mine, made.schema)])
+        assert set(tags[tags >= 0].tolist()) == {3, 8}
+        assert {tag: count for tag, count in enumerate(tallied(tags).tolist()) if count} == {3: 2000, 8: 2000}

@@ -16,6 +16,7 @@ from types import ModuleType
 import pytest
 from pyspark.sql import SparkSession
 
+import estimate_driver
 import spark_driver
 import union_driver
 from sooner.how import KINDS
@@ -96,6 +97,38 @@ def test_a_second_operator_goes_on_after_a_kill_by_the_contract_alone(spark: Spa
     assert query.is_complete
     found = Counter(row.k for row in spark.read.parquet(str(tmp_path / "output")).collect())
     assert found == Counter(union_driver.expected())
+
+
+def require_exact_end_after_kills(spark: SparkSession, folder: Path, kills: int, seed: int) -> None:
+    """Two kills at least: the second driver has finished what the first one began, so there is an estimate by then."""
+    dice, case = random.Random(seed), estimate_driver.EstimateCase(spark, folder)
+    for _ in range(kills):
+        kill_in_a_batch(folder, dice, estimate_driver)
+    before = case.written()
+    query = case.start(case.estimates())
+    ended(query)
+    case.require_exact(query.estimate)
+    after = case.written()
+    assert before
+    assert set(before) == {row for row in after if row.batch <= max(one.batch for one in before)}, f"seed {seed}"
+    last = max(row.batch for row in after)
+    groups = {(row.g, row.h) for row in after}
+    assert Counter((row.batch, row.g, row.h) for row in after) == Counter(
+        (batch, *group) for batch in range(last + 1) for group in groups
+    )
+    assert {row.batch for row in after if row.exact} == {last}
+
+
+def test_an_estimate_ends_exactly_after_kills_and_none_is_lost_or_given_twice(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    require_exact_end_after_kills(spark, tmp_path, kills=2, seed=3)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(200, 208))
+def test_an_estimate_ends_exactly_after_many_kills(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    require_exact_end_after_kills(spark, tmp_path, kills=4, seed=seed)
 
 
 def test_two_executors_share_the_work_the_state_and_one_limit_of_shared_memory(

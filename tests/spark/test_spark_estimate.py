@@ -1,9 +1,6 @@
 """Estimates on real Spark: they close in on Spark's own aggregate, end with it, and survive what fails on the way."""
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -13,91 +10,13 @@ import pytest
 from pyspark import TaskContext
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
-import sooner
 import sooner.spark as ss
+from estimate_driver import AGGREGATES, BATCHES, FEW, ROWS, WHERE, EstimateCase, tables
 from queries import refused
 from sooner.errors import InvalidJoin
 from sooner.spark.sources.known_rows import known_rows
 from spark_joins import ended, stream_of, write_files
-
-ROWS, FEW, BATCHES = 6000, 1500, 5
-BY = ["g", "h"]
-WHERE = "q < 40 and w > 1"
-AGGREGATES = {"n": "count", "s": ("sum", "price * w"), "q": ("sum", "q"), "a": ("avg", "q")}
-
-
-def tables() -> tuple[pa.Table, pa.Table]:
-    dice = np.random.default_rng(7)
-
-    def keys(rows: int) -> pa.Array:
-        texts = [f"key {number}" for number in dice.integers(0, 800, rows)]
-        return pa.array([None if at % 50 == 0 else text for at, text in enumerate(texts)])
-
-    prices = [Decimal(int(cents)) / 100 for cents in dice.integers(1, 10**7, ROWS)]
-    left = pa.table(
-        {
-            "k": keys(ROWS),
-            "price": pa.array(prices, pa.decimal128(12, 2)),
-            "q": pa.array(dice.integers(0, 50, ROWS), pa.int32()),
-            "g": pa.array(dice.choice(["x", "y"], ROWS)),
-            "unused": pa.array(["text"] * ROWS),
-        }
-    )
-    right = pa.table(
-        {
-            "k": keys(FEW),
-            "w": dice.integers(0, 10, FEW),
-            "h": pa.array(dice.integers(9000, 9002, FEW).astype(np.int32), pa.date32()),
-        }
-    )
-    return left, right
-
-
-@dataclass
-class EstimateCase:
-    spark: SparkSession
-    folder: Path
-
-    def __post_init__(self) -> None:
-        for name, table in zip(("left", "right"), tables(), strict=True):
-            write_files(table, self.folder / name, BATCHES)
-
-    def estimates(self, **changes: Any) -> DataFrame:
-        """One side comes from our source, the other from Spark's."""
-        left = ss.sources.parquet(self.spark, str(self.folder / "left"), rows_per_batch=ROWS // BATCHES)
-        right = stream_of(self.spark, self.folder / "right")
-        arguments: dict[str, Any] = {"aggregates": AGGREGATES, "by": BY, "where": WHERE, "partitions": 2}
-        arguments |= {"memory": "256KB", "state": self.folder / "state", "total_rows": (ROWS, FEW)}
-        arguments |= {"sampling": "rows"}
-        return ss.estimate(left, right, "k", **arguments | changes)
-
-    def start(self, estimates: DataFrame, write: Any) -> ss.Query:
-        """Spark's own source does not say when it is at its end."""
-        writer, started = estimates.writeStream.foreachBatch(write), list[ss.Query]()
-
-        def listen(_: ss.JoinProgress) -> None:
-            for query in started:
-                if (found := query.estimate) is not None and found.rows == ROWS + FEW:
-                    query.finish("right")
-
-        started.append(ss.start(writer.option("checkpointLocation", str(self.folder / "log")), listener=listen))
-        return started[0]
-
-    def require_exact(self, found: sooner.Estimate | None) -> None:
-        assert found is not None
-        assert found.exact
-        left, right = (self.spark.read.parquet(str(self.folder / name)) for name in ("left", "right"))
-        sums = [F.count("*"), F.sum(F.expr("price * w")), F.sum("q"), F.avg("q")]
-        rows = left.join(right, "k").where(WHERE).groupBy(*BY).agg(*sums).collect()
-        assert len(rows) == len(found.values) == 4
-        for g, h, n, s, q, a in rows:
-            values = {name: value.value for name, value in found.values[g, h].items()}
-            assert (values["n"], values["s"], values["q"]) == (n, s, q)
-            assert isinstance(values["s"], Decimal)
-            assert isinstance(values["q"], int)
-            assert math.isclose(values["a"], a, rel_tol=1e-14)
 
 
 def failing_once_in(batches: set[int], estimates: DataFrame) -> DataFrame:

@@ -11,8 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sooner.spark as ss
+from estimate_driver import EstimateCase
 from sooner.spark.step.standing import read_progress
-from spark_joins import SOON_SECONDS, JoinCase, skewed, write_files
+from spark_joins import SOON_SECONDS, JoinCase, ended, skewed, write_files
 
 FILES = 3
 LEFT, RIGHT = skewed(3000, 1500, 1, "a"), skewed(3000, 1500, 2, "b")
@@ -68,3 +69,29 @@ def test_all_that_is_there_is_joined_before_the_query_stops_and_the_rest_by_the_
         query.finish(side)
     assert run(case, trigger).is_complete
     assert case.written() == case.expected()
+
+
+@pytest.mark.parametrize(
+    ("trigger", "memory"), [("availableNow", "256KB"), ("availableNow", "64MB"), ("once", "256KB")]
+)
+def test_an_estimate_of_files_is_exact_when_the_query_stops(
+    spark: SparkSession, tmp_path: Path, trigger: str, memory: str
+) -> None:
+    """With `once` the only batch cannot know that its rows are the last: it has the sums of all, and the next run says
+    that they are exact.
+    """
+    case = EstimateCase(spark, tmp_path)
+    estimates = case.estimates(case.ours("right"), memory=memory)
+    ended(query := case.start(estimates, trigger=trigger))
+    if trigger == "once":
+        assert {(row.s_low == row.s == row.s_high, row.exact) for row in case.written()} == {(True, False)}
+        ended(query := case.start(estimates, trigger=trigger))
+    case.require_exact(query.estimate)
+    written = case.written()
+    last = max(row.batch for row in written)
+    assert {row.batch for row in written if row.exact} == {last}
+    found = query.estimate
+    assert found is not None
+    assert {(row.g, row.h): row.s for row in written if row.batch == last} == {
+        key: float(value["s"].value) for key, value in found.values.items()
+    }

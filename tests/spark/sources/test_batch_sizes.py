@@ -10,7 +10,15 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 from stream_reading import batches_of, offsets_of, reader_of, rows_between
 
-from sooner.spark.sources.batch_sizes import FIRST_ROWS, MOST_BYTES, MOST_ROWS, growing, most_rows, tasks_for
+from sooner.spark.sources.batch_sizes import (
+    FIRST_ROWS,
+    MOST_BYTES,
+    MOST_ROWS,
+    TIMES_FOR_SUMS,
+    growing,
+    most_rows,
+    tasks_for,
+)
 from sooner.spark.sources.parquet_source import ParquetDataSource
 
 ROWS = 1_600_000
@@ -74,3 +82,4 @@ def test_sizes_have_their_bounds() -> None:
     assert growing(10**9, MOST_ROWS) == MOST_ROWS
     assert growing(0, MOST_ROWS, row_bytes=10**9) == 1
     assert (most_rows(0), most_rows(1), most_rows(10**9)) == (MOST_ROWS, MOST_ROWS, 1)
+    assert most_rows(1, for_sums=True) == TIMES_FOR_SUMS * MOST_ROWS

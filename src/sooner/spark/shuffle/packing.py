@@ -14,6 +14,7 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -80,11 +81,20 @@ class Packing:
 
     def packed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Places and packs of all rows that are wanted."""
-        chunks = grouped(map(self._wanted, batches), _CHUNK_ROWS, _CHUNK_BYTES)
         if self.sampled is None:
-            return (self._cut(as_one(chunk)) for chunk in chunks)
-        prepare = self.sampled.in_this_task()
-        return (self._cut_sample(as_one(chunk), prepare) for chunk in chunks)
+            return map(self._cut, self._chunks(batches))
+        return map(partial(self._cut_sample, self.sampled.in_this_task()), self._chunks(batches))
+
+    def packed_blocks(self, blocks: Iterator[tuple[int, Iterator[pa.RecordBatch]]]) -> Iterator[pa.RecordBatch]:
+        """The same of a source whose blocks, each with its number, come in random order."""
+        if self.sampled is None or self.sampled.sampling == "rows":
+            yield from self.packed(batch for _, block in blocks for batch in block)
+            return
+        for number, block in blocks:
+            yield from map(partial(self._cut_sample, self.sampled.of_block(number)), self._chunks(block))
+
+    def _chunks(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return map(as_one, grouped(map(self._wanted, batches), _CHUNK_ROWS, _CHUNK_BYTES))
 
     def _wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.condition is not None:
@@ -110,7 +120,7 @@ class Packing:
         columns = [to_arrow(np.array(filled, np.int32)), _binary(packs)]
         return pa.RecordBatch.from_arrays(columns, schema=_ARROW)
 
-    def _cut_sample(self, chunk: pa.RecordBatch, prepare: Prepare) -> pa.RecordBatch:
+    def _cut_sample(self, prepare: Prepare, chunk: pa.RecordBatch) -> pa.RecordBatch:
         """A pack for every place, with tallies at its end."""
         rows, tallies = prepare(chunk)
         rows = self._complete(rows)

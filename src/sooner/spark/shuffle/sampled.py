@@ -1,7 +1,8 @@
 """Rows of an input that is a sample of itself: prepared for the sums of an estimate, and tagged, before the shuffle.
 
 A tag must be the same whenever a task runs again, and tags of a task must not say what is in its rows. Where rows come
-in random order they are dealt tags in turn, and each task begins with another; else all rows of a batch have one.
+in random order they are dealt tags in turn, and each task begins with another; else all rows of a block have one: of a
+row group where the source reads these in random order, or of a batch.
 """
 
 import base64
@@ -32,14 +33,24 @@ class Sampled:
         """What makes rows and tallies of the rows of a chunk, one chunk after the other."""
         context = TaskContext.get()
         batch, task = (0, 0) if context is None else (_batch_of(context), context.partitionId())
+        if self.sampling == "blocks":
+            return self.of_block(batch)
         begun = zlib.crc32(f"{batch}-{task}".encode())
 
         def prepare(rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
             nonlocal begun
-            of_blocks = InBlocks([batch % MOST_TAGS], [rows.num_rows])
-            tagging = of_blocks if self.sampling == "blocks" else _dealt(begun, rows.num_rows)
+            tagging = _dealt(begun, rows.num_rows)
             begun += rows.num_rows
             kept, tallies = self.preparation.prepared(rows, tagging)
+            return kept, tallies
+
+        return prepare
+
+    def of_block(self, number: int) -> Prepare:
+        """The same for chunks that are all of one block."""
+
+        def prepare(rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+            kept, tallies = self.preparation.prepared(rows, InBlocks([number % MOST_TAGS], [rows.num_rows]))
             return kept, tallies
 
         return prepare

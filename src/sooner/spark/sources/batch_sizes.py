@@ -14,6 +14,7 @@ GROWTH: Final = (
 )
 MOST_ROWS: Final = 2**20  # as many as most writers put into a row group
 MOST_BYTES: Final = 64 * 2**20
+TIMES_FOR_SUMS: Final = 8  # where little is kept of a row, and nothing comes out but sums
 TASK_ROWS: Final = 2**18  # are read sooner by one task than by two
 TASK_BYTES: Final = 8 * 2**20
 
@@ -27,9 +28,10 @@ def growing(rows_before: int, at_most: int, row_bytes: float = 1) -> int:
     return min(max(GROWTH * rows_before, _rows_in(FIRST_BYTES, FIRST_ROWS, row_bytes)), at_most)
 
 
-def most_rows(row_bytes: float) -> int:
+def most_rows(row_bytes: float, *, for_sums: bool = False) -> int:
     """What a batch may have if nobody has said it: fewer where rows are wide."""
-    return _rows_in(MOST_BYTES, MOST_ROWS, row_bytes)
+    times = TIMES_FOR_SUMS if for_sums else 1
+    return _rows_in(times * MOST_BYTES, times * MOST_ROWS, row_bytes)
 
 
 def tasks_for(rows: int, row_bytes: float, at_most: int) -> int:

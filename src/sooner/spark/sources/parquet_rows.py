@@ -8,16 +8,17 @@ than a batch are decoded in part by several tasks.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyarrow import fs
 from pyspark.sql.datasource import InputPartition
 
 from sooner.errors import SourceFailed
-from sooner.sources.parquet_batches import open_parquet
+from sooner.sources.parquet_batches import ParquetBatches, open_parquet
 from sooner.spark.locations import open_location
 from sooner.spark.sources.parquet_files import ParquetFile, require_unchanged
 from sooner.spark.sources.row_order import Order, Piece, permutation
@@ -25,6 +26,8 @@ from sooner.spark.sources.spark_types import conformed
 
 # As many rows go to Spark at a time: enough to forget the cost of a batch, few enough to stay in the cache.
 ROWS_AT_A_TIME = 32_768
+
+Block = tuple[int, Iterator[pa.RecordBatch]]  # the number of a row group in the order in which they come, and its rows
 
 
 @dataclass
@@ -37,21 +40,35 @@ class ParquetShare(InputPartition):
 
 def read_share(share: ParquetShare, schema: pa.Schema, order: Order, seed: int) -> Iterator[pa.RecordBatch]:
     """The rows of a share, in their order, with the columns of this schema in exactly its types."""
+    return (rows for _, block in read_blocks(share, schema, order, seed) for rows in block)
+
+
+def read_blocks(share: ParquetShare, schema: pa.Schema, order: Order, seed: int) -> Iterator[Block]:
+    """The same by row groups, each to be read before the next; a file is opened once for those that follow each other,
+    since its footer takes as long to read as many rows.
+    """
     filesystem, _ = open_location(share.root)
-    for file, piece in share.pieces:
+    for file, pieces in groupby(share.pieces, key=lambda one: one[0]):
         require_unchanged(filesystem, file)
-        try:
-            yield from _read_piece(filesystem, file, piece, schema, order, seed)
-        except (pa.ArrowException, OSError) as error:
-            raise SourceFailed(f"{file.path} cannot be read: {error}") from error
+        with _blaming(file), open_parquet(file.path, filesystem) as opened:
+            for _, piece in pieces:
+                yield piece.number, _read_piece(opened, file, piece, schema, order, seed)
+
+
+@contextmanager
+def _blaming(file: ParquetFile) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise SourceFailed(f"{file.path} cannot be read: {error}") from error
 
 
 def _read_piece(
-    filesystem: fs.FileSystem, file: ParquetFile, piece: Piece, schema: pa.Schema, order: Order, seed: int
+    opened: ParquetBatches, file: ParquetFile, piece: Piece, schema: pa.Schema, order: Order, seed: int
 ) -> Iterator[pa.RecordBatch]:
-    chosen = None if order == "file" else _chosen(piece, seed)
+    chosen = None if order == "file" or piece.is_whole else _chosen(piece, seed)
     begin = 0
-    with open_parquet(file.path, filesystem) as opened:
+    with _blaming(file):
         for read in opened.read(piece.row_group.group, schema.names, ROWS_AT_A_TIME):
             batch = conformed(read, schema, file.path)  # in Spark's types first: PyArrow cannot gather views
             rows = _in_piece(batch, begin, piece) if chosen is None else batch.filter(_next(chosen, begin, batch))

@@ -25,7 +25,7 @@ from sooner.spark.sources import options as option
 from sooner.spark.sources.batch_sizes import growing, most_rows, tasks_for
 from sooner.spark.sources.loading import load_stream, tasks_of
 from sooner.spark.sources.parquet_files import ParquetInput, find_parquet
-from sooner.spark.sources.parquet_rows import ParquetShare, read_share
+from sooner.spark.sources.parquet_rows import ParquetShare, read_blocks, read_share
 from sooner.spark.sources.row_order import NumberedRows, Order
 from sooner.spark.sources.spark_types import arrow_schema, spark_schema
 
@@ -90,7 +90,9 @@ class ParquetStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """A batch has no more rows than the user said, or than weigh too much together."""
-        return ReadMaxRows(self._chosen.rows_per_batch or most_rows(self._input.row_bytes))
+        packing = self._chosen.packing
+        for_sums = packing is not None and packing.sampled is not None
+        return ReadMaxRows(self._chosen.rows_per_batch or most_rows(self._input.row_bytes, for_sums=for_sums))
 
     def prepareForTriggerAvailableNow(self) -> None:
         """All rows are there from the start."""
@@ -130,6 +132,8 @@ class ParquetStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         chosen, packing = self._chosen, self._chosen.packing
         if packing is None:
             return read_share(partition, arrow_schema(self._schema), chosen.order, chosen.seed)
+        if chosen.order == "random":
+            return packing.packed_blocks(read_blocks(partition, packing.source, chosen.order, chosen.seed))
         return packing.packed(read_share(partition, packing.source, chosen.order, chosen.seed))
 
     @cached_property

@@ -41,11 +41,17 @@ class Piece:
     row_group: RowGroup
     first: int
     end: int
+    number: int  # of the row group, in the order in which they are read
 
     @property
     def rows(self) -> int:
         """How many rows it has."""
         return self.end - self.first
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of its row group."""
+        return self.rows == self.row_group.rows
 
 
 class NumberedRows:
@@ -78,7 +84,7 @@ class NumberedRows:
             row_group = self._row_groups[index]
             begin = int(self._ends[index]) - row_group.rows
             piece_end = min(end, int(self._ends[index]))
-            yield Piece(row_group, start - begin, piece_end - begin)
+            yield Piece(row_group, start - begin, piece_end - begin, index)
             start, index = piece_end, index + 1
 
     def shares(self, start: int, end: int, tasks: int) -> list[tuple[int, int]]:

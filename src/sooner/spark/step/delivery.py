@@ -13,6 +13,7 @@ from sooner.kernels.arrays import to_numpy
 from sooner.kernels.sizes import data_bytes
 from sooner.operators.pieces import Rows, pieces
 from sooner.runs.run import HELPER_BYTES
+from sooner.spark.grouping import grouped
 from sooner.spark.shuffle.packing import unpacked
 from sooner.spark.shuffle.row_kinds import MARK, PULSE, Kinds, Pulse, are_copies, of_input, place_of, pulse_in
 from sooner.spark.shuffle.shared_columns import as_one_batch
@@ -22,6 +23,9 @@ from sooner.spark.step.staging import Staging
 # Half of the partition's memory may be held, but at least and at most so much.
 LEAST_HELD_BYTES: Final = 32 * 2**20
 MOST_HELD_BYTES: Final = 256 * 2**20
+# What is staged is copied and sorted so many rows or bytes at a time: what Spark hands over is far more.
+STAGED_ROWS: Final = 2**20
+STAGED_BYTES: Final = 16 * 2**20
 
 
 class Delivery:
@@ -104,8 +108,11 @@ class Delivery:
     def _stage(self) -> None:
         if self._staging is None:
             self._staging = self._context.enter_context(Staging(self.schemas, self.order.coders))
-        for which, rows in enumerate(self._take_held()):
-            self._staging.add(which, rows)
+        for which, (held, schema) in enumerate(zip(self._held, self.schemas, strict=True)):
+            batches = (batch for table in held for batch in table.to_batches())
+            for some in grouped(batches, STAGED_ROWS, STAGED_BYTES):
+                self._staging.add(which, as_one_batch([pa.Table.from_batches(some)], schema))
+        self._held, self._held_bytes = [[] for _ in self._held], 0
 
     def _take_held(self) -> Rows:
         rows = [as_one_batch(held, schema) for held, schema in zip(self._held, self.schemas, strict=True)]
