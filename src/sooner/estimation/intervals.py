@@ -83,7 +83,7 @@ def unseen(cells: Reals, pairs: float, sides: Sequence[Shares], keys: Sequence[K
     found = 0.0
     for axis, (side, other) in enumerate(zip(sides, reversed(sides), strict=True)):
         told = keys[1 - axis]
-        if side.share < 1 and told.rows.any():
+        if side.share < 1 and told.rows.any() and _used(side.rows) >= FEWEST_PARTS:
             shown = _between(cells.sum(axis=1 - axis), side.rows) / cells.sum() ** 2
             expected = told.repeats(other.rows.sum()) / pairs - 1 / side.rows.sum()
             found += (1 - side.share) * UNSEEN * max(expected - shown, 0.0)

@@ -32,7 +32,8 @@ from sooner.sources.opening import opened
 from sooner.sources.source import Source
 
 SILENCE_SECONDS: Final = 0.025
-RECKONING_SHARE: Final = 20  # of the time, one part in so many at most goes into reading off estimates
+RECKONING_SHARE: Final = 20  # of the time, one part in so many at most goes into reading off estimates,
+RECKONING_SECONDS: Final = 0.02  # beside so much at first
 
 
 def estimate(
@@ -195,15 +196,17 @@ class Estimates(Running[Folds]):
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def _estimates(self, changes: Iterator[Folds]) -> Iterator[Estimate]:
-        began, last, cost = time.monotonic(), 0.0, 0.0
+        began, spent, known = time.monotonic(), 0.0, -1
         with self:
             for folds in changes:
                 now, at_work = time.monotonic(), time.thread_time()
                 exact = self._operator.phase == "done"
-                if not exact and now - last < RECKONING_SHARE * cost:
+                is_news = folds.changes > known and spent <= RECKONING_SECONDS + (now - began) / RECKONING_SHARE
+                if not is_news and not exact:
                     continue
+                known = folds.changes
                 found = self._estimate(folds, now - began, exact=exact)
-                last, cost = time.monotonic(), time.thread_time() - at_work  # without waiting for other threads
+                spent += time.thread_time() - at_work  # without waiting for other threads
                 yield found
                 if exact or self._limits.are_reached(found):
                     return

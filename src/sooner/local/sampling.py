@@ -5,6 +5,7 @@ after those of the other that they can match. Then each of them is complete when
 whole as such a sample can (tables that are in the order of their keys would otherwise meet late).
 """
 
+import itertools
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -25,9 +26,11 @@ from sooner.sources.source import Source, close_source, n_rows_of
 
 Sampling = Literal["rows", "blocks"]
 FIRST_ROWS: Final = 4_096  # that are read at once: few at first, so that the first estimate comes soon,
-MOST_ROWS: Final = 2**19  # and then more, since each piece has its price, however small it is;
+GROWTH: Final = 8  # then one in so many of those that were read before,
+MOST_ROWS: Final = 2**19  # up to so many, since each piece has its price, however small it is;
 MEMORY_OF_ROW: Final = 2**11  # but so few that all that is read ahead is a small part of the memory
 READERS: Final = 2
+ALONE: Final = 8  # pieces that come first are read by one thread, so that others have time for what becomes of them
 FEW: Final = 8  # blocks meet in pairs if they can match one part of the other side in so many, or less
 
 
@@ -96,7 +99,8 @@ class PreparedSource:
 
         try:
             together = list(_together([blocks.n_rows[number] for number in order], self._most_rows))
-            for positions, pieces in crew.in_order(read, together):
+            alone, rest = together[:ALONE], together[ALONE:]
+            for positions, pieces in itertools.chain(map(read, alone), crew.in_order(read, rest)):
                 yield from pieces
                 if self._after is not None:
                     for position in positions:
@@ -132,12 +136,12 @@ class PreparedSource:
 
 def _together(sizes: Sequence[int], most_rows: int) -> Iterator[range]:
     """Which blocks of these sizes are read at once."""
-    first, n_rows, enough = 0, 0, FIRST_ROWS
+    first, read, n_rows = 0, 0, 0
     for position, size in enumerate(sizes):
         n_rows += size
-        if n_rows >= enough:
+        if n_rows >= min(max(read // GROWTH, FIRST_ROWS), most_rows):
             yield range(first, position + 1)
-            first, n_rows, enough = position + 1, 0, min(2 * enough, most_rows)
+            first, read, n_rows = position + 1, read + n_rows, 0
     if first < len(sizes):
         yield range(first, len(sizes))
 

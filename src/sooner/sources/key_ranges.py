@@ -112,13 +112,11 @@ def overlapping(left: Sequence[Known], right: Sequence[Known]) -> list[tuple[int
     there = [(ranks[known[0]], ranks[known[1]], number) for number, known in enumerate(right) if known]
     lows, highs, numbers = np.array(sorted(there), np.int64).reshape(-1, 3).T
     highest = np.maximum.accumulate(highs)
+    mine = [(ranks[known[0]], ranks[known[1]]) if known else (len(ends), -1) for known in left]
+    lows_here, highs_here = np.array(mine, np.int64).reshape(-1, 2).T
+    begins, ends_there = highest.searchsorted(lows_here), lows.searchsorted(highs_here, side="right")
     found: list[tuple[int, ...]] = []
-    for known in left:
-        if not known:
-            found.append(())
-            continue
-        low, high = ranks[known[0]], ranks[known[1]]
-        begin, end = highest.searchsorted(low), lows.searchsorted(high, side="right")
+    for low, begin, end in zip(lows_here.tolist(), begins.tolist(), ends_there.tolist(), strict=True):
         near = numbers[begin:end][highs[begin:end] >= low]
         near.sort()
         found.append(tuple(near.tolist()))

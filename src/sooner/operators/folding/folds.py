@@ -34,6 +34,7 @@ class Folds:
     def __init__(self, workings: Workings, partitions: int, most_bytes: int, guided: int | None) -> None:
         self.workings = workings
         self.guided = guided  # the side whose rows meet all that they can match when they come
+        self.changes = 0  # as long as they are as many, an estimate is what it was
         self._partitions = partitions
         self._most_bytes = most_bytes
         self.groups = [groups_of(workings, side) for side in SIDES]
@@ -53,6 +54,7 @@ class Folds:
     def came(self, side: int, tags: Tags) -> None:
         """These tallies have come."""
         self.tallies[side] += tallied(tags)
+        self.changes += self.guided in (None, side)
 
     def keys_came(self, side: int, codes: Codes) -> None:
         """Of rows that are kept; hashes, so that their lowest bits are random parts of the keys."""
@@ -129,6 +131,7 @@ class Folds:
         if self.parts is None:
             assert pending is None, "only partitions that wait are joined as wholes"
             return
+        self.changes += 1
         self._when_whole[p] = self.tallies.copy() if began is None else began
         if pending is not None:
             self.parts[p].add(pending)
