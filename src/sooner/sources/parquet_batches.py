@@ -27,6 +27,7 @@ _DICTIONARIES: Final = {"RLE_DICTIONARY", "PLAIN_DICTIONARY"}
 _DICTIONARY_BYTES: Final = 2 * 2**20
 _INDEX_BYTES: Final = 8
 _TEXTS: Final = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+_VIEWS: Final = (pa.string_view(), pa.binary_view())
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 
@@ -34,9 +35,9 @@ AnyPath: TypeAlias = str | os.PathLike[str]
 class ParquetBatches:
     """A Parquet file that is open."""
 
-    def __init__(self, file: arrow_parquet.ParquetFile, schema: pa.Schema) -> None:
+    def __init__(self, file: arrow_parquet.ParquetFile, schema: pa.Schema | None) -> None:
         self._file = file
-        self._schema = schema  # of the file, without the dictionaries that it is read with
+        self._schema = schema  # of the file, without the dictionaries that it is read with; None: they stay
 
     @property
     def row_groups(self) -> range:
@@ -50,7 +51,7 @@ class ParquetBatches:
                 yield self._plain(batch.slice(begin, end - begin))
 
     def _plain(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if batch.schema == self._schema:
+        if self._schema is None or batch.schema == self._schema:
             return batch
         fields = [self._schema.field(name) for name in batch.schema.names]
         columns = [
@@ -61,18 +62,21 @@ class ParquetBatches:
 
 
 @contextmanager
-def open_parquet(path: AnyPath, filesystem: fs.FileSystem | None = None) -> Iterator[ParquetBatches]:
+def open_parquet(
+    path: AnyPath, filesystem: fs.FileSystem | None = None, *, encoded: bool = False
+) -> Iterator[ParquetBatches]:
+    """Encoded: texts that are dictionaries in the file stay so."""
     footer = arrow_parquet.read_metadata(path, filesystem=filesystem)
     schema = footer.schema.to_arrow_schema()
     with arrow_parquet.ParquetFile(
         path,
         metadata=footer,
         filesystem=filesystem,
-        read_dictionary=_repeated_texts(footer, schema),
+        read_dictionary=_repeated_texts(footer, schema, (*_TEXTS, *_VIEWS) if encoded else _TEXTS),
         buffer_size=_BUFFER_BYTES,
         pre_buffer=False,  # it would keep all column chunks of the file in memory until the end
     ) as file:
-        yield ParquetBatches(file, schema)
+        yield ParquetBatches(file, None if encoded else schema)
 
 
 def _rows_at_a_time(row_group: arrow_parquet.RowGroupMetaData, columns: Sequence[str] | None) -> int:
@@ -86,9 +90,9 @@ def _rows_at_a_time(row_group: arrow_parquet.RowGroupMetaData, columns: Sequence
     return max(1, READ_BYTES * n_rows // max(n_bytes, 1))
 
 
-def _repeated_texts(footer: arrow_parquet.FileMetaData, schema: pa.Schema) -> list[str]:
-    """Columns of texts that may be far larger than their encoding."""
-    texts = {field.name for field in schema if field.type in _TEXTS}
+def _repeated_texts(footer: arrow_parquet.FileMetaData, schema: pa.Schema, types: Sequence[pa.DataType]) -> list[str]:
+    """Columns of these types that may be far larger than their encoding."""
+    texts = {field.name for field in schema if field.type in types}
     found: set[str] = set()
     for group in range(footer.num_row_groups):
         row_group = footer.row_group(group)

@@ -79,6 +79,11 @@ class Packing:
             None if plain["sampled"] is None else Sampled.from_text(plain["sampled"]),
         )
 
+    @property
+    def takes_dictionaries(self) -> bool:
+        """Whether texts may come as dictionaries: of each value of one it is found once what becomes of it."""
+        return self.sampled is not None and self.condition is None
+
     def packed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Places and packs of all rows that are wanted."""
         if self.sampled is None:
@@ -99,10 +104,11 @@ class Packing:
     def _wanted(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.condition is not None:
             batch = batch.filter(holds(self.condition, batch))
-        columns = [batch.column(name) for name in self.columns]
-        rows = pa.RecordBatch.from_arrays(
-            [column.cast(type_) for column, type_ in zip(columns, self.schema.types, strict=True)], schema=self.schema
-        )
+        columns = [
+            _in_type(batch.column(name), field.type) for name, field in zip(self.columns, self.schema, strict=True)
+        ]
+        fields = [field.with_type(column.type) for column, field in zip(columns, self.schema, strict=True)]
+        rows = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, self.schema.metadata))
         # Of a sample all rows count, and those without a key go later.
         return rows if self.placement.keeps_keyless or self.sampled is not None else self._complete(rows)
 
@@ -145,6 +151,11 @@ class Packing:
         order = positions[np.argsort(where.astype(np.min_scalar_type(self.placement.partitions)), kind="stable")]
         ends = np.cumsum(np.bincount(where, minlength=self.placement.partitions)).tolist()
         return [order[begin:end] for begin, end in itertools.pairwise([0, *ends])]
+
+
+def _in_type(column: pa.Array, type_: pa.DataType) -> pa.Array:
+    """In this type, or as a dictionary of what is to have it."""
+    return column if isinstance(column, pa.DictionaryArray) else column.cast(type_)
 
 
 def unpacked(packs: pa.ChunkedArray, schema: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -26,6 +26,7 @@ from sooner.spark.sources.spark_types import conformed
 
 # As many rows go to Spark at a time: enough to forget the cost of a batch, few enough to stay in the cache.
 ROWS_AT_A_TIME = 32_768
+ENCODED_ROWS_AT_A_TIME = 131_072  # of which few are left before anything is done with them
 
 Block = tuple[int, Iterator[pa.RecordBatch]]  # the number of a row group in the order in which they come, and its rows
 
@@ -43,16 +44,18 @@ def read_share(share: ParquetShare, schema: pa.Schema, order: Order, seed: int) 
     return (rows for _, block in read_blocks(share, schema, order, seed) for rows in block)
 
 
-def read_blocks(share: ParquetShare, schema: pa.Schema, order: Order, seed: int) -> Iterator[Block]:
+def read_blocks(
+    share: ParquetShare, schema: pa.Schema, order: Order, seed: int, *, encoded: bool = False
+) -> Iterator[Block]:
     """The same by row groups, each to be read before the next; a file is opened once for those that follow each other,
-    since its footer takes as long to read as many rows.
+    since its footer takes as long to read as many rows. Encoded: texts may stay dictionaries.
     """
     filesystem, _ = open_location(share.root)
     for file, pieces in groupby(share.pieces, key=lambda one: one[0]):
         require_unchanged(filesystem, file)
-        with _blaming(file), open_parquet(file.path, filesystem) as opened:
+        with _blaming(file), open_parquet(file.path, filesystem, encoded=encoded) as opened:
             for _, piece in pieces:
-                yield piece.number, _read_piece(opened, file, piece, schema, order, seed)
+                yield piece.number, _read_piece(opened, file, piece, schema, order, seed, encoded=encoded)
 
 
 @contextmanager
@@ -64,13 +67,22 @@ def _blaming(file: ParquetFile) -> Iterator[None]:
 
 
 def _read_piece(
-    opened: ParquetBatches, file: ParquetFile, piece: Piece, schema: pa.Schema, order: Order, seed: int
+    opened: ParquetBatches,
+    file: ParquetFile,
+    piece: Piece,
+    schema: pa.Schema,
+    order: Order,
+    seed: int,
+    *,
+    encoded: bool,
 ) -> Iterator[pa.RecordBatch]:
     chosen = None if order == "file" or piece.is_whole else _chosen(piece, seed)
-    begin = 0
+    begin, at_a_time = 0, ENCODED_ROWS_AT_A_TIME if encoded else ROWS_AT_A_TIME
     with _blaming(file):
-        for read in opened.read(piece.row_group.group, schema.names, ROWS_AT_A_TIME):
-            batch = conformed(read, schema, file.path)  # in Spark's types first: PyArrow cannot gather views
+        for read in opened.read(piece.row_group.group, schema.names, at_a_time):
+            batch = conformed(
+                read, schema, file.path, encoded=encoded
+            )  # in Spark's types first: PyArrow cannot gather views
             rows = _in_piece(batch, begin, piece) if chosen is None else batch.filter(_next(chosen, begin, batch))
             if rows.num_rows:
                 yield rows

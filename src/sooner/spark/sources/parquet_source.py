@@ -133,7 +133,9 @@ class ParquetStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if packing is None:
             return read_share(partition, arrow_schema(self._schema), chosen.order, chosen.seed)
         if chosen.order == "random":
-            return packing.packed_blocks(read_blocks(partition, packing.source, chosen.order, chosen.seed))
+            encoded = packing.takes_dictionaries
+            blocks = read_blocks(partition, packing.source, chosen.order, chosen.seed, encoded=encoded)
+            return packing.packed_blocks(blocks)
         return packing.packed(read_share(partition, packing.source, chosen.order, chosen.seed))
 
     @cached_property

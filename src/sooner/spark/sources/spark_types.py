@@ -64,12 +64,17 @@ def arrow_schema(schema: StructType) -> pa.Schema:
     return to_arrow_schema(schema, timezone="UTC")
 
 
-def conformed(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.RecordBatch:
-    """The batch in exactly these types."""
+def conformed(batch: pa.RecordBatch, schema: pa.Schema, name: str, *, encoded: bool = False) -> pa.RecordBatch:
+    """The batch in exactly these types. Encoded: columns that are dictionaries stay as they are."""
     if batch.schema.equals(schema):
         return batch
-    columns = [_cast(batch.column(field.name), field, name) for field in schema]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    columns = [batch.column(field.name) for field in schema]
+    columns = [
+        column if encoded and isinstance(column, pa.DictionaryArray) else _cast(column, field, name)
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    fields = [field.with_type(column.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields, schema.metadata))
 
 
 def _cast(column: pa.Array, field: pa.Field, name: str) -> pa.Array:
