@@ -14,7 +14,7 @@ GROWTH: Final = (
 )
 MOST_ROWS: Final = 2**20  # as many as most writers put into a row group
 MOST_BYTES: Final = 64 * 2**20
-TIMES_FOR_SUMS: Final = 8  # where little is kept of a row, and nothing comes out but sums
+TIMES_FOR_SUMS: Final = 16  # where little is kept of a row, and nothing comes out but sums
 TASK_ROWS: Final = 2**18  # are read sooner by one task than by two
 TASK_BYTES: Final = 8 * 2**20
 
