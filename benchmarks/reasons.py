@@ -21,10 +21,6 @@ READERS = (
     "reading alone takes 1.5 s (Q12) and 2.8 s (Q14) of CPU: Arrow decodes all rows, of which filters leave one in 80"
 )
 SHARE = "so few rows are left by filters that 1% takes two fifths of all of them (Q14), or half (Q12), whoever reads"
-MICRO_BATCHES = "Spark's whole query takes 8 s, and each of our twelve micro-batches has its price, whatever is in it"
-WORKER = (
-    "what Spark hands over and what is staged are 64 MB and 16 MB at a time, in workers that hold several partitions"
-)
 
 REASONS: dict[str, dict[str, str]] = {
     "local": {
@@ -69,9 +65,5 @@ REASONS: dict[str, dict[str, str]] = {
             ("exact, seconds, times DuckDB's", READERS),
             ("exact, CPU seconds, times DuckDB's", READERS),
         )
-    },
-    "spark_estimate": {
-        "Q14: exact, seconds, times Spark's batch query": MICRO_BATCHES,
-        "a Python worker, MB": WORKER,
     },
 }

@@ -57,7 +57,7 @@ class EstimateSteps:
         placed = placements(join, needed, self.partitions)
         self.packings = [
             Packing(needed[side], tuple(needed[side].names), needed[side], placed[side], None, sampled)
-            for side, sampled in enumerate(Sampled(one, "rows") for one in self.workings.sides)
+            for side, sampled in enumerate(Sampled(one, "rows", 2**30) for one in self.workings.sides)
         ]
         self.plan = StepPlan(
             operator=FoldingPlan(join.left_on, join.right_on, join.algorithm, self.workings),

@@ -123,7 +123,7 @@ def test_rows_of_a_block_have_one_tag_and_every_partition_knows_of_all(tmp_path:
     left, right = tables(3)
     steps = EstimateSteps(tmp_path, [left.schema, right.schema], AGGREGATES, ["g"], partitions=2)
     made = steps.workings.sides[0]
-    packing = replace(steps.packings[0], sampled=Sampled(made, "blocks"))
+    packing = replace(steps.packings[0], sampled=Sampled(made, "blocks", 2**30))
     blocks = [(number, iter([rows])) for number, rows in zip((3, MOST_TAGS + 8), slices(left, 2), strict=True)]
     packs = pa.Table.from_batches(packing.packed_blocks(iter(blocks)))
     for place in range(2):

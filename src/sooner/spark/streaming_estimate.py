@@ -143,7 +143,11 @@ def _told(
         require_same_join(location, stored, identity)
     inflows = [
         sample_inflow_of(
-            chosen[side], [chosen[1 - side]], schemas[side], placed[side], Sampled(made[side], samplings[side])
+            chosen[side],
+            [chosen[1 - side]],
+            schemas[side],
+            placed[side],
+            Sampled(made[side], samplings[side], memory_bytes),
         )
         for side in SIDES
     ]

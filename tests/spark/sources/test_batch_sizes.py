@@ -82,4 +82,6 @@ def test_sizes_have_their_bounds() -> None:
     assert growing(10**9, MOST_ROWS) == MOST_ROWS
     assert growing(0, MOST_ROWS, row_bytes=10**9) == 1
     assert (most_rows(0), most_rows(1), most_rows(10**9)) == (MOST_ROWS, MOST_ROWS, 1)
-    assert most_rows(1, for_sums=True) == TIMES_FOR_SUMS * MOST_ROWS
+    assert most_rows(1, memory_for_sums=2**30) == TIMES_FOR_SUMS * MOST_ROWS
+    assert most_rows(1, memory_for_sums=64 * 2**20) == 2 * MOST_ROWS
+    assert most_rows(1, memory_for_sums=2**10) == MOST_ROWS

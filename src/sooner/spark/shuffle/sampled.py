@@ -28,6 +28,7 @@ Prepare = Callable[[pa.RecordBatch], tuple[pa.RecordBatch, pa.RecordBatch]]
 class Sampled:
     preparation: Preparation
     sampling: Sampling
+    memory_bytes: int  # of the join: with little of it a source gives smaller batches
 
     def in_this_task(self) -> Prepare:
         """What makes rows and tallies of the rows of a chunk, one chunk after the other."""

@@ -14,7 +14,8 @@ GROWTH: Final = (
 )
 MOST_ROWS: Final = 2**20  # as many as most writers put into a row group
 MOST_BYTES: Final = 64 * 2**20
-TIMES_FOR_SUMS: Final = 16  # where little is kept of a row, and nothing comes out but sums
+TIMES_FOR_SUMS: Final = 16  # where little is kept of a row, and nothing comes out but sums,
+MEMORY_OF_TIMES: Final = 32 * 2**20  # if there is so much memory for each of them
 TASK_ROWS: Final = 2**18  # are read sooner by one task than by two
 TASK_BYTES: Final = 8 * 2**20
 
@@ -28,9 +29,9 @@ def growing(rows_before: int, at_most: int, row_bytes: float = 1) -> int:
     return min(max(GROWTH * rows_before, _rows_in(FIRST_BYTES, FIRST_ROWS, row_bytes)), at_most)
 
 
-def most_rows(row_bytes: float, *, for_sums: bool = False) -> int:
+def most_rows(row_bytes: float, *, memory_for_sums: int = 0) -> int:
     """What a batch may have if nobody has said it: fewer where rows are wide."""
-    times = TIMES_FOR_SUMS if for_sums else 1
+    times = min(max(memory_for_sums // MEMORY_OF_TIMES, 1), TIMES_FOR_SUMS)
     return _rows_in(times * MOST_BYTES, times * MOST_ROWS, row_bytes)
 
 

@@ -90,9 +90,9 @@ class ParquetStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """A batch has no more rows than the user said, or than weigh too much together."""
-        packing = self._chosen.packing
-        for_sums = packing is not None and packing.sampled is not None
-        return ReadMaxRows(self._chosen.rows_per_batch or most_rows(self._input.row_bytes, for_sums=for_sums))
+        sampled = None if self._chosen.packing is None else self._chosen.packing.sampled
+        memory = 0 if sampled is None else sampled.memory_bytes
+        return ReadMaxRows(self._chosen.rows_per_batch or most_rows(self._input.row_bytes, memory_for_sums=memory))
 
     def prepareForTriggerAvailableNow(self) -> None:
         """All rows are there from the start."""
