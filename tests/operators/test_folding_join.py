@@ -1,8 +1,11 @@
 """The join that adds up its pairs: its sums are those of pairs that are spelled out, however it got there."""
 
+import gc
 import json
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -224,3 +227,19 @@ def test_too_many_groups_for_the_memory_are_refused(tmp_path: Path) -> None:
     with world.operator() as operator, pytest.raises(BudgetTooSmall, match="groups, and their sums would take more"):
         for piece in world.pieces():
             list(operator.arrive(piece, 0.0))
+
+
+def test_runs_that_blocks_have_met_are_free_when_they_leave_memory(tmp_path: Path) -> None:
+    world = World(1, SUMS, None, tmp_path, 20_000)
+    world.plan = replace(world.plan, guided=0)
+    with world.operator() as operator:
+        partitions = operator.inputs[1].partitions
+        met: list[weakref.ref[Any]] = []
+        for left, right in world.pieces():
+            list(operator.arrive([[], right], 0.0))
+            list(operator.arrive([left, []], 0.0))
+            met += [weakref.ref(run.codes) for partition in partitions for run in partition.resident]
+        assert any(partition.spilled for partition in partitions)
+        gc.collect()
+        there = {id(run.codes) for partition in partitions for run in partition.resident}
+        assert {id(codes) for ref in met if (codes := ref()) is not None} <= there

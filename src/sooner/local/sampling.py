@@ -30,7 +30,7 @@ GROWTH: Final = 8  # then one in so many of those that were read before,
 MOST_ROWS: Final = 2**19  # up to so many, since each piece has its price, however small it is;
 MEMORY_OF_ROW: Final = 2**11  # but so few that all that is read ahead is a small part of the memory
 READERS: Final = 2
-ALONE: Final = 8  # pieces that come first are read by one thread, so that others have time for what becomes of them
+FIRST_PIECES: Final = 8  # are read by one thread, so that others have time for what becomes of them
 FEW: Final = 8  # blocks meet in pairs if they can match one part of the other side in so many, or less
 
 
@@ -99,8 +99,8 @@ class PreparedSource:
 
         try:
             together = list(_together([blocks.n_rows[number] for number in order], self._most_rows))
-            alone, rest = together[:ALONE], together[ALONE:]
-            for positions, pieces in itertools.chain(map(read, alone), crew.in_order(read, rest)):
+            first, rest = together[:FIRST_PIECES], together[FIRST_PIECES:]
+            for positions, pieces in itertools.chain(map(read, first), crew.in_order(read, rest)):
                 yield from pieces
                 if self._after is not None:
                     for position in positions:

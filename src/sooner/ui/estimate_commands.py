@@ -3,6 +3,7 @@
 import argparse
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -61,32 +62,24 @@ def run_estimate(options: argparse.Namespace) -> int:
                 aggregates=_named(options.aggregate),
                 by=options.by,
                 where=options.where,
-                confidence=options.confidence,
-                until=options.until,
-                seconds=options.seconds,
-                sampling=options.sampling,
-                seed=options.seed,
-                memory=options.memory,
+                **_terms(options),
             )
         )
 
 
 def run_sql(options: argparse.Namespace) -> int:
     with warnings_as_lines():
-        found = sql(
-            options.query,
-            dict(options.table),
-            confidence=options.confidence,
-            until=options.until,
-            seconds=options.seconds,
-            sampling=options.sampling,
-            seed=options.seed,
-            memory=options.memory,
-        )
+        found = sql(options.query, dict(options.table), **_terms(options))
         if isinstance(found, Estimates):
             return watch(found)
         _print_rows(found.head(options.rows))
     return 0
+
+
+def _terms(options: argparse.Namespace) -> dict[str, Any]:
+    """What both take."""
+    names = ("confidence", "until", "seconds", "sampling", "seed", "memory")
+    return {name: getattr(options, name) for name in names}
 
 
 def _print_rows(rows: pa.Table) -> None:

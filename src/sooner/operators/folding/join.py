@@ -90,7 +90,6 @@ class FoldingJoin(RectangleJoin[Folds]):
         super().__init__(inputs, order, algorithm, lambda _: self.folds, means)
         self._in_pieces = False
         self._one_at_a_time = threading.Lock()
-        self._known: dict[int, tuple[Run, Operand]] = {}  # of runs in memory that blocks meet, by their identity
 
     def rows_come_in_pieces(self, n_bytes: int) -> None:
         """The calls of `arrive` from now on are pieces of one, by codes, and only all of them are a random sample.
@@ -163,8 +162,8 @@ class FoldingJoin(RectangleJoin[Folds]):
         crew = self._crew if rows >= ROWS_WORTH_THREADS else ALONE
         there = [list(partition.resident) for partition in self._state.inputs[other].partitions]
         if self._by_codes:  # what is multiplied of a run is looked for once, however many blocks meet it
-            known = self._known
-            self._known = {
+            known = self._state.operands
+            self._state.operands = {
                 id(run): known.get(id(run)) or (run, self._operand(other, run)) for some in there for run in some
             }
         works = [self._met_once(side, batch, there) for batch in batches[side]]
@@ -178,7 +177,7 @@ class FoldingJoin(RectangleJoin[Folds]):
             if run is None:
                 continue
             if self._by_codes:
-                others = [self._known[id(other)][1] for other in there[p]]
+                others = [self._state.operands[id(other)][1] for other in there[p]]
                 with self.folds.of_all() as sums:
                     yield Folded(sums.fold_many(side, self._operand(side, run), others))
             else:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from sooner.kernels.folding import Sums
+from sooner.kernels.folding import Operand, Sums
 from sooner.operators.folding.folds import Folds
 from sooner.operators.rectangle.state import RectangleState
 from sooner.operators.two_way.state import Numbers
@@ -19,11 +19,13 @@ class FoldingState(RectangleState):
     def __init__(self, folds: Folds, fold: Fold, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.folds = folds
+        self.operands: dict[int, tuple[Run, Operand]] = {}  # of runs in memory that blocks meet, by their identity
         self._fold = fold
 
     def begin_waiting(self, *, keeps_rights: bool = False) -> None:
         """Until now partitions were not told apart; what is in memory is folded once more for each of them."""
         super().begin_waiting(keeps_rights=keeps_rights)
+        self.operands = {}  # no block meets them from now on, and they are to leave memory
         all_is_there = not self.statistics.forgotten_rows.any()
         for p, sums in enumerate(self.folds.begin_waiting(all_is_there=all_is_there)):
             lefts, rights = (self.inputs[side].partitions[p].resident for side in (LEFT, RIGHT))

@@ -187,9 +187,9 @@ def parquet(
     """A Parquet file, a directory of them, or a pattern, as a streaming DataFrame that ends.
 
     The first batch is small, so that results come at once, and each one then has several times the rows before it, up
-    to `rows_per_batch`: by default a million, or 64 MB of them. `order="random"` shuffles row groups, and the rows in
-    each, by `seed`. `partitions` is how many tasks may read a batch: by default one for each core. Paths are local to
-    every worker, or URIs of a filesystem that `pyarrow.fs` opens.
+    to `rows_per_batch`: by default a million, or 64 MB of them (of an estimate more). `order="random"` shuffles row
+    groups, and which rows of each come first, by `seed`. `partitions` is how many tasks may read a batch: by default
+    one for each core. Paths are local to every worker, or URIs of a filesystem that `pyarrow.fs` opens.
     """
     options = option.given(
         path=path,
