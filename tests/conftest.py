@@ -1,9 +1,12 @@
-"""Tests that wait for Spark come first: two processes share the files, and none should be left with the longest."""
+"""Which tests run when: those that wait for Spark first, and of long lists of cases a part, all in the long set."""
 
+import random
 import signal
+from itertools import groupby
 
 import pytest
 
+# Two processes share the files, and none should be left with the longest.
 LONGEST = (
     "spark/test_killed_driver",
     "spark/test_join_against_spark",
@@ -18,5 +21,17 @@ LONGEST = (
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+@pytest.hookimpl(tryfirst=True)  # before tests are left out by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for name, cases in groupby(items, lambda item: item.nodeid.partition("[")[0]):
+        mark_long_what_is_not_drawn(name, list(cases))
     items.sort(key=lambda item: next((n for n, name in enumerate(LONGEST) if name in item.nodeid), len(LONGEST)))
+
+
+def mark_long_what_is_not_drawn(name: str, cases: list[pytest.Item]) -> None:
+    """Of a test that is marked `one_in(n)` the same part of its cases each time; the others are in the long set."""
+    if (mark := cases[0].get_closest_marker("one_in")) is not None:
+        drawn = random.Random(name).sample(range(len(cases)), -(-len(cases) // mark.args[0]))
+        for number, case in enumerate(cases):
+            if number not in drawn:
+                case.add_marker("long")

@@ -35,6 +35,7 @@ def failing(claims: Sequence[Claim], histories: Histories) -> list[str]:
     return [f"{verdict['what']}: {verdict['ours']}" for verdict in verdicts if not verdict["holds"]]
 
 
+@pytest.mark.one_in(2)
 @every_panel
 def test_no_policy_has_more_early_results(panel: Panel) -> None:
     bound = small_history("clairvoyant", panel, "reliable")
@@ -94,6 +95,7 @@ def small_report(experiment: Experiment) -> Report:
     return report
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["rpj-8a", "rpj-9b", "rpj-10a", "rpj-11d", "rpj-12a", "rpj-10-why", "flush-b"])
 def test_an_experiment_judges_each_of_its_claims(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rpj, "ROWS", 200_000)

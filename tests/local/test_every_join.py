@@ -66,6 +66,7 @@ def answer_for_every_algorithm(how: How) -> Rows:
     return expected(left_for_every_algorithm(how), RIGHT, how)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("how", OTHER_JOINS)
 @pytest.mark.parametrize("name", SPILLING)
 def test_every_algorithm_gives_the_answer_with_little_memory(name: str, how: How, tmp_path: Path) -> None:
@@ -103,6 +104,7 @@ TABLES: dict[str, tuple[list[int | None], list[int | None]]] = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("how", KINDS)
 @pytest.mark.parametrize("kind", TABLES)
 def test_tables_of_every_kind(kind: str, how: How) -> None:

@@ -31,6 +31,7 @@ def duckdb_join(left: pa.Table, right: pa.Table, sql: str) -> Rows:
         return multiset(database.sql(sql).to_arrow_table())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SPILLING)
 def test_every_algorithm_gives_the_answer_with_little_memory(name: str, tmp_path: Path) -> None:
     left = numbered(3000, keys=900, seed=1, name="a").append_column(
@@ -85,6 +86,7 @@ def test_keys_of_every_kind_match_by_sparks_rules(kind: str, algorithm: str) -> 
     assert len(found) > 0 or kind == "only nulls"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("algorithm", SPILLING)
 def test_composite_keys_must_be_equal_in_every_part(algorithm: str) -> None:
     def table(seed: int, names: list[str]) -> pa.Table:

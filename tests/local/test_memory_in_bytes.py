@@ -149,6 +149,7 @@ def test_one_key_may_have_more_than_2_gb_of_text(algorithm: str, memory: str) ->
 # A4, A5: runs on disk
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("algorithm", ["rpj", "hmj", "xjoin"])
 def test_runs_on_disk_stay_few_in_process_too(algorithm: str) -> None:
     left, right = numbered(150_000, 50_000, 1, "a"), numbered(150_000, 50_000, 2, "b")

@@ -136,6 +136,7 @@ CASES = {
 }
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("memory_bytes", [PLENTY, LITTLE])
 @pytest.mark.parametrize("algorithm", ["pr_join", "ripple", "grace"])
@@ -153,6 +154,7 @@ def test_sums_are_those_of_all_pairs(case: str, memory_bytes: int, algorithm: st
     assert {key: (group["n"].value, group["s"].value) for key, group in found.values.items()} == world.truth()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("memory_bytes", [PLENTY, LITTLE])
 def test_it_goes_on_from_any_snapshot(case: str, memory_bytes: int, tmp_path: Path) -> None:

@@ -103,6 +103,7 @@ def dense_run(name: str, seed: int) -> Outcome:
     return run(SUBJECTS[name], whole_tasks(SUBJECTS[name], seed, "dense"), cut_after=(None, 3, 9)[seed % 3])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SPILLING)
 @given(drawn=drawn_schedules())
 @settings(max_examples=10, deadline=None, derandomize=True)
@@ -122,6 +123,7 @@ def test_every_pair_comes_once_and_nothing_else_for_long(name: str, drawn: Drawn
     assert Counter(outcome.results) == outcome.expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", WIDE_SEEDS)
 @pytest.mark.parametrize("name", SPILLING)
 def test_every_pair_comes_once_also_from_larger_batches(name: str, seed: int) -> None:
@@ -129,6 +131,7 @@ def test_every_pair_comes_once_also_from_larger_batches(name: str, seed: int) ->
     assert Counter(outcome.results) == outcome.expected
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", SPILLING)
 def test_every_pair_comes_once_when_much_happens_at_once(name: str) -> None:
     for seed in DENSE_SEEDS:
@@ -145,6 +148,7 @@ def test_a_symmetric_hash_join_gives_every_pair_when_memory_is_enough(drawn: Dra
     assert not any(isinstance(event, Flushed) for event in outcome.events)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["xjoin", "hmj", "rpj", "rpj with a fan-in of 2"])
 @given(drawn=drawn_schedules())
 @exactly

@@ -255,6 +255,7 @@ def test_rows_that_push_others_out_between_two_quanta_do_no_harm(kind: Kind, see
     ongoing.finish()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("prepare", [much_on_disk, hot_on_disk])
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_task_goes_on_in_another_process_after_any_quantum(
@@ -293,6 +294,7 @@ def test_the_partition_of_a_task_that_is_half_done_at_the_end_is_cleaned_up_once
     ongoing.finish()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", WHILE_ROWS_COME, ids=str)
 def test_everything_at_once_between_two_quanta(kind: Kind, tmp_path: Path) -> None:
     for seed in range(6):

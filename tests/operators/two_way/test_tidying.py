@@ -70,6 +70,7 @@ def with_answer(make: Callable[[int], Schedule], seed: int) -> tuple[Schedule, d
     return schedule, dict(oracle(schedule))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("algorithm", SPILLING)
 def test_every_pair_comes_once_whenever_runs_are_merged(algorithm: str, tmp_path: Path) -> None:
     """Half of the schedules for each; all of them in the long set."""
@@ -95,6 +96,7 @@ def require_every_pair_once(algorithm: str, seeds: Iterable[int], tmp_path: Path
     assert any(isinstance(event, Tidied) for event in events)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("algorithm", ["pmj", "random", "rpj"])
 def test_a_stream_that_is_never_silent_leaves_few_runs(algorithm: str, tmp_path: Path) -> None:
     dice = random.Random(0)
