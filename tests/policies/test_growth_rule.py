@@ -43,7 +43,7 @@ def test_all_joins_together_read_at_most_so_much_more_than_the_last_one() -> Non
     """Section 4.4: each join but the last reads the partition as it is, and the sum is below 1/gamma times the end."""
     for gamma in (0.5, 1.0, 2.0):
         whole, read, rows = 100, 0, 100
-        while rows < 100_000:
+        while rows < 10_000:
             rows += 1
             view = view_of(
                 [[0]] * 2, [[rows], [0]], whole_rows=[whole], last_merge=[1], unmet_on_disk=[1.0], around=BUSY
