@@ -18,7 +18,7 @@ from sooner.estimation.intervals import Shares, Variances, variances_of_ratios, 
 from sooner.estimation.limits import Ends, ends_around, ends_of_scales, ends_of_sums
 from sooner.kernels.folding import Reals
 
-FEWEST_PAIRS: Final = 10  # of a group, on average: what was read says too little of groups before
+FEWEST_PAIRS: Final = 5  # of a group, on average: what was read says too little of groups before
 FEWEST_EQUAL: Final = 20  # events: fewer that are all alike do not say that all others are
 _MANY: Final = 1e9  # degrees of freedom
 
@@ -26,22 +26,23 @@ At = npt.NDArray[np.intp]
 
 
 class Kind(NamedTuple):
-    """Of aggregates: what is thought of the relative variance of an event before any came, worth so many events."""
+    """Of aggregates: the relative variance of an event that is guessed before any came, worth so many events."""
 
     grows: bool  # with the inputs
     guess: float = 0.0
     guess_events: float = 0.0
+    guess_degrees: float = 0.0
     fewest_events: float = 0.0
-    used_events: float = 0.0  # how many fewer they seem to be
+    spare_events: float = 0.0  # how many fewer there are at one end, and more at the other, than it seems
     shift: float = 0.0  # see `ends_of_scales`
 
 
 # Values of a sum are thought to vary as much as their mean. A deviation has a normal distribution's; of it few events
 # tell too small a variance, the more so the smaller the deviation that they tell.
 COUNT: Final = Kind(grows=True)
-SUM: Final = Kind(grows=True, guess=1.0, guess_events=2.0)
+SUM: Final = Kind(grows=True, guess=1.0, guess_events=1.0, guess_degrees=6.0)
 AVERAGE: Final = Kind(grows=False)
-VARIANCE: Final = Kind(grows=False, guess=2.0, guess_events=8.0, fewest_events=5.0, used_events=3.0, shift=1.0)
+VARIANCE: Final = Kind(False, 2.0, guess_events=8.0, guess_degrees=8.0, fewest_events=5.0, spare_events=2.0, shift=1.0)
 STDDEV: Final = VARIANCE._replace(guess=0.5, shift=2.0)
 KINDS: Final = {"count": COUNT, "sum": SUM, "avg": AVERAGE, "variance": VARIANCE, "stddev": STDDEV}
 
@@ -80,7 +81,9 @@ class Certainty:
         found = self._moderated(kind, cells / values[:, None, None], at)
         if kind.grows:
             return ends_of_sums(values, *found.and_more(self._lacking), self._confidence)
-        return ends_of_scales(values, *found, self._confidence, kind.shift)
+        return ends_of_scales(
+            values, self._unless_unknown(found.value, at), found.degrees, self._confidence, kind.shift
+        )
 
     def of_any(self, values: Reals, cells: Reals, at: At, *, grow: bool) -> Ends:
         """The same of anything, where other groups tell nothing; `grow` if values do as sums do."""
@@ -89,17 +92,20 @@ class Certainty:
         found = self._variances(cells, at, grows=grow)
         if grow:
             value = np.maximum(found.value, self._least[at] * values**2)
-            degrees = np.minimum(found.degrees, self._events[at] + SUM.guess_events)
+            degrees = np.minimum(found.degrees, self._events[at] + SUM.guess_degrees)
             found = Variances(value, degrees).and_more(self._lacking * values**2)
-        is_unknown = (found.value == 0) & ((values == 0) | (self._events[at] < FEWEST_EQUAL))
-        return ends_around(values, np.where(is_unknown, math.nan, found.value), found.degrees, self._confidence)
+        variances = np.where(values == 0, np.where(found.value == 0, math.nan, found.value), found.value)
+        return ends_around(values, self._unless_unknown(variances, at), found.degrees, self._confidence)
+
+    def _unless_unknown(self, variances: Reals, at: At) -> Reals:
+        return np.where((variances == 0) & (self._events[at] < FEWEST_EQUAL), math.nan, variances)
 
     def _moderated(self, kind: Kind, cells: Reals, at: At) -> Variances:
         """Relative variances, of relative cells."""
         own = self._variances(cells, at, grows=kind.grows)
         unit, events = (self._alone[at], self._pairs_of[at]) if kind is COUNT else (self._unit[at], self._events[at])
         degrees = np.minimum(own.degrees, self._parts - 1) if len(at) > 1 else own.degrees
-        degrees = degrees.copy() if kind is COUNT else np.minimum(degrees, events) + kind.guess_events
+        degrees = degrees.copy() if kind is COUNT else np.minimum(degrees, events) + kind.guess_degrees
         value = np.full(len(at), math.nan)
         told = (own.value >= 0) & (events >= kind.fewest_events)
         if told.any():
@@ -112,11 +118,12 @@ class Certainty:
                 (common / unit)[told],
                 (guess, kind.guess_events),
             )
-            value[told] = found.value * (unit * events / (events - kind.used_events))[told]
+            value[told] = found.value * unit[told]
+            value[told] *= (events[told] + kind.spare_events) / (events[told] - kind.spare_events)
             degrees[told] = found.degrees
         if kind is COUNT:
             return Variances(value, degrees).at_least(self._least[at])
-        return Variances(np.maximum(value, self._least[at]) if kind.grows else value, degrees)
+        return Variances(np.maximum(value, self._least[at] if kind.grows else 0.0), degrees)
 
     def _variances(self, cells: Reals, at: At, *, grows: bool) -> Variances:
         sides = self._left, self._right

@@ -102,7 +102,7 @@ def variances_of_sums(cells: Reals, left: Shares, right: Shares) -> Variances | 
     lacks = 1 - left.share, 1 - right.share
     nothing = np.zeros(cells.shape[:-2])
     if lacks == (0, 0):
-        return Variances(nothing, nothing + math.inf)
+        return Variances(nothing, np.full(cells.shape[:-2], math.inf))
     sides = [(axis, side, lack) for axis, (side, lack) in enumerate(zip((left, right), lacks, strict=True)) if lack]
     if any(_used(side.rows) < FEWEST_PARTS for _, side, _ in sides):
         return None
@@ -110,7 +110,7 @@ def variances_of_sums(cells: Reals, left: Shares, right: Shares) -> Variances | 
     least = lacks[0] * lacks[1] * _within(cells, left.rows, right.rows) if all(lacks) else nothing
     value = np.maximum(sum(part for part, _ in parts) - least, least)
     spread = np.asarray(sum(part**2 / degrees for part, degrees in parts))
-    degrees = np.divide(value**2, spread, out=nothing + math.inf, where=spread > 0)
+    degrees = np.divide(value**2, spread, out=np.full(cells.shape[:-2], math.inf), where=spread > 0)
     return Variances(value, degrees).at_least(least)
 
 

@@ -15,8 +15,9 @@ from sooner.kernels.folding import Reals
 CERTAIN: Final = 1e-24  # a relative variance that is none
 WIDE: Final = 0.1  # relatively
 SMALL: Final = 10  # of events: so few may have come by luck, else nothing would be shown
+LUCK: Final = 1e-6  # a share that is none
 _TURNS: Final = 4
-_MOST: Final = 700.0  # the exponential of more is no number
+_MOST: Final = 300.0  # the exponential of far more is no number
 
 Ends = tuple[Reals, Reals]
 
@@ -35,7 +36,8 @@ def ends_of_sums(values: Reals, relative: Reals, degrees: Reals, confidence: flo
     for at in np.flatnonzero(events < SMALL):
         for _ in range(_TURNS):
             shown = -math.expm1(-float(low[at]))
-            low[at] = _limit(events[at] + 0.5, -t_quantile(1 - tail * shown, float(degrees[at]))) if shown else 0.0
+            less = _limit(events[at] + 0.5, -t_quantile(1 - tail * shown, float(degrees[at]))) if shown > LUCK else 0.0
+            low[at] = less
     is_certain = relative <= CERTAIN
     return np.where(is_certain, values, values * low / events), np.where(is_certain, values, values * high / events)
 

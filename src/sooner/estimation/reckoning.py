@@ -111,7 +111,7 @@ class Reckoning:
             return [Value(exact, None, None) for exact in self._so_far(result)]
         found = [self._linear(result, group) for group in self.groups]
         positive = [
-            one is not None and one.value > 0 and self._is_never_negative(result, group)
+            one is not None and one.value > 0 and self._is_never_negative(result, one, group)
             for one, group in zip(found, self.groups, strict=True)
         ]
         values = self._around(found, positive, result.function)
@@ -201,11 +201,14 @@ class Reckoning:
         at = tuple(np.array(self.groups).T)
         return Certainty(Found(pairs[at], scaled[at], *sides, lacking), self._confidence)
 
-    def _is_never_negative(self, measure: Measure, group: tuple[int, int]) -> bool:
+    def _is_never_negative(self, measure: Measure, found: Linear, group: Group) -> bool:
         """As far as sums over small parts of the rows tell."""
         if measure.function in ("variance", "stddev"):
             return True
-        return bool(np.all(self._cells(measure.n if measure.total is None else measure.total, group) >= 0))
+        if measure.function != "avg":
+            return bool(np.all(found.cells >= 0))
+        assert measure.total is not None
+        return bool(np.all(self._cells(measure.total, group) >= 0))
 
     def _around(self, found: Sequence[Linear | None], positive: Sequence[bool], function: str = "") -> list[Value]:
         """What was found of all groups, with intervals. Of which it is known to be positive it is by this function."""
