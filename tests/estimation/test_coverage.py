@@ -50,10 +50,11 @@ def test_first_intervals_of_small_groups_hold() -> None:
     left = pa.table(
         {"k": dice.integers(0, 2000, n_left), "x": dice.gamma(2, 10, n_left), "g": dice.integers(0, groups, n_left)}
     )
-    found = coverage(Survey(left, pa.table({"k": np.arange(2000)}), AGGREGATES, by="g"), (0.22, 0.3), range(12))
-    first = {name: found[FIRST, name] for name in AGGREGATES}
-    assert {name: len(hits.widths) for name, hits in first.items() if len(hits.widths) < 0.9 * 12 * groups} == {}
-    assert {name: hits.share for name, hits in first.items() if not 0.93 <= hits.share <= 0.985} == {}
+    found = coverage(Survey(left, pa.table({"k": np.arange(2000)}), AGGREGATES, by="g"), (0.22, 0.3), range(8))
+    for when in (FIRST, 0.22):  # of 400 that hold in 95 of 100 cases, fewer than 91.5% do once in a thousand runs
+        here = {name: found[when, name] for name in AGGREGATES}
+        assert {name: hits.none for name, hits in here.items() if len(hits.widths) < 0.9 * 8 * groups} == {}
+        assert {name: hits.share for name, hits in here.items() if not 0.915 <= hits.share <= 0.985} == {}
 
 
 def test_rows_that_are_in_order_of_what_is_summed_are_found_out() -> None:
