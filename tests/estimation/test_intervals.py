@@ -5,16 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from sooner.estimation.intervals import Keys, Shares, t_quantile, unseen, variance_of_ratio, variance_of_sum
+from sooner.estimation.intervals import Keys, Shares, Variances, unseen, variances_of_ratios, variances_of_sums
 
 TAGS = 8
-
-
-@pytest.mark.parametrize(
-    ("degrees", "expected"), [(1, 12.7062), (2, 4.3027), (3, 3.1824), (10, 2.2281), (31, 2.0395), (math.inf, 1.96)]
-)
-def test_quantiles_of_student(degrees: float, expected: float) -> None:
-    assert t_quantile(0.975, degrees) == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_variance_is_without_bias() -> None:
@@ -27,7 +20,7 @@ def test_the_variance_is_without_bias() -> None:
     for _ in range(4_000):
         some = pairs[np.ix_(dice.permutation(60)[:n], dice.permutation(50)[:m])]
         cells = some.reshape(n // TAGS, TAGS, m // TAGS, TAGS).sum(axis=(0, 2))
-        found = variance_of_sum(cells, left, right)
+        found = variances_of_sums(cells, left, right)
         assert found is not None
         sums.append(cells.sum())
         variances.append(found.value)
@@ -38,34 +31,47 @@ def test_an_input_that_has_come_as_a_whole_adds_nothing() -> None:
     cells = np.random.default_rng(2).random((TAGS, TAGS))
     rows = np.full(TAGS, 10.0)
     whole, half = Shares(rows, 1.0), Shares(rows, 0.5)
-    nothing, both = variance_of_sum(cells, whole, whole), variance_of_sum(cells, half, half)
-    one = variance_of_sum(cells, whole, half)
+    nothing, both = variances_of_sums(cells, whole, whole), variances_of_sums(cells, half, half)
+    one = variances_of_sums(cells, whole, half)
     assert nothing is not None and one is not None and both is not None
-    assert nothing.value == 0 and nothing.half_width(0.95) == 0
+    assert nothing.value == 0 and nothing.degrees == math.inf
     assert 0 < one.value < both.value
 
 
 def test_sizes_of_parts_do_not_matter_by_themselves() -> None:
     """A part twice as large has twice the sum: nothing to be unsure of."""
     rows = np.array([1.0, 2.0, 3.0, 4.0])
-    found = variance_of_sum(np.outer(rows, rows), Shares(rows, 0.1), Shares(rows, 0.1))
+    found = variances_of_sums(np.outer(rows, rows), Shares(rows, 0.1), Shares(rows, 0.1))
     assert found is not None and found.value == pytest.approx(0, abs=1e-9)
 
 
-def test_too_little_to_say() -> None:
+def test_too_little_was_read_to_say() -> None:
+    """What was found does not matter."""
     cells = np.zeros((TAGS, TAGS))
-    cells[:2] = 1.0
-    half = Shares(np.full(TAGS, 10.0), 0.5)
-    assert variance_of_sum(cells, half, half) is None
-    assert variance_of_ratio(cells, cells, half, half) is None
+    cells[0, 0] = 1.0
+    rows = np.array([10.0, 10.0, *[0.0] * (TAGS - 2)])
+    few, half = Shares(rows, 0.5), Shares(np.full(TAGS, 10.0), 0.5)
+    assert variances_of_sums(cells, few, half) is None
+    assert variances_of_ratios(cells, cells, half, few) is None
+    assert variances_of_sums(cells, half, half) is not None
 
 
 def test_one_part_with_nearly_all_pairs_says_nothing_of_a_ratio() -> None:
-    cells = np.random.default_rng(4).normal(size=(TAGS, TAGS))
-    pairs, half = np.ones((TAGS, TAGS)), Shares(np.full(TAGS, 10.0), 0.5)
-    assert variance_of_ratio(cells, pairs, half, half) is not None
-    pairs[0] = 1000.0
-    assert variance_of_ratio(cells, pairs, half, half) is None
+    cells = np.random.default_rng(4).normal(size=(2, TAGS, TAGS))
+    pairs, half = np.ones((2, TAGS, TAGS)), Shares(np.full(TAGS, 10.0), 0.5)
+    pairs[1, 0] = 1000.0
+    found = variances_of_ratios(cells, pairs, half, half)
+    assert found is not None and np.isnan(found.value).tolist() == [False, True]
+
+
+def test_many_groups_are_as_each_for_itself() -> None:
+    dice = np.random.default_rng(7)
+    cells, some, half = dice.random((3, TAGS, TAGS)), Shares(dice.random(TAGS), 0.2), Shares(np.ones(TAGS), 0.5)
+    together = variances_of_sums(cells, some, half)
+    assert together is not None
+    for at, one in enumerate(cells):
+        alone = variances_of_sums(one, some, half)
+        assert alone is not None and (alone.value, alone.degrees) == (together.value[at], together.degrees[at])
 
 
 def test_the_variance_is_never_below_the_part_of_both_inputs_and_known_better_there() -> None:
@@ -73,7 +79,7 @@ def test_the_variance_is_never_below_the_part_of_both_inputs_and_known_better_th
     cells = np.random.default_rng(5).normal(size=(TAGS, TAGS))
     half = Shares(np.full(TAGS, 10.0), 0.5)
     apart = cells - cells.mean(axis=0) - cells.mean(axis=1, keepdims=True) + cells.mean()
-    found = variance_of_sum(apart, half, half)
+    found = variances_of_sums(apart, half, half)
     assert found is not None and found.degrees == math.inf
     assert found.value == pytest.approx(0.25 * TAGS**2 / (TAGS - 1) ** 2 * (apart**2).sum())
 
@@ -98,5 +104,8 @@ def test_what_was_not_seen_is_told_by_the_keys_of_the_other_input() -> None:
     keys = Keys(hot, 1024), Keys(even, 1024)
     lacking = unseen(cells, 64, (half, half), keys)
     assert lacking > 0 and unseen(cells, 64, (half, whole), keys) < lacking
-    more, less = variance_of_sum(cells, half, half, lacking), variance_of_sum(cells, half, half)
-    assert more is not None and less is not None and more.value == pytest.approx(less.value + lacking * 64**2)
+
+
+def test_what_is_added_without_doubt_is_known_well() -> None:
+    found = Variances(np.array([2.0, 0.0]), np.array([10.0, math.inf])).and_more(2.0)
+    assert found.value.tolist() == [4.0, 2.0] and found.degrees.tolist() == [40.0, math.inf]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sooner.errors import SoonerError
-from sooner.estimation.intervals import Shares, variance_of_sum
+from sooner.estimation.intervals import Shares, variances_of_sums
 from sooner.lab.experiments import pr_join_figure_14
 from sooner.lab.experiments.pr_join import SSD, PrJoinRace
 from sooner.lab.experiments.pr_join_figure_14 import (
@@ -54,7 +54,7 @@ def estimates(values: np.ndarray, joined: tuple[int, int], times: int) -> list[t
     for _ in range(times):
         left, right = (rng.permutation(n)[:some] for some in joined)
         cells = np.where(left[:, None] == right, values[right], 0.0)
-        variance = variance_of_sum(cells, *shares)
+        variance = variances_of_sums(cells, *shares)
         assert variance is not None
         found.append((scale * cells.sum(), scale**2 * variance.value))
     return found

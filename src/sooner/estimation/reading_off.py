@@ -23,16 +23,15 @@ def estimate_of(
     exact: bool,
 ) -> Estimate:
     """All that can be read off now. `keys` are the groups of both sides, `rows` have come of so many."""
+    found = [reckoning.values(result) for result in workings.results]
+    names = tuple(result.name for result in workings.results)
     values = {
-        _key(workings, keys[0][left], keys[1][right]): {
-            result.name: reckoning.value(result, (left, right)) for result in workings.results
-        }
-        for left, right in reckoning.groups
+        _key(workings, keys[0][left], keys[1][right]): dict(zip(names, of_group, strict=True))
+        for (left, right), *of_group in zip(reckoning.groups, *found, strict=True)
     }
     if not workings.by and not values:
         values = {NO_GROUP: {one.name: _of_nothing(workings, one, exact=exact) for one in workings.results}}
     ordered = dict(sorted(values.items(), key=lambda entry: list(map(_in_order, entry[0]))))
-    names = tuple(result.name for result in workings.results)
     share = None if None in sizes else sum(rows) / max(sum(size or 0 for size in sizes), 1)
     return Estimate(names, workings.by, ordered, sum(rows), 1.0 if exact else share, seconds, exact)
 

@@ -8,7 +8,7 @@ Averages and deviations are functions of sums: how they vary follows from how th
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -17,15 +17,15 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from sooner.estimation.certainty import KINDS, Certainty, Found
 from sooner.estimation.formulas import EXACTLY, Formula, Linear, Number, exactly, fitting, linear
-from sooner.estimation.intervals import Keys, Shares, unseen, variance_of_ratio, variance_of_sum
+from sooner.estimation.intervals import Keys, Shares, unseen
 from sooner.estimation.moments import Spread, average, root, spread_of
 from sooner.estimation.workings import DEVIATIONS, Measure, Workings
 from sooner.expressions.tree import columns_of
 from sooner.kernels.folding import Integers, Reals, Sums, as_reals, integers, total
 
-FEWEST_PAIRS: Final = 20  # fewer say too little for an interval
-WIDE: Final = 0.1  # intervals of what cannot be negative are taken on a scale of logarithms from so much on
+Group = tuple[int, int]
 
 
 class Value(NamedTuple):
@@ -46,6 +46,12 @@ class Value(NamedTuple):
             return None
         half = 0.0 if self.is_known else float(self.high - self.low) / 2  # type: ignore[operator]
         return 0.0 if not half else half / abs(float(self.value)) if self.value else math.inf
+
+    def at_least(self, known: Number | None) -> "Value":
+        """What has been found already."""
+        if self.low is None or known is None:
+            return self
+        return self._replace(low=max(self.low, float(known)))
 
 
 NOTHING: Final = Value(None, None, None)
@@ -91,55 +97,54 @@ class Reckoning:
         self._left, self._right = (Shares(one, share) for one, share in zip(rows, shares, strict=True))
         self._whole_at, self._real_at = _places(workings)
 
-    @property
-    def groups(self) -> list[tuple[int, int]]:
+    @cached_property
+    def groups(self) -> list[Group]:
         """Those that have any pair."""
         found = sum(as_reals(one.sums.wholes[:, :, 0]).sum(axis=(2, 3)) for one in self._rectangles)
         return [(int(left), int(right)) for left, right in np.argwhere(np.asarray(found) > 0)]
 
-    def value(self, result: Measure | Formula, group: tuple[int, int]) -> Value:
-        """Infinity and NaN among the values are no reason to warn: what has them is one of them."""
+    def values(self, result: Measure | Formula) -> list[Value]:
+        """Of all groups. Infinity and NaN among the values are no reason to warn: what has them is one of them."""
         with np.errstate(invalid="ignore", over="ignore"):
-            return self._value(result, group)
+            return self._of_formula(result) if isinstance(result, Formula) else self._of_measure(result)
 
-    def _value(self, result: Measure | Formula, group: tuple[int, int]) -> Value:
-        if isinstance(result, Formula):
-            return self._of_formula(result, group)
+    def _of_measure(self, result: Measure) -> list[Value]:
         if self._exact:
-            exact = self._exactly(result, group)
-            return Value(exact, exact, exact)
+            return [Value(exact, exact, exact) for exact in self._so_far(result)]
         if result.function in ("count", "sum") and not self._has_sizes:
-            return Value(self._exactly(result, group), None, None)
-        found = self._linear(result, group)
-        if found is None:
-            return NOTHING
-        return self._if_finite(found, group, positive=found.value > 0 and self._is_never_negative(result, group))
+            return [Value(exact, None, None) for exact in self._so_far(result)]
+        found = [self._linear(result, group) for group in self.groups]
+        positive = [
+            one is not None and one.value > 0 and self._is_never_negative(result, one, group)
+            for one, group in zip(found, self.groups, strict=True)
+        ]
+        values = self._around(found, positive, result.function)
+        if result.function != "count":
+            return values
+        return [one.at_least(count) for one, count in zip(values, self._so_far(result), strict=True)]
 
-    def _of_formula(self, formula: Formula, group: tuple[int, int]) -> Value:
-        measures = {one.name: one for one in self._workings.measures}
-        names = sorted(column.name for column in columns_of(formula.node))
+    def _of_formula(self, formula: Formula) -> list[Value]:
         if self._exact:
-            exact = self._so_far(formula, names, measures, group)
-            return Value(exact, exact, exact)
-        parts = {name: found for name in names if (found := self._linear(measures[name], group)) is not None}
-        found = linear(formula.node, parts) if len(parts) == len(names) else None
-        if found is None:
-            return NOTHING
-        if not self._has_sizes and found.power != 0:
-            return Value(self._so_far(formula, names, measures, group), None, None)
-        return self._if_finite(found, group)
+            return [Value(exact, exact, exact) for exact in self._so_far(formula)]
+        found, measures = [], self._measures_in(formula)
+        for group in self.groups:
+            parts = {one.name: part for one in measures if (part := self._linear(one, group)) is not None}
+            found.append(linear(formula.node, parts) if len(parts) == len(measures) else None)
+        if not self._has_sizes and any(one is not None and one.power != 0 for one in found):
+            return [Value(exact, None, None) for exact in self._so_far(formula)]
+        return self._around(found, [False] * len(found))
 
-    def _if_finite(self, found: Linear, group: tuple[int, int], *, positive: bool = False) -> Value:
-        """With its interval, unless squares of such large numbers are no doubles."""
-        try:
-            return self._around(found, group, positive=positive)
-        except OverflowError:
-            return Value(found.value, None, None)
+    def _measures_in(self, formula: Formula) -> list[Measure]:
+        names = {column.name for column in columns_of(formula.node)}
+        return [one for one in self._workings.measures if one.name in names]
 
-    def _so_far(
-        self, formula: Formula, names: Sequence[str], measures: Mapping[str, Measure], group: tuple[int, int]
-    ) -> Number | None:
-        return exactly(formula.node, {name: self._exactly(measures[name], group) for name in names})
+    def _so_far(self, result: Measure | Formula) -> list[Number | None]:
+        if isinstance(result, Measure):
+            return [self._exactly(result, group) for group in self.groups]
+        measures = self._measures_in(result)
+        return [
+            exactly(result.node, {one.name: self._exactly(one, group) for one in measures}) for group in self.groups
+        ]
 
     def _exactly(self, measure: Measure, group: tuple[int, int]) -> Number | None:
         """Of what is there; null of nothing but nulls."""
@@ -193,39 +198,44 @@ class Reckoning:
         return spread_of(self._integers(measure.n, group)[0], cells, measure.scale)
 
     @cached_property
-    def _unseen(self) -> float:
-        """Of all groups together: rows that were not seen tell of none that they are in."""
-        counts = [as_reals(one.sums.wholes[:, :, 0]).sum(axis=(0, 1)) for one in self._rectangles]
-        cells = np.sum([one.scale * some for one, some in zip(self._rectangles, counts, strict=True)], axis=0)
-        pairs = float(np.sum(counts))
-        return unseen(cells, pairs, (self._left, self._right), self._keys) if self._keys and pairs else 0.0
+    def _certainty(self) -> Certainty:
+        counts = [as_reals(one.sums.wholes[:, :, 0]) for one in self._rectangles]
+        scaled = np.sum([one.scale * some for one, some in zip(self._rectangles, counts, strict=True)], axis=0)
+        pairs, sides = np.sum(counts, axis=0), (self._left, self._right)
+        # Of all groups together: rows that were not seen tell of none that they are in.
+        lacking = unseen(scaled.sum(axis=(0, 1)), float(pairs.sum()), sides, self._keys) if self._keys else 0.0
+        at = tuple(np.array(self.groups).T)
+        return Certainty(Found(pairs[at], scaled[at], *sides, lacking), self._confidence)
 
-    def _is_never_negative(self, measure: Measure, group: tuple[int, int]) -> bool:
+    def _is_never_negative(self, measure: Measure, found: Linear, group: Group) -> bool:
         """As far as sums over small parts of the rows tell."""
         if measure.function in DEVIATIONS:
             return True
-        return bool(np.all(self._cells(measure.n if measure.total is None else measure.total, group) >= 0))
+        if measure.function != "avg":
+            return bool(np.all(found.cells >= 0))
+        assert measure.total is not None
+        return bool(np.all(self._cells(measure.total, group) >= 0))
 
-    def _around(self, found: Linear, group: tuple[int, int], *, positive: bool = False) -> Value:
-        value, cells, pairs = found.value, np.asarray(found.cells), self._pairs(group)
-        if pairs.sum() < FEWEST_PAIRS or not math.isfinite(value):
-            return Value(value, None, None)
-        if found.power == 1:
-            variance = variance_of_sum(cells, self._left, self._right, self._unseen)
-        else:
-            variance = variance_of_ratio(cells, pairs, self._left, self._right)
-        if variance is None:
-            return Value(value, None, None)
-        half = variance.half_width(self._confidence)
-        if positive and half > WIDE * value:
-            factor = math.exp(min(half / value, 700.0))
-            return Value(value, value / factor, value * factor)
-        return Value(value, value - half, value + half)
-
-    def _pairs(self, group: tuple[int, int]) -> Reals:
-        """How many there are, by tags."""
-        found: Reals = np.sum([as_reals(one.sums.wholes[(*group, 0)]) for one in self._rectangles], axis=0)
-        return found
+    def _around(self, found: Sequence[Linear | None], positive: Sequence[bool], function: str = "") -> list[Value]:
+        """What was found of all groups, with intervals. Of which it is known to be positive it is by this function."""
+        values = [NOTHING if one is None else Value(one.value, None, None) for one in found]
+        usable = [at for at, one in enumerate(found) if one is not None and math.isfinite(one.value)]
+        if not usable or not self._certainty.says_something:
+            return values
+        for is_positive in (False, True):
+            at = np.array([one for one in usable if positive[one] == is_positive], np.intp)
+            some = [one for one in (found[place] for place in at) if one is not None]
+            if not some:
+                continue
+            known, cells = np.array([one.value for one in some]), np.array([one.cells for one in some])
+            if is_positive:
+                ends = self._certainty.of_positive(KINDS[function], known, cells, at)
+            else:
+                ends = self._certainty.of_any(known, cells, at, grow=some[0].power == 1)
+            for place, low, high in zip(at, *ends, strict=True):
+                if math.isfinite(low) and math.isfinite(high):
+                    values[place] = values[place]._replace(low=float(low), high=float(high))
+        return values
 
     def _total(self, at: int, group: tuple[int, int]) -> Number:
         """Of what is there, exactly where it can be."""

@@ -5,8 +5,11 @@ so each interval either holds or does not; of intervals at 95% that should be 95
 """
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -17,9 +20,10 @@ import pyarrow.fs as pafs
 from sooner.asked import equi_join
 from sooner.budget import Budget
 from sooner.estimation.estimate import Estimate
+from sooner.estimation.groups import Key
 from sooner.estimation.question import Aggregates, By, question_of
 from sooner.estimation.reading_off import estimate_of
-from sooner.estimation.reckoning import Value
+from sooner.estimation.reckoning import NOTHING, Value
 from sooner.estimation.tags import MOST_TAGS, InBlocks, InTurn, Tagging
 from sooner.estimation.workings import workings_of
 from sooner.kernels.arrays import to_arrow
@@ -32,6 +36,7 @@ from sooner.runs.files import RunFiles
 
 PLENTY_BYTES: Final = 2**30
 BLOCK_BYTES: Final = 2**16
+FIRST: Final[Literal["first"]] = "first"
 Order = Literal["random rows", "random blocks", "sorted"]
 
 
@@ -61,6 +66,7 @@ class Hits:
 
     @property
     def share(self) -> float:
+        """That held."""
         return self.held / max(self.held + self.missed, 1)
 
     def note(self, found: Value, truth: Value) -> None:
@@ -73,18 +79,51 @@ class Hits:
         self.missed += not holds
         self.widths.append(found.relative_error or 0.0)
 
+    def add(self, other: "Hits") -> None:
+        self.held += other.held
+        self.missed += other.missed
+        self.none += other.none
+        self.widths += other.widths
 
-def coverage(survey: Survey, shares: Sequence[float], seeds: Sequence[int]) -> dict[tuple[float, str], Hits]:
-    """[share, aggregate]: how often intervals held, of all groups together."""
+
+When = float | Literal["first"]  # a share that was read, or when there was an interval for the first time
+Coverage = dict[tuple[When, str], Hits]
+
+
+def coverage(survey: Survey, shares: Sequence[float], seeds: Sequence[int], jobs: int = 1) -> Coverage:
+    """[share, aggregate]: how often intervals held, of all groups together; "first" is the first one of each group."""
     [truth] = estimates(survey, [1.0], 0)
     assert truth.exact
-    found = {(share, name): Hits() for share in shares for name in truth.names}
-    for seed in seeds:
-        for share, one in zip(shares, estimates(survey, shares, seed), strict=True):
-            for key, group in truth.values.items():
-                for name, value in group.items():
-                    here = one.values.get(key, {}).get(name, Value(None, None, None))
-                    found[share, name].note(here, value)
+    found = _no_hits(shares, truth)
+    if jobs == 1:
+        return _added(found, (_of_seed(survey, shares, truth, seed) for seed in seeds))
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as processes:
+        return _added(found, processes.map(partial(_of_seed, survey, shares, truth), seeds, chunksize=10))
+
+
+def _of_seed(survey: Survey, shares: Sequence[float], truth: Estimate, seed: int) -> Coverage:
+    found = _no_hits(shares, truth)
+    seen: set[tuple[Key, str]] = set()
+    for share, one in zip(shares, estimates(survey, shares, seed), strict=True):
+        for key, group in truth.values.items():
+            for name, value in group.items():
+                here = one.values.get(key, {}).get(name, NOTHING)
+                found[share, name].note(here, value)
+                if here.low is not None and (key, name) not in seen:
+                    seen.add((key, name))
+                    found[FIRST, name].note(here, value)
+    return found
+
+
+def _no_hits(shares: Sequence[float], truth: Estimate) -> Coverage:
+    whens: list[When] = [FIRST, *shares]
+    return {(when, name): Hits() for name in truth.names for when in whens}
+
+
+def _added(found: Coverage, more: Iterable[Coverage]) -> Coverage:
+    for one in more:
+        for where, hits in one.items():
+            found[where].add(hits)
     return found
 
 
