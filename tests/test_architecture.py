@@ -15,6 +15,7 @@ MAY_ENTER: dict[str, set[str]] = {
     "version": set(),
     "sides": set(),
     "threads": set(),
+    "plain_text": set(),
     "extras": {"errors"},
     "lazily": {"extras"},
     "how": {"errors", "sides"},
@@ -28,7 +29,7 @@ MAY_ENTER: dict[str, set[str]] = {
     "policies": {*BOTTOM, "sides"},
     "named_algorithms": {"errors", "policies"},
     "expressions": BOTTOM,
-    "estimation": {*BOTTOM, "expressions", "sides"},
+    "estimation": {*BOTTOM, "expressions", "plain_text", "sides"},
     "queries": {*BOTTOM, "estimation", "expressions"},
     "operators": {
         *BOTTOM,
