@@ -12,6 +12,7 @@ from sooner.errors import InvalidJoin
 from sooner.estimation.groups import Key
 from sooner.estimation.reckoning import Value
 from sooner.estimation.workings import GroupColumn
+from sooner.plain_text import plain_text
 
 NO_GROUP: Key = ()
 
@@ -66,15 +67,16 @@ class Estimate:
         said = "exact" if self.exact else f"estimate after {self.rows:,} rows{read}"
         lines = [f"{said}, {self.seconds:.2f} s"]
         for key, group in self.values.items():
-            label = ", ".join(map(str, key)) + ": " if key else ""
-            lines.append(label + ", ".join(f"{name} = {in_words(value)}" for name, value in group.items()))
+            label = ", ".join(map(plain_text, key)) + ": " if key else ""
+            lines.append(label + ", ".join(f"{plain_text(name)} = {in_words(value)}" for name, value in group.items()))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{escape(name)}</th>" for name in (*(one.name for one in self.by), *self.names))
+        names = (*(one.name for one in self.by), *self.names)
+        heads = "".join(f"<th>{escape(plain_text(name))}</th>" for name in names)
         rows = "".join(
             "<tr>"
-            + "".join(f"<td>{escape(str(part))}</td>" for part in key)
+            + "".join(f"<td>{escape(plain_text(part))}</td>" for part in key)
             + "".join(f"<td>{escape(in_words(value))}</td>" for value in group.values())
             + "</tr>"
             for key, group in self.values.items()

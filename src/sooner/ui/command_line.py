@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 something failed (one line on standard error), 2 the comma
 """
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from typing import Final, NoReturn
 from sooner.errors import SoonerError
 from sooner.extras import missing
 from sooner.named_algorithms import ALGORITHMS
+from sooner.plain_text import plain_text
 from sooner.ui.estimate_commands import add_estimate_arguments, add_sql_arguments, run_estimate, run_sql
 from sooner.ui.lab_commands import NOT_UNDERSTOOD, add_run_arguments, list_experiments, run
 from sooner.ui.new_files import new_file, new_picture
@@ -43,10 +45,11 @@ class Parser(argparse.ArgumentParser):
     """Says in one line what it does not understand."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(NOT_UNDERSTOOD, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(NOT_UNDERSTOOD, f"{self.prog}: {plain_text(message)} (see {self.prog} --help)\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    _let_streams_take_everything()
     try:
         options = _parser().parse_args(arguments)
         exit_code: int = options.run(options)
@@ -55,12 +58,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except (SoonerError, OSError) as error:
-        print(f"sooner: {error}", file=sys.stderr)
+        print(f"sooner: {plain_text(error)}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print("sooner: interrupted", file=sys.stderr)
         return INTERRUPTED
     return exit_code
+
+
+def _let_streams_take_everything() -> None:
+    """Also what their encoding lacks, by its escape; and what nobody reads, if they were closed before."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - for as long as it runs
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _parser() -> Parser:
@@ -125,7 +138,7 @@ def _add_results_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _write_results(options: argparse.Namespace) -> int:
     options.to.write_text(results_page(read_reports(options.files)))
-    print(f"wrote {options.to}")
+    print(f"wrote {plain_text(options.to)}")
     return 0
 
 

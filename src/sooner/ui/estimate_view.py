@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sooner.estimation.estimate import Estimate
 from sooner.estimation.reckoning import Value
 from sooner.local.estimate import Estimates
+from sooner.plain_text import plain_text
 from sooner.ui.tables import print_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
 INTERRUPTED: Final = 130  # as shells have it
 BAR_WIDTH: Final = 24
@@ -64,13 +66,23 @@ class EstimateView:
 
         if self.last is None:
             return Text("waiting for the first rows", style="dim")
-        table = Table(*titles(self.last), "relative error", box=None, padding=(0, 2))
+        table = Table(box=None, padding=(0, 2))
+        for title in (*titles(self.last), "relative error"):
+            table.add_column(_as_text(title))
         lines = lines_of(self.last)
         for line in lines[:MOST_LINES]:
             bar = ProgressBar(total=1.0, completed=line.width, width=BAR_WIDTH, complete_style="cyan")
-            table.add_row(*line.group, line.aggregate, Text(line.value, style="bold"), line.half, bar)
+            group = (*line.group, line.aggregate)
+            table.add_row(*map(_as_text, group), Text(line.value, style="bold"), line.half, bar)
         more = [Text(f"and {len(lines) - MOST_LINES:,} more", style="dim")] if len(lines) > MOST_LINES else []
         return Group(table, *more, Text(summary(self.last), style="green" if self.last.exact else "dim"))
+
+
+def _as_text(value: str) -> "Text":
+    """In one line, cut where there is no room, and never read as markup."""
+    from rich.text import Text
+
+    return Text(plain_text(value), no_wrap=True, overflow="ellipsis")
 
 
 def titles(found: Estimate) -> list[str]:
@@ -133,7 +145,7 @@ def warnings_as_lines() -> Iterator[None]:
     """On standard error, without the line of code that they came from."""
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        print(f"sooner: {message}", file=sys.stderr)
+        print(f"sooner: {plain_text(message)}", file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)

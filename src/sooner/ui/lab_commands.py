@@ -11,6 +11,7 @@ from typing import Final
 from sooner.lab.experiment import Experiment, Report
 from sooner.lab.experiments import EXPERIMENTS
 from sooner.lab.running import run_experiments
+from sooner.plain_text import plain_text
 from sooner.ui.new_files import new_file_or_folder, new_picture_or_folder
 from sooner.ui.numbers import whole_number
 from sooner.ui.progress_bar import ProgressBar
@@ -66,7 +67,7 @@ def _named(names: list[str]) -> dict[str, list[Experiment]]:
 
 
 def _not_understood(why: str) -> int:
-    print(f"sooner: {why}", file=sys.stderr)
+    print(f"sooner: {plain_text(why)}", file=sys.stderr)
     return NOT_UNDERSTOOD
 
 

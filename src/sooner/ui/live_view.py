@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sooner.budget import format_bytes
+from sooner.plain_text import plain_text
 from sooner.progress import Progress
 
 _PHASES = {
@@ -30,7 +31,7 @@ def live_view(title: str, progress: Progress, seconds: float, budget_bytes: int)
     held = f"{format_bytes(progress.resident_bytes)} of {format_bytes(budget_bytes)}"
     rows.add_row("memory", _bar(progress.resident_bytes, budget_bytes, held))
     rows.add_row("on disk", f"{progress.spilled_rows:,} rows, {format_bytes(progress.spilled_bytes)}")
-    return Panel(Group(rows), title=title, title_align="left", border_style="cyan", padding=(1, 2))
+    return Panel(Group(rows), title=Text(plain_text(title)), title_align="left", border_style="cyan", padding=(1, 2))
 
 
 def _bar(completed: float, total: float, label: str) -> RenderableType:

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import EngFormatter
 
 from sooner.lab.experiment import Experiment, Report
+from sooner.plain_text import plain_text
 
 # The paper's protagonist first, in the strongest colour; dashes for what the paper does not have.
 STYLES: Final[tuple[dict[str, Any], ...]] = (
@@ -25,7 +26,7 @@ def draw(experiment: Experiment, report: Report, file: Path) -> None:
     axes = picture.add_subplot()
     last_arrival = 0.0
     for style, (name, series) in zip(STYLES, report.series.items(), strict=False):
-        axes.plot(series["seconds"], series[experiment.figure.column], label=name, **style)
+        axes.plot(series["seconds"], series[experiment.figure.column], label=plain_text(name), **style)
         last_arrival = series["last_arrival_seconds"]
     if experiment.figure.until == "the end":
         axes.axvline(last_arrival, color="#bbbbbb", linewidth=0.8)
@@ -33,8 +34,9 @@ def draw(experiment: Experiment, report: Report, file: Path) -> None:
             "last arrival ", (last_arrival, 0.02), xycoords=("data", "axes fraction"), ha="right", color="#888888"
         )
     axes.set(xlabel=experiment.figure.x_label, ylabel=experiment.figure.y_label, xlim=(0, None), ylim=(0, None))
-    axes.set_title(f"{experiment.name}: {experiment.title}", loc="left", fontsize=10)
+    axes.set_title(f"{experiment.name}: {experiment.title}", loc="left", fontsize=10, parse_math=False)
     axes.yaxis.set_major_formatter(EngFormatter())
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False)
+    for label in axes.legend(frameon=False).get_texts():
+        label.set_parse_math(False)
     picture.savefig(file, dpi=130)

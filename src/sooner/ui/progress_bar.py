@@ -5,6 +5,8 @@ import time
 from types import TracebackType
 from typing import Final
 
+from sooner.plain_text import plain_text
+
 WIDTH: Final = 30
 
 
@@ -38,7 +40,7 @@ class ProgressBar:
 def line(share: float, seconds: float, what: str) -> str:
     filled = round(share * WIDTH)
     left = f"about {_duration(seconds / share * (1 - share))} left" if share else "no time known yet"
-    return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {share:4.0%}, {left}: {what}"
+    return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {share:4.0%}, {left}: {plain_text(what)}"
 
 
 def _duration(seconds: float) -> str:

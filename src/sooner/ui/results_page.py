@@ -1,12 +1,14 @@
 """The results page: what experiments and benchmarks claim and found, as Markdown, from their JSON files."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from sooner.errors import SoonerError
 from sooner.lab.experiments import EXPERIMENTS
+from sooner.plain_text import plain_text
 
 _HEAD = """# Results
 
@@ -16,6 +18,7 @@ A claim that does not hold stays here, with what was found and why. A tie is no 
 Measurements that no paper makes a claim of have no verdict.
 """
 _CURE: Final = "give a file of `sooner lab run --json` or of a benchmark"
+_MORE_THAN_TEXT: Final = re.compile(r"\||<(?=[A-Za-z/!?])|&(?=#?\w+;)|\](?=[(\[])")
 _CLAIM: Final = {"what", "expected", "ours", "holds"}
 
 
@@ -69,12 +72,12 @@ def _summary(documents: Sequence[dict[str, Any]]) -> Iterator[str]:
     for document in documents:
         failing = [claim for claim in document["claims"] if not claim["holds"]]
         reasons = "<br>".join(f"{_cell(claim['what'])}: {_reason(claim)}" for claim in failing)
-        name, holding = document["name"], len(document["claims"]) - len(failing)
+        name, holding = _cell(document["name"]), len(document["claims"]) - len(failing)
         yield f"| {_paper(document)} | [{name}](#{_anchor(name)}) | {holding} | {len(failing) or ''} | {reasons} |"
 
 
 def _paper(document: dict[str, Any]) -> str:
-    return str(document.get("paper", "benchmark"))
+    return _cell(document.get("paper", "benchmark"))
 
 
 def _reason(claim: dict[str, Any]) -> str:
@@ -89,7 +92,7 @@ def _anchor(name: str) -> str:
 def _section(document: dict[str, Any]) -> str:
     machine = document["machine"]
     where = machine if isinstance(machine, str) else ", ".join(f"{key} {value}" for key, value in machine.items())
-    title = f"{document['title']}\n\n" if "title" in document else ""
+    title = f"{_cell(document['title'])}\n\n" if "title" in document else ""
     code = f"; code {document['code']}" if "code" in document else ""
     claims = [
         f"| {_cell(claim['what'])} | {_cell(claim['expected'])} | {_cell(claim['ours'])} | {_verdict(claim)} |"
@@ -99,13 +102,14 @@ def _section(document: dict[str, Any]) -> str:
     tables = [["| claim | expected | ours | |", "|---|---|---|---|", *claims, ""]] if claims else []
     tables += [["| measured | ours |", "|---|---|", *measured, ""]] if measured else []
     lines = [line for table in tables for line in table]
-    return "\n".join([f"## {document['name']}", "", f"{title}*{where}{code}*", "", *lines])
+    return "\n".join([f"## {_cell(document['name'])}", "", f"{title}*{_cell(where + code)}*", "", *lines])
 
 
 def _cell(value: object) -> str:
-    return str(value).replace("|", "\\|")
+    """In one line, which begins no other cell, no tag and no link."""
+    return _MORE_THAN_TEXT.sub(r"\\\g<0>", plain_text(value))
 
 
 def _verdict(claim: dict[str, Any]) -> str:
-    verdict = claim.get("verdict", "holds" if claim["holds"] else "does not hold")
+    verdict = _cell(claim.get("verdict", "holds" if claim["holds"] else "does not hold"))
     return f"**{verdict}**" if verdict == "does not hold" else verdict

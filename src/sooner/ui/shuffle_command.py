@@ -4,6 +4,7 @@ import argparse
 
 from sooner.budget import parse_bytes
 from sooner.errors import InvalidCall
+from sooner.plain_text import plain_text
 from sooner.sources import shuffle
 from sooner.ui.new_files import new_file
 from sooner.ui.numbers import whole_number
@@ -18,7 +19,7 @@ def add_shuffle_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run_shuffle(options: argparse.Namespace) -> int:
     n_rows = shuffle(options.input, options.output, seed=options.seed, memory=options.memory)
-    print(f"wrote {options.output}: {n_rows:,} rows in random order")
+    print(f"wrote {plain_text(options.output)}: {n_rows:,} rows in random order")
     return 0
 
 

@@ -61,7 +61,7 @@ class Watch:
             self.spilled_bytes = max(self.spilled_bytes, progress.total.spilled_bytes)
             self._last = progress
             if not self._console.is_terminal:
-                self._console.print(f"{seconds:5.1f} s  {progress.total}", soft_wrap=True, highlight=False)
+                self._console.print(Text(f"{seconds:5.1f} s  {progress.total}"), soft_wrap=True)
 
     def _view(self) -> AbstractContextManager[object]:
         if not self._console.is_terminal:
