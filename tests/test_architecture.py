@@ -19,6 +19,7 @@ MAY_ENTER: dict[str, set[str]] = {
     "how": {"errors", "sides"},
     "arguments": {"errors", "how"},
     "phases": {"errors"},
+    "fallbacks": set(),
     "kernels": {"errors"},
     "budget": {"errors"},
     "progress": {"budget", "phases"},
