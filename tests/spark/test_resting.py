@@ -112,4 +112,5 @@ def require_figures(query: ss.Query, case: JoinCase) -> None:
         "copied_rows": 0,
         "late_rows": 0,
         "covered_fraction": total.covered_fraction,
+        "fallbacks": "",
     }
