@@ -14,17 +14,17 @@ import pyarrow as pa
 import pytest
 
 import sooner
+from patience import ENDLESS_SECONDS, HANG_SECONDS
 from sooner.errors import SoonerError
 from sooner.progress import Progress
 
 T = TypeVar("T")
-SOON_SECONDS = 8.0  # far more than anything here takes, on any machine
 
 Rows = Counter[tuple[Any, ...]]
 
 
 def soon(work: Callable[[], T]) -> T:
-    """What `work` gives or raises; a failure if that does not happen soon."""
+    """What `work` gives or raises; a failure if it hangs."""
     outcome: list[Any] = []
 
     def run() -> None:
@@ -35,9 +35,9 @@ def soon(work: Callable[[], T]) -> T:
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(SOON_SECONDS)
+    thread.join(HANG_SECONDS)
     if not outcome:
-        pytest.fail(f"nothing happened within {SOON_SECONDS} seconds")
+        pytest.fail(f"nothing happened within {HANG_SECONDS} seconds")
     result, error = outcome[0]
     if error is not None:
         raise error
@@ -115,7 +115,7 @@ def wait_until(query: sooner.Query, reached: Callable[[Progress], bool]) -> Prog
 
 
 def wait_for(event: threading.Event) -> Callable[[], object]:
-    return lambda: event.wait(2 * SOON_SECONDS)
+    return lambda: event.wait(ENDLESS_SECONDS)
 
 
 @contextmanager

@@ -4,7 +4,6 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import psutil
 import pyspark
 
-from spark_joins import SOON_SECONDS
+from patience import HANG_SECONDS, until
 
 SPARK_HOME = Path(pyspark.__file__).parent
 WORKERS = 2
@@ -49,7 +48,7 @@ def submit(cluster: str, folder: Path, *arguments: str, **environment: str) -> "
         env=clean_environment(**environment),
         capture_output=True,
         text=True,
-        timeout=3 * SOON_SECONDS,
+        timeout=HANG_SECONDS,
     )
 
 
@@ -66,18 +65,15 @@ def _start(folder: Path, role: str, *arguments: str, log: str = "master.log") ->
 
 
 def _await_workers(log: Path) -> None:
-    deadline = time.monotonic() + SOON_SECONDS
-    while log.read_text().count("Registering worker") < WORKERS:
-        assert time.monotonic() < deadline, log.read_text()[-2000:]
-        time.sleep(0.1)
+    until(lambda: log.read_text().count("Registering worker") >= WORKERS, f"no workers, see {log}")
 
 
 def _end(processes: list["subprocess.Popen[bytes]"]) -> None:
     family = [child for process in processes for child in psutil.Process(process.pid).children(recursive=True)]
     for process in processes:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait(SOON_SECONDS)
-    _, left = psutil.wait_procs(family, SOON_SECONDS)
+        process.wait(HANG_SECONDS)
+    _, left = psutil.wait_procs(family, HANG_SECONDS)
     assert not left, f"still there: {left}"
 
 

@@ -7,13 +7,15 @@ or, when Spark computes a column of it, not.
 
 import json
 import os
-import time
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import and_
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -25,6 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import coalesce, col, expr
 
 import sooner.spark as ss
+from patience import HANG_SECONDS, until
 from sooner.how import Kind, kind_of
 from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import SIDES
@@ -33,7 +36,6 @@ from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.step.state_directory import stored_identity
 
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # tests end before thorough compilation pays
-SOON_SECONDS = 120
 NAMES = ("left", "right")
 Rows = Counter[tuple[str, ...]]
 Way = Literal["Spark's source", "packed", "not packed"]
@@ -169,10 +171,11 @@ class JoinCase:
     def run_until_batch(self, batch: int, **changes: Any) -> ss.Query:
         """Stop it there, or a little later."""
         query = self.start(**changes)
-        deadline = time.monotonic() + SOON_SECONDS
-        while query.isActive and not (self.progress and self.progress[-1].batch >= batch):
-            assert time.monotonic() < deadline, "the batch does not come"
-            time.sleep(0.01)
+
+        def is_there() -> bool:
+            return bool(self.progress) and self.progress[-1].batch >= batch
+
+        until(lambda: is_there() or not query.isActive, "the batch does not come")
         query.stop()
         assert not query.is_complete
         return query
@@ -190,6 +193,22 @@ def killable_session(master: str) -> SparkSession:
     return spark
 
 
+def start_driver(folder: Path, program: ModuleType, *arguments: object) -> tuple["subprocess.Popen[str]", int]:
+    """In a process group of its own, and so is its Java, whose number is the second."""
+    with (folder / "errors").open("a") as errors:
+        driver = subprocess.Popen(
+            [sys.executable, str(program.__file__), str(folder), *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
+        )
+    assert driver.stdout is not None
+    first = driver.stdout.readline()
+    assert first, (folder / "errors").read_text()[-2000:]
+    return driver, int(json.loads(first)["java"])
+
+
 def write_files(table: pa.Table, folder: Path, files: int) -> None:
     folder.mkdir()
     per_file = -(-table.num_rows // files)
@@ -205,7 +224,7 @@ def stream_of(spark: SparkSession, folder: Path, files_per_batch: int = 1) -> Da
 
 
 def ended(query: ss.Query) -> None:
-    assert query.awaitTermination(SOON_SECONDS), f"still running: {query.progress}"
+    assert query.awaitTermination(HANG_SECONDS), f"still running: {query.progress}"
 
 
 def rows_of(rows: DataFrame) -> Rows:

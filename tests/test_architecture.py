@@ -21,6 +21,7 @@ MAY_ENTER: dict[str, set[str]] = {
     "how": {"errors", "sides"},
     "arguments": {"errors", "how"},
     "phases": {"errors"},
+    "fallbacks": set(),
     "kernels": {"errors"},
     "budget": {"errors"},
     "progress": {"budget", "phases"},

@@ -28,6 +28,7 @@ class Progress:
     late_rows: PerInput = ()  # came too late to be joined, and were left out; nothing where none can
     newest: tuple[int | float | None, ...] = ()  # value of each input, in the units of its type, where lateness counts
     copied_rows: int = 0  # on Spark: how often a row went to a second partition, since its range reaches there too
+    fallbacks: tuple[str, ...] = ()  # what goes a slower way than usual, and why: a sentence each
 
     @property
     def resident_rows(self) -> int:
@@ -52,10 +53,11 @@ class Progress:
         forgotten = f", {self.forgotten_rows:,} rows no longer needed" if is_news else ""
         late = f", {sum(self.late_rows):,} came too late" if sum(self.late_rows) else ""
         copied = f" ({self.copied_rows:,} copied)" if self.copied_rows else ""
+        fallbacks = "".join(f"; {fallback}" for fallback in self.fallbacks)
         return (
             f"{self.phase}: {arrived} rows arrived{copied}, {self.covered_fraction:.1%} of their pairs covered, "
             f"{self.results:,} results, {format_bytes(self.resident_bytes)} in memory, "
-            f"{format_bytes(self.spilled_bytes)} spilled{forgotten}{late}"
+            f"{format_bytes(self.spilled_bytes)} spilled{forgotten}{late}{fallbacks}"
         )
 
     def to_plain(self) -> dict[str, Any]:
@@ -85,6 +87,7 @@ def together(parts: Sequence[Progress]) -> Progress:
         late_rows=_sums(part.late_rows for part in parts),
         newest=tuple(map(_latest, zip(*(part.newest for part in parts), strict=True))),
         copied_rows=sum(part.copied_rows for part in parts),
+        fallbacks=tuple(dict.fromkeys(fallback for part in parts for fallback in part.fallbacks)),
     )
 
 

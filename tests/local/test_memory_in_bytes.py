@@ -4,7 +4,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -201,11 +200,9 @@ def test_a_stop_is_seen_in_a_clean_up_without_results() -> None:
         if query.progress.phase != "clean-up":
             wait_until(query, lambda progress: progress.phase in ("clean-up", "done"))
     assert query.progress.phase == "clean-up"
-    started = time.monotonic()
     query.stop()
     soon(lambda: reader.join())
-    assert time.monotonic() - started < 1
-    assert query.progress.phase == "clean-up"
+    assert query.progress.phase == "clean-up", "it has gone on to its end"
 
 
 # D3: types of any length

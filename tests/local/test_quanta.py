@@ -13,6 +13,7 @@ import pytest
 
 import sooner
 import sooner.local.running
+from patience import ENDLESS_SECONDS
 from queries import numbered, soon
 from sooner.policies.view import SILENT
 from sooner.sources import Source
@@ -35,9 +36,9 @@ class Pausing:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         yield from self._rows.to_batches()
-        self.go_on.wait(30)
+        self.go_on.wait(ENDLESS_SECONDS)
         yield from self._late.to_batches()
-        self.may_end.wait(30)
+        self.may_end.wait(ENDLESS_SECONDS)
 
 
 class Recorded:

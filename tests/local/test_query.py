@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import sooner
+from patience import ENDLESS_SECONDS, HANG_SECONDS
 from queries import Gated, gated, join_rows, multiset, nested_loop, numbered, refused, soon, wait_for, wait_until
 from sooner.errors import InvalidJoin, MissingLibrary, SoonerError
 from sooner.named_algorithms import Algorithm
@@ -182,7 +183,7 @@ def test_progress_may_be_asked_while_the_join_waits() -> None:
     assert 0 < seen.covered_fraction <= 1
     assert seen.arrived_rows == (1000, 2000)
     gate.set()
-    reader.join(20)
+    reader.join(HANG_SECONDS)
     assert running.progress.phase == "done"
 
 
@@ -197,7 +198,7 @@ def test_one_query_read_by_two_threads_is_a_sentence_in_the_second() -> None:
     with refused(SoonerError, "Another thread is reading this query"):
         soon(lambda: next(batches))
     gate.set()
-    first.join(20)
+    first.join(HANG_SECONDS)
     assert multiset(found) == multiset(soon(query().to_table))
 
 
@@ -244,7 +245,7 @@ def never_ending(stopped: threading.Event, when_closed: str = "ends") -> Gated:
     """Half of the rows, and then silence until it is closed; then it ends, or gives the rest."""
     batches = LEFT.to_batches(max_chunksize=500)
     rest = batches[2:] if when_closed == "goes on" else []
-    return Gated([*batches[:2], lambda: stopped.wait(100), *rest], LEFT.schema, closed=stopped)
+    return Gated([*batches[:2], lambda: stopped.wait(ENDLESS_SECONDS), *rest], LEFT.schema, closed=stopped)
 
 
 @pytest.mark.parametrize("when_closed", ["ends", "goes on"])
@@ -299,7 +300,7 @@ def test_another_thread_can_stop_a_query_whose_source_does_not_listen() -> None:
         name, schema = "deaf", LEFT.schema
 
         def batches(self) -> Iterator[pa.RecordBatch]:
-            threading.Event().wait(100)
+            threading.Event().wait(ENDLESS_SECONDS)
             yield from ()
 
     running = sooner.join(Deaf(), RIGHT, on="k")
@@ -323,7 +324,7 @@ def test_no_thread_is_left_when_a_query_is_over() -> None:
     assert of_the_query
     running.stop()
     for thread in of_the_query:
-        thread.join(5)
+        thread.join(HANG_SECONDS)
         assert not thread.is_alive()
 
 
@@ -335,4 +336,4 @@ results = iter(sooner.join(table, table, on="k", workers=2))
 while next(results).num_rows < 10_000:  # not yet a piece that is large enough for two
     pass
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=HANG_SECONDS)

@@ -17,6 +17,7 @@ import pytest
 
 import sooner
 import spilling_program
+from patience import HANG_SECONDS
 from queries import gated, join_rows, numbered, refused, soon, wait_for
 from sooner.errors import InvalidJoin, SourceFailed
 
@@ -161,7 +162,7 @@ def test_sigterm_and_sighup_remove_the_directory_at_once_and_end_the_process_as_
 ) -> None:
     with spilling_process(tmp_path) as process:
         process.send_signal(number)
-        assert process.wait(10) == -number
+        assert process.wait(HANG_SECONDS) == -number
         assert directories_in(tmp_path) == set()
 
 
@@ -188,7 +189,7 @@ def test_a_query_in_another_thread_leaves_the_signals_to_the_program(tmp_path: P
     """Only the main thread may handle them; the next query tidies up."""
     with spilling_process(tmp_path, "joins in a thread") as process:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == -signal.SIGTERM
+        assert process.wait(HANG_SECONDS) == -signal.SIGTERM
     spilling(tmp_path).stop()
     assert directories_in(tmp_path) == set()
 
@@ -205,7 +206,10 @@ def test_signals_are_as_they_were_when_no_query_needs_them(tmp_path: Path) -> No
 
 def test_forked_children_leave_the_files_of_their_parent_alone(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, spilling_program.__file__, str(tmp_path), "forks"], capture_output=True, text=True, timeout=60
+        [sys.executable, spilling_program.__file__, str(tmp_path), "forks"],
+        capture_output=True,
+        text=True,
+        timeout=HANG_SECONDS,
     )
     assert done.returncode == 0, done.stderr
     left, right = (Counter(table["k"].to_pylist()) for table in (spilling_program.LEFT, spilling_program.RIGHT))

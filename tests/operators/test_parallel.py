@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from patience import HANG_SECONDS, until
 from sooner.operators.parallel import Crew
-
-SOON_SECONDS = 10
 
 
 def counting(begin: int) -> Iterator[int]:
@@ -78,10 +77,7 @@ def test_threads_end_when_a_crew_is_dismissed_and_when_nobody_has_it() -> None:
     crew.dismiss()
     del forgotten, some
     gc.collect()
-    deadline = time.monotonic() + SOON_SECONDS
-    while threads_of_crews() > before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert threads_of_crews() == before
+    until(lambda: threads_of_crews() == before, "threads go on")
 
 
 def test_a_forked_child_does_not_wait_for_threads_that_it_has_not() -> None:
@@ -90,7 +86,7 @@ def test_a_forked_child_does_not_wait_for_threads_that_it_has_not() -> None:
     next(results)
     child = os.fork()
     if child == 0:
-        signal.alarm(SOON_SECONDS)
+        signal.alarm(int(HANG_SECONDS))
         results.close()  # type: ignore[attr-defined]
         crew.dismiss()
         os._exit(0)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from patience import HANG_SECONDS
 from sooner.runs.private_directory import LOCK, PrivateDirectory
 
 ANOTHER_USER = 12345
@@ -158,5 +159,5 @@ def test_what_another_machine_left_on_a_shared_filesystem_stays(of_a_dead_proces
 
 def test_many_that_come_and_go_do_not_take_each_other_for_dead(tmp_path: Path) -> None:
     processes = [subprocess.Popen([sys.executable, "-c", COMES_AND_GOES, str(tmp_path)]) for _ in range(3)]
-    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    assert [process.wait(HANG_SECONDS) for process in processes] == [0, 0, 0]
     assert names_in(tmp_path) == set()

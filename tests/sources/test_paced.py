@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as arrow_parquet
 import pytest
 
+from patience import HANG_SECONDS
 from sooner.errors import InvalidCall
 from sooner.sources import (
     Exponential,
@@ -172,11 +173,11 @@ def test_close_wakes_a_source_that_sleeps_for_hours_by_the_real_clock() -> None:
 
     consumer = threading.Thread(target=consume, daemon=True)
     consumer.start()
-    assert first_came.wait(timeout=10)
+    assert first_came.wait(HANG_SECONDS)
     time.sleep(0.05)  # the consumer is asleep by now, or about to be: either way close must end it
     assert consumer.is_alive()
     close_source(source)
-    consumer.join(timeout=10)
+    consumer.join(HANG_SECONDS)
     assert not consumer.is_alive()
     assert received == [1]
 
@@ -190,7 +191,7 @@ def test_close_reaches_the_source_that_is_replayed() -> None:
             self._closed = threading.Event()
 
         def batches(self) -> Iterator[pa.RecordBatch]:
-            assert self._closed.wait(timeout=10), "close() did not arrive"
+            assert self._closed.wait(HANG_SECONDS), "close() did not arrive"
             yield from numbered(1).to_batches()
 
         def close(self) -> None:
@@ -205,7 +206,7 @@ def test_the_real_clock_takes_real_time() -> None:
     started = time.monotonic()
     source = paced(numbered(11), Fixed(0.2), speed=20)
     assert sum(batch.num_rows for batch in source.batches()) == 11
-    assert 0.1 <= time.monotonic() - started < 5
+    assert time.monotonic() - started >= 0.1
 
 
 @pytest.mark.parametrize("speed", [0, -1, math.nan, math.inf])

@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import sooner.spark as ss
+from patience import HANG_SECONDS
 from sooner.spark.step.standing import read_progress
 from spark_joins import stream_of, write_files
 
@@ -141,4 +142,4 @@ def test_retention_needs_a_trigger_that_goes_on(spark: SparkSession, tmp_path: P
     )
     writer = joined.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "log"))
     with pytest.raises(StreamingQueryException, match="retention=1:00:00 counts the time since rows arrived"):
-        writer.trigger(availableNow=True).start().awaitTermination(60)
+        writer.trigger(availableNow=True).start().awaitTermination(HANG_SECONDS)

@@ -5,12 +5,14 @@ standard input to end it.
 """
 
 import contextlib
+import marshal
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +22,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+import sooner.fallbacks
 import sooner.spark as ss
+from patience import HANG_SECONDS, until
 from sooner.spark.session import fork_request, worker_python
+from sooner.spark.session.fork_request import ENDED as SERVER_ENDED
+from sooner.spark.session.fork_request import NOT_FORKED, TOLD
 from sooner.spark.session.worker_python import PYTHON, environment_of_java
-from spark_joins import SOON_SECONDS, ended
+from spark_joins import ended
 
 ENDED = 1  # PySpark's daemon ends like this however it ends
 DAEMON = ("-m", "pyspark.daemon", "pyspark.worker")
@@ -36,6 +42,18 @@ with environment_of_java(on_this_machine=True):
     signal.signal(signal.SIGINT, signal.default_int_handler)  # who runs tests in the background ignores it
     print(os.environ[PYTHON], os.environ["SOONER_FORK_SERVER"], flush=True)
 signal.pause()
+"""
+# A module that any Python imports when it starts, and that starts a thread of this name behind Python's back.
+STARTS_THREAD = """
+import _thread, ctypes, threading
+named = _thread.allocate_lock()
+named.acquire()
+def wait():
+    ctypes.CDLL(None).prctl(15, b"{name}", 0, 0, 0)
+    named.release()
+    threading.Event().wait()
+_thread.start_new_thread(wait, ())
+named.acquire()
 """
 Environment = dict[str, str]
 Launched = subprocess.Popen[bytes]
@@ -63,7 +81,14 @@ def daemon(environment: Environment) -> Iterator[Launched]:
         assert int.from_bytes(launched.stdout.read(4)) > 0, "it says no port"
         yield launched
         launched.stdin.close()
-        launched.wait(SOON_SECONDS)
+        launched.wait(HANG_SECONDS)
+
+
+def told(launched: Launched) -> list[str]:
+    """What was said to a Python that was not forked."""
+    process = psutil.Process(launched.pid)
+    assert process.cmdline()[1:] == list(DAEMON)
+    return process.environ()[TOLD].splitlines()
 
 
 def server_at(path: str) -> psutil.Process:
@@ -84,13 +109,12 @@ def forked(environment: Environment) -> list[int]:
     return [child.pid for child in server_at(environment[fork_request.SOCKET]).children()]
 
 
-def soon(holds: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + SOON_SECONDS
-    while not holds():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
+def is_gone(process: int) -> bool:
+    """Or waits for whoever inherited it to take note of its end."""
+    try:
+        return psutil.Process(process).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 # Requests
@@ -108,7 +132,7 @@ def test_a_launcher_that_is_killed_takes_its_child_with_it(environment: Environm
     with daemon(environment) as launched:
         [child] = forked(environment)
         launched.kill()
-        assert soon(lambda: not psutil.pid_exists(child))
+        until(lambda: not psutil.pid_exists(child))
 
 
 def test_a_child_that_is_killed_ends_its_launcher_in_the_same_way(environment: Environment) -> None:
@@ -124,24 +148,132 @@ def test_what_the_server_does_not_know_is_left_to_python(environment: Environmen
     assert subprocess.run([environment[PYTHON], "-m", "sooner.no_such_module"], env=environment).returncode == 1
 
 
+def test_a_child_begins_when_it_is_told_to_and_not_beside_another_python(environment: Environment) -> None:
+    """Who has asked may have lost its patience before it gets an answer."""
+    output, written = os.pipe()
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.connect(environment[fork_request.SOCKET])
+        variables = {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
+        request = marshal.dumps((list(DAEMON), "/", variables))
+        socket.send_fds(asking, [len(request).to_bytes(4)], [0, written, 2])
+        asking.sendall(request)
+        assert asking.recv(100) == fork_request.FORKED
+        [child] = forked(environment)
+    until(lambda: not psutil.pid_exists(child))
+    os.close(written)
+    with os.fdopen(output, "rb") as said:
+        assert said.read() == b""
+
+
+def test_who_asks_and_says_no_more_keeps_nobody_waiting(environment: Environment) -> None:
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.connect(environment[fork_request.SOCKET])
+        with daemon(environment):
+            assert len(forked(environment)) == 2
+
+
+# Threads
+
+
+def test_the_thread_of_an_allocator_is_not_started(environment: Environment) -> None:
+    with daemon(environment):
+        assert server_at(environment[fork_request.SOCKET]).num_threads() == 1
+
+
+@pytest.mark.parametrize(
+    "setting", [{"JE_ARROW_MALLOC_CONF": "dirty_decay_ms:500,background_thread:true"}, {"OPENBLAS_NUM_THREADS": "2"}]
+)
+def test_whoever_asks_libraries_for_threads_has_forks_all_the_same(setting: Environment) -> None:
+    with driving({**os.environ, PYTHON: sys.executable, **setting}) as (_, environment), daemon(environment):
+        assert forked(environment)
+
+
+def test_nothing_is_forked_beside_a_thread_that_is_not_known_to_be_harmless(tmp_path: Path) -> None:
+    with imported_by_every_python(tmp_path, STARTS_THREAD.format(name="tracer")) as environment:
+        with daemon(environment) as launched:
+            [why] = told(launched)
+        assert why == NOT_FORKED.format("what is imported there has started threads (tracer)")
+        assert not forked(environment)
+
+
+def test_a_thread_of_another_jemalloc_is_harmless(tmp_path: Path) -> None:
+    thread = STARTS_THREAD.format(name="jemalloc_bg_thd")
+    with imported_by_every_python(tmp_path, thread) as environment, daemon(environment):
+        assert server_at(environment[fork_request.SOCKET]).num_threads() == 2
+        assert forked(environment)
+
+
+@contextlib.contextmanager
+def imported_by_every_python(folder: Path, program: str) -> Iterator[Environment]:
+    """What Java would find, where this runs first in every Python."""
+    (folder / "sitecustomize.py").write_text(program)
+    with driving({**os.environ, PYTHON: sys.executable, "PYTHONPATH": str(folder)}) as (_, environment):
+        yield environment
+
+
 # Without the server
 
 
 def test_without_a_server_there_is_a_daemon_all_the_same(environment: Environment) -> None:
     worker_python.end_fork_server()
     with daemon(environment) as launched:
-        assert psutil.Process(launched.pid).cmdline()[1:] == list(DAEMON)
+        assert told(launched) == [NOT_FORKED.format(SERVER_ENDED)]
     assert launched.returncode == ENDED
 
 
-def test_a_server_that_was_killed_is_done_without(environment: Environment) -> None:
-    with daemon(environment):
+def test_a_server_that_is_killed_takes_nothing_with_it_and_leaves_nothing(
+    environment: Environment, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sooner.fallbacks, "_REPORTED", set())
+    folder = Path(environment[fork_request.SOCKET]).parent
+    with daemon(environment) as before:
+        [child] = forked(environment)
         server_at(environment[fork_request.SOCKET]).kill()
+        until(lambda: not folder.exists())
         with daemon(environment) as launched:
-            assert psutil.Process(launched.pid).cmdline()[1:] == list(DAEMON)
-    assert Path(environment[fork_request.SOCKET]).exists()
-    worker_python.end_fork_server()
-    assert not Path(environment[fork_request.SOCKET]).parent.exists()
+            assert told(launched) == [NOT_FORKED.format(SERVER_ENDED)]
+        assert before.poll() is None, "Java would close the streams of the child"
+        assert not is_gone(child)
+    assert before.returncode == ENDED
+    until(lambda: is_gone(child))
+    until(lambda: caplog.messages == [NOT_FORKED.format(SERVER_ENDED)])
+
+
+def test_a_server_that_is_killed_before_it_has_answered_is_done_without(environment: Environment) -> None:
+    server = server_at(environment[fork_request.SOCKET])
+    server.suspend()
+    launched = subprocess.Popen(
+        [environment[PYTHON], *DAEMON], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert launched.stdin is not None
+    assert launched.stdout is not None
+    with launched:
+        until(lambda: Path("/proc/net/unix").read_text().count(environment[fork_request.SOCKET]) == 2, "nobody asks")
+        server.kill()
+        assert int.from_bytes(launched.stdout.read(4)) > 0, "it says no port"
+        assert told(launched) == [NOT_FORKED.format(SERVER_ENDED)]
+        launched.stdin.close()
+
+
+def test_a_server_that_says_nothing_is_done_without(environment: Environment, tmp_path: Path) -> None:
+    """With less patience than there is."""
+    request = tmp_path / "fork_request.py"
+    original = Path(fork_request.__file__).read_text()
+    request.write_text(original.replace(f"{fork_request.PATIENCE_SECONDS}", "0.1"))
+    server = server_at(environment[fork_request.SOCKET])
+    server.suspend()
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", str(request), sys.executable, *DAEMON],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as launched:
+        assert launched.stdin is not None
+        assert launched.stdout is not None
+        assert int.from_bytes(launched.stdout.read(4)) > 0, "it says no port"
+        assert told(launched) == [NOT_FORKED.format("the fork server said nothing for 0 seconds")]
+        server.resume()
+        launched.stdin.close()
 
 
 @pytest.mark.parametrize(
@@ -151,8 +283,10 @@ def test_a_process_that_is_to_find_another_environment_is_not_forked(
     environment: Environment, other: Environment
 ) -> None:
     with daemon(environment | other) as launched:
-        assert psutil.Process(launched.pid).cmdline()[1:] == list(DAEMON)
-        assert not forked(environment)
+        [name] = other
+        why = f"they would find other values of {name} than the server has"
+        assert told(launched) == [NOT_FORKED.format(why)]
+        until(lambda: not forked(environment))
 
 
 @pytest.mark.parametrize(
@@ -206,9 +340,9 @@ def test_the_server_ends_with_its_driver_and_not_before(number: signal.Signals) 
         with daemon(environment):
             assert server.children()
             os.killpg(driver.pid, number)  # as a terminal does
-            driver.wait(SOON_SECONDS)
+            driver.wait(HANG_SECONDS)
             assert server.children(), "what Java uses stays until Java ends it"
-        assert soon(lambda: not server.is_running())
+        until(lambda: not server.is_running())
     assert not Path(environment[fork_request.SOCKET]).parent.exists()
 
 
@@ -240,7 +374,7 @@ def join_to_its_end(spark: SparkSession, folder: Path) -> set[int]:
 def test_the_sources_of_a_query_are_forked_and_end_with_it(spark: SparkSession, tmp_path: Path) -> None:
     sources = join_to_its_end(spark, tmp_path)
     assert len(sources) == 3, "left, right and the pacemaker"
-    assert soon(lambda: not any(map(psutil.pid_exists, sources)))
+    until(lambda: not any(map(psutil.pid_exists, sources)))
 
 
 def test_a_query_starts_without_the_server_too(spark: SparkSession, tmp_path: Path) -> None:
@@ -251,6 +385,14 @@ def test_a_query_starts_without_the_server_too(spark: SparkSession, tmp_path: Pa
         assert not join_to_its_end(spark, tmp_path)
     finally:
         away.rename(server.socket)
+
+
+def test_workers_find_the_environment_that_they_would_without_the_server(spark: SparkSession) -> None:
+    """Not that in which the server has imported its libraries."""
+    name = "JE_ARROW_MALLOC_CONF"
+    [(found, told)] = spark.sparkContext.range(1).map(lambda _: (os.environ.get(name), os.environ.get(TOLD))).collect()
+    assert found == os.environ.get(name)
+    assert told is None
 
 
 def test_workers_draw_random_numbers_of_their_own_and_have_hashes_in_common(spark: SparkSession) -> None:

@@ -7,6 +7,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import sooner.spark as ss
+from patience import HANG_SECONDS
 from queries import refused
 from sooner.errors import InvalidJoin
 from sooner.spark.sources import parquet
@@ -92,5 +93,5 @@ def test_a_query_over_all_that_is_available_passes_batches_without_a_row(spark: 
     joined = ss.join(left, right, on="k", partitions=1, memory="1MB", state=case.state)
     writer = joined.writeStream.format("parquet").option("checkpointLocation", str(case.checkpoint))
     for _ in ("all that is there", "and nothing more"):
-        assert writer.trigger(availableNow=True).start(str(case.output)).awaitTermination(60)
+        assert writer.trigger(availableNow=True).start(str(case.output)).awaitTermination(HANG_SECONDS)
     assert sum(case.written().values()) == case.spark_join().where("a >= 550 and `right b` >= 550").count()

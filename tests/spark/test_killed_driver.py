@@ -6,8 +6,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
-import time
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,39 +17,22 @@ from pyspark.sql import SparkSession
 import estimate_driver
 import spark_driver
 import union_driver
+from patience import HANG_SECONDS, until
 from sooner.how import KINDS
-from spark_joins import SOON_SECONDS, Way, ended
+from spark_joins import Way, ended, start_driver
 
 BATCHES = 6
 OURS: list[Way] = ["packed", "not packed"]  # of one source, and so with one checkpoint
 KILL_WITHIN_SECONDS = 3.0
 
 
-def start_driver(folder: Path, program: ModuleType, *arguments: object) -> tuple["subprocess.Popen[str]", int]:
-    """In a process group of its own, and so is its Java, whose number is the second."""
-    with (folder / "errors").open("a") as errors:
-        driver = subprocess.Popen(
-            [sys.executable, str(program.__file__), str(folder), *map(str, arguments)],
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            start_new_session=True,
-        )
-    assert driver.stdout is not None
-    first = driver.stdout.readline()
-    assert first, (folder / "errors").read_text()[-2000:]
-    return driver, int(json.loads(first)["java"])
-
-
 def kill_in_a_batch(folder: Path, dice: random.Random, program: ModuleType, *arguments: object) -> None:
     """Start a driver, let it begin a batch, and kill it and its Java a random time later."""
     driver, java = start_driver(folder, program, *arguments)
     offsets = folder / "checkpoint" / "offsets"
-    before, deadline = batches_in(offsets), time.monotonic() + SOON_SECONDS
+    before = batches_in(offsets)
     try:
-        while driver.poll() is None and batches_in(offsets) == before:
-            assert time.monotonic() < deadline, "no batch begins"
-            time.sleep(0.01)
+        until(lambda: driver.poll() is not None or batches_in(offsets) != before, "no batch begins")
         with contextlib.suppress(subprocess.TimeoutExpired):
             driver.wait(dice.uniform(0, KILL_WITHIN_SECONDS))
     finally:
@@ -135,7 +116,7 @@ def test_two_executors_share_the_work_the_state_and_one_limit_of_shared_memory(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     driver, _ = start_driver(tmp_path, spark_driver, "local-cluster[2,1,1024]", 2, "Spark's source", "inner")
-    said, _ = driver.communicate(timeout=SOON_SECONDS)
+    said, _ = driver.communicate(timeout=HANG_SECONDS)
     assert driver.returncode == 0, (tmp_path / "errors").read_text()[-2000:]
     daemons = {path.name for path in (tmp_path / "daemons").iterdir()}
     assert len(daemons) == 2

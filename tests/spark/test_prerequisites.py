@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSource
 
 import sooner
 import sooner.spark as ss
+from patience import HANG_SECONDS
 from queries import refused
 from sooner.spark import sources
 from sooner.spark.session import prerequisites
@@ -194,7 +195,7 @@ def test_a_submitted_program_keeps_the_master_that_it_was_submitted_with(tmp_pat
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_SECONDS,
     )
     assert ended.returncode == 0, ended.stderr[-2000:]
     said = ended.stdout.splitlines()

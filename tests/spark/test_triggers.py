@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 
 import sooner.spark as ss
 from estimate_driver import EstimateCase
+from patience import HANG_SECONDS
 from sooner.spark.step.standing import read_progress
-from spark_joins import SOON_SECONDS, JoinCase, ended, skewed, write_files
+from spark_joins import JoinCase, ended, skewed, write_files
 
 FILES = 3
 LEFT, RIGHT = skewed(3000, 1500, 1, "a"), skewed(3000, 1500, 2, "b")
@@ -24,7 +25,7 @@ def run(case: JoinCase, trigger: str) -> ss.Query:
     writer = case.joined().writeStream.format("parquet").option("checkpointLocation", str(case.checkpoint))
     chosen: dict[str, Any] = {trigger: True}
     query = ss.start(writer.trigger(**chosen), str(case.output))
-    assert query.awaitTermination(SOON_SECONDS)
+    assert query.awaitTermination(HANG_SECONDS)
     return query
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from patience import HANG_SECONDS
 from sooner.runs.shared_memory_directory import SHARED_MEMORY
 
 COMMAND = "import sys; from sooner.ui.command_line import main; sys.exit(main())"
@@ -23,7 +24,7 @@ def test_a_small_demo_shows_results_and_the_right_answer_and_leaves_nothing(tmp_
         stderr=subprocess.PIPE,
         text=True,
     ) as demo:
-        output, errors = demo.communicate(timeout=120)
+        output, errors = demo.communicate(timeout=HANG_SECONDS)
     assert errors == ""
     assert demo.returncode == 0
     assert re.search(r"joins \d\d,\d{3} order lines with 7,500 orders", output)

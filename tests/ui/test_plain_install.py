@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 import sooner
+from patience import HANG_SECONDS
 
 PLAIN = ("numpy", "numpy.libs", "numpy-*", "pyarrow", "pyarrow.libs", "pyarrow-*", "xxhash", "xxhash-*", "sooner-*")
 FROM_A_CHECKOUT = "(in the checkout of sooner)"
@@ -30,7 +31,7 @@ def run(site_packages: Path, *arguments: str) -> subprocess.CompletedProcess[str
     """Python without its own place for packages."""
     environment = {**os.environ, "PYTHONPATH": str(site_packages)}
     command = [sys.executable, "-S", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG_SECONDS)
 
 
 def test_only_what_a_plain_install_brings_can_be_imported(site_packages: Path) -> None:
@@ -111,5 +112,5 @@ def test_a_reader_of_the_command_may_leave_early(site_packages: Path) -> None:
     )
     assert command.stdout is not None
     command.stdout.close()
-    _, complaints = command.communicate(timeout=60)
+    _, complaints = command.communicate(timeout=HANG_SECONDS)
     assert complaints == b""

@@ -68,9 +68,10 @@ def test_on_a_terminal_there_is_a_view() -> None:
 
 
 def test_results_are_counted_from_when_the_sources_were_first_asked() -> None:
+    began = time.time()
     watch, _ = watched(False, *REPORTS)
     assert watch.milestones.results == [0, 7, 10]
-    assert all(2 <= seconds < 10 for seconds in watch.milestones.seconds)
+    assert all(2 <= seconds <= 2 + time.time() - began for seconds in watch.milestones.seconds)
     assert (watch.peak_bytes, watch.spilled_bytes) == (900, 400)
 
 

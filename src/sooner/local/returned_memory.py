@@ -18,6 +18,7 @@ BESIDE_BYTES: Final = 80 * 2**20  # sources, results on their way, scratch memor
 PLENTY: Final = 0.7  # of what may be used is not in use
 _PAGES: Final = Path("/proc/self/statm")  # of Linux; elsewhere nobody looks
 _SYSTEM: Final = ctypes.CDLL(None)
+_TRIM: Final = "malloc_trim"  # glibc has it
 
 
 class ReturnedMemory:
@@ -26,6 +27,15 @@ class ReturnedMemory:
     def __init__(self, memory_bytes: int) -> None:
         self._passed_bytes = 0
         self._most_bytes = _process_bytes() + int(MEMORY_TIMES * memory_bytes) + BESIDE_BYTES
+
+    @property
+    def trouble(self) -> str | None:
+        """Why memory does not go back, in a sentence; None if it does."""
+        if not _PAGES.exists():
+            return f"Memory that was freed may stay with the process: without {_PAGES} nobody sees how much that is"
+        if not hasattr(_SYSTEM, _TRIM):
+            return f"Memory that was freed may stay with the process: its C library has no {_TRIM}"
+        return None
 
     def passed(self, n_bytes: int) -> None:
         """So many bytes of rows went through the thread that calls."""
@@ -48,8 +58,8 @@ class ReturnedMemory:
 
 def _give_back_free_memory() -> None:
     """Of the system's allocator. PyArrow's `release_unused` cannot be asked: of any pool, it means the default one."""
-    if hasattr(_SYSTEM, "malloc_trim"):  # glibc has it
-        _SYSTEM.malloc_trim(ctypes.c_size_t(0))
+    if hasattr(_SYSTEM, _TRIM):
+        _SYSTEM[_TRIM](ctypes.c_size_t(0))
 
 
 def _process_bytes() -> int:

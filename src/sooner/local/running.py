@@ -11,10 +11,11 @@ import time
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Literal, Self, TypeVar
 
 from sooner.errors import InvalidJoin, SoonerError
+from sooner.fallbacks import report
 from sooner.kernels.sizes import data_bytes
 from sooner.local.inbox import Ended, Inbox, Stopped, Waiting
 from sooner.local.one_reader import OneReader
@@ -59,6 +60,9 @@ class Running(Generic[R]):
         self._spill_directory = parts.spill_directory
         self._returned_memory = parts.returned_memory
         self._silence_seconds = silence_seconds
+        trouble = parts.returned_memory.trouble
+        self._fallbacks = () if trouble is None else (trouble,)
+        report(self._fallbacks)
         self._results = self._run()
         self._asked = False
         self._stopped = False
@@ -69,7 +73,7 @@ class Running(Generic[R]):
     @property
     def progress(self) -> Progress:
         """How far the join is; may be asked from any thread."""
-        return self._operator.progress()
+        return replace(self._operator.progress(), fallbacks=self._fallbacks)
 
     def _read_once(self) -> Iterator[R]:
         if self._asked:

@@ -62,6 +62,7 @@ class MappedRuns:
         self._copies = copies
         self._written: dict[int, tuple[Run, Segment]] = {}  # by the identity of the run, which it keeps alive
         self._to_copy: list[tuple[Run, Segment, pa.Buffer | memoryview]] = []
+        self.missed_bytes = 0  # of copies that were not there
 
     def save(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
         """One file for all runs that are new; which rows have a match or joined changes, and is told beside it."""
@@ -85,6 +86,7 @@ class MappedRuns:
             run = replace(run, matched=matched, joined=_flags_from_plain(saved, JOINED, len(run)) if joins else None)
         if copy is None:
             self._to_copy.append((run, written, content))
+            self.missed_bytes += memoryview(content).nbytes
         self._written[id(run)] = (run, written)
         return run
 

@@ -20,7 +20,7 @@ from typing import Final
 import pyarrow as pa
 
 from sooner.runs.private_files import OWNER_ONLY_FILE
-from sooner.runs.shared_memory_directory import COPY, NOWHERE, open_partition
+from sooner.runs.shared_memory_directory import COPY, NOWHERE, open_partition, trouble_with
 
 PAGE_BYTES: Final = 4096
 Parts = Sequence[pa.Buffer | memoryview | bytes]
@@ -29,9 +29,10 @@ Parts = Sequence[pa.Buffer | memoryview | bytes]
 class SharedMemory:
     """Copies for one partition of one state; never more than `limit_bytes` of them, whoever puts them there."""
 
-    def __init__(self, directory: int, limit_bytes: int) -> None:
+    def __init__(self, directory: int, limit_bytes: int, root: Path | None = None) -> None:
         self._directory = directory  # a descriptor: no link can lead elsewhere
         self._limit_bytes = limit_bytes
+        self._root = root
         if directory != NOWHERE:
             weakref.finalize(self, os.close, directory)
 
@@ -57,6 +58,13 @@ class SharedMemory:
                 if used_bytes + n_bytes <= self._limit_bytes:
                     self._write(name, parts)
                     used_bytes += n_bytes
+
+    def trouble(self, missed_bytes: int) -> str | None:
+        """Why a step missed so many bytes of copies, in a sentence; None if that is a matter of the first time."""
+        if self._directory == NOWHERE:
+            return trouble_with(self._root, refused=True)
+        status = os.fstatvfs(self._directory)
+        return trouble_with(self._root, full=missed_bytes > status.f_bavail * status.f_frsize)
 
     def forget(self, name: str) -> None:
         """Free one that is not what it should be."""
@@ -109,7 +117,7 @@ class SharedMemory:
 
 def open_shared_memory(state: str, partition: int, limit_bytes: int, root: Path | None = None) -> SharedMemory:
     """The copies of a partition on this node; without a directory of our own to keep them in, always none."""
-    return SharedMemory(open_partition(state, partition, root), limit_bytes)
+    return SharedMemory(open_partition(state, partition, root), limit_bytes, root)
 
 
 def _file(name: str) -> str:

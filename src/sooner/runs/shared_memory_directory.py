@@ -55,6 +55,24 @@ def open_partition(state: str, partition: int, root: Path | None = None) -> int:
         return NOWHERE
 
 
+def trouble_with(root: Path | None, *, refused: bool = False, full: bool = False) -> str | None:
+    """Why copies there are not what they are for, in a sentence; None if nothing is in the way."""
+    place = _usable_root() if root is None else root
+    if refused or not _is_open_to_us(place):
+        return f"Rows in memory are read from the state in each step: nothing can be kept in {place}"
+    if full:
+        return f"Some of the rows in memory are read from the state in each step: {place} is full"
+    if root is None and place != SHARED_MEMORY:
+        return f"Rows in memory are copied to {place}, which may be a disk: {SHARED_MEMORY} cannot be used"
+    return None
+
+
+def _is_open_to_us(place: Path) -> bool:
+    """Or what is there of it."""
+    there = next(folder for folder in (place, *place.parents) if folder.exists())
+    return there.is_dir() and os.access(there, os.R_OK | os.W_OK | os.X_OK)
+
+
 def remove_copies(state: str, root: Path | None = None) -> None:
     """Free all copies of a state on this node, whoever made them."""
     with contextlib.suppress(OSError):

@@ -36,6 +36,10 @@ def dataflow(
     inflows: Sequence[Inflow], plan: StepPlan, schema: StructType, notes: Sequence[str] = (), estimate: str = ""
 ) -> DataFrame:
     """`notes` are what else there is to explain; `estimate` is which one is made, if one is."""
+    named = zip(plan.inputs, inflows, strict=True)
+    plan = replace(
+        plan, fallbacks=tuple(f"The {name} comes {inflow.fallback}" for name, inflow in named if inflow.fallback)
+    )
     tagged = [
         plan.shared.tagged(inflow.rows, inflow.columns.names, which, *inflow.places)
         for which, inflow in enumerate(inflows)

@@ -9,11 +9,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
-from sooner.spark.session.streams import streams_of
+from sooner.spark.session.streams import options_of, streams_of
 from sooner.spark.shuffle.packing import OPTION, PACK, PACKED_ROWS, PLACE, Packing
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.sampled import Sampled
-from sooner.spark.sources.pushed_down import Reading, reading_of
+from sooner.spark.sources.pushed_down import SOURCES, Reading, reading_of
 from sooner.spark.sources.spark_types import arrow_schema
 
 PACKS = StructType([PACKED_ROWS[PACK]])
@@ -28,6 +28,7 @@ class Inflow:
     places: Sequence[Column]  # which partition a row goes to; or those of the first and the last cell that it reaches
     packed: pa.Schema | None  # what is in its packs, if they are packs
     path: str  # in words, and why
+    fallback: str | None = None  # why a source of ours does not pack them
 
 
 def inflow_of(rows: DataFrame, others: Sequence[DataFrame], schema: pa.Schema, placement: Placement) -> Inflow:
@@ -37,7 +38,8 @@ def inflow_of(rows: DataFrame, others: Sequence[DataFrame], schema: pa.Schema, p
         reading = f"keys of {', '.join(map(str, placement.types))} are placed by Spark"
     if isinstance(reading, str):
         wanted, places = placement.of_rows(rows)
-        return Inflow(wanted, rows.schema, places, None, f"as Spark's rows: {reading}")
+        path = f"as Spark's rows: {reading}"
+        return Inflow(wanted, rows.schema, places, None, path, _could_be_better(rows, path))
     packs = _packs(rows, reading, schema, placement)
     return Inflow(packs, PACKS, [F.col(PLACE)], schema, f"packed by {reading}")
 
@@ -50,9 +52,17 @@ def sample_inflow_of(
     if isinstance(reading, str):
         packing = Packing(schema, tuple(schema.names), schema, placement, None, sampled)
         packs = rows.mapInArrow(packing.packed, PACKED_ROWS)
-        return Inflow(packs, PACKS, [F.col(PLACE)], made, f"packed after Spark: {reading}")
+        path = f"packed after Spark: {reading}"
+        return Inflow(packs, PACKS, [F.col(PLACE)], made, path, _could_be_better(rows, path))
     packs = _packs(rows, reading, schema, placement, sampled)
     return Inflow(packs, PACKS, [F.col(PLACE)], made, f"prepared and packed by {reading}")
+
+
+def _could_be_better(rows: DataFrame, path: str) -> str | None:
+    """This path, where a source of ours could give the rows packed, were it not for what stands between."""
+    streams = streams_of(rows)
+    ours = any(options_of(stream, source) is not None for stream in streams for source in SOURCES)
+    return path if ours else None
 
 
 def _packs(

@@ -5,10 +5,13 @@ Each would first import PySpark, NumPy, Arrow and sooner, for half a second. A f
 
 - It is the driver's child, and knows of the driver's end by its standard input. Then it takes no more requests, and
   ends with its last child.
-- A child ends when who asked for it does: Java kills what it has started, and knows of nothing else.
+- A child reads its request by itself: nobody who asks can keep the server from the next one. It ends when who asked for
+  it does: Java kills what it has started, and knows of nothing else.
 - A request is refused when a Python of its own would find another environment than the server has: it might import
-  other modules, or the same ones in another way. Then Spark gets that Python.
-- There is one thread only, or else nothing is forked: threads do not survive it, and the locks that they hold do.
+  other modules, or the same ones in another way. Then Spark gets that Python, which is told why.
+- Threads do not survive a fork, and the locks that they hold do. So libraries are imported in a way that starts none,
+  and if there is one all the same whose library is not known to prepare for forks, nothing is forked.
+- If the server is killed its children live on, and their connections with them.
 """
 
 import contextlib
@@ -21,11 +24,13 @@ import select
 import signal
 import socket
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NoReturn
 
-from sooner.spark.session.fork_request import FORKED, LENGTH_BYTES, PATIENCE_SECONDS, STREAMS
+from sooner.spark.session.fork_request import BEGIN, FORKED, LENGTH_BYTES, STREAMS
 
 IMPORTED: Final = (
     "pyspark.daemon",
@@ -44,6 +49,11 @@ _SPARKS_OWN: Final = (b"SPARK_", b"PYSPARK_", b"_PYSPARK_", b"PYTHON_", b"SOONER
 _OF_SHELLS: Final = {b"_", b"SHLVL", b"PWD", b"OLDPWD"}
 _THREADS: Final = b"OMP_NUM_THREADS"  # NumPy's; Spark gives the number to workers only
 _PLACES: Final = b"PYTHONPATH"
+# Arrow's jemalloc starts a thread when it is loaded, also where another allocator is used. No fork of it has one: it
+# takes all its locks before a fork, and goes on without the thread after it.
+_ALLOCATOR: Final = "JE_ARROW_MALLOC_CONF"
+_NO_THREAD: Final = "background_thread:false"
+_HARMLESS: Final = "jemalloc_bg_thd"  # the same of another jemalloc, such as one that was preloaded
 _DRIVER: Final = 0  # its end of this pipe closes when it ends
 _CLOSED: Final = -1
 
@@ -53,8 +63,10 @@ Environment = dict[bytes, bytes]
 class ForkServer:
     """Takes requests, and keeps for each child the connection to who asked for it."""
 
-    def __init__(self, listener: socket.socket) -> None:
+    def __init__(self, listener: socket.socket, unfit: str = "") -> None:
+        """Who asks a server that is unfit to fork is told why."""
         self._listener: socket.socket | None = listener
+        self._unfit = unfit
         self._children: dict[int, socket.socket] = {}
         self._woken, self._wake = socket.socketpair()  # signals write there
 
@@ -76,12 +88,12 @@ class ForkServer:
                     self._end_child(stream)
 
     def _ready(self) -> list[int]:
-        """In this order: what a connection says is heard before another one can have its number."""
+        """In this order: that a connection has ended is heard before another one can have its number."""
         poll = select.poll()
         poll.register(self._woken, select.POLLIN)
         for connection in self._children.values():
             if connection.fileno() != _CLOSED:
-                poll.register(connection, select.POLLIN)
+                poll.register(connection, 0)  # what comes there is for the child; that it hung up is always told
         if self._listener is not None:
             poll.register(self._listener, select.POLLIN)
             poll.register(_DRIVER, select.POLLIN)
@@ -93,38 +105,28 @@ class ForkServer:
         self._listener = None
 
     def _take(self, connection: socket.socket) -> None:
-        """Fork for a request; one that cannot be read or met is refused by hanging up."""
-        streams: list[int] = []
         try:
-            connection.settimeout(PATIENCE_SECONDS)
-            length, streams, _, _ = socket.recv_fds(connection, LENGTH_BYTES, len(STREAMS))
-            with connection.makefile("rb") as request:
-                arguments, folder, environment = marshal.loads(request.read(int.from_bytes(length)))
-            if not is_alike(environment):
-                raise ValueError("a Python of its own would find something else")
+            if self._unfit:
+                raise OSError(self._unfit)
             child = os.fork()
-        except (OSError, ValueError, EOFError, TypeError):
-            connection.close()
-        else:
-            if child == 0:
-                try:
-                    self._let_go(connection)
-                    run(arguments, folder, environment, streams)
-                finally:
-                    os._exit(1)  # whatever happens, there is one server only
-            self._children[child] = connection
-            with contextlib.suppress(OSError):
-                connection.sendall(FORKED)
-        finally:
-            for stream in streams:
-                os.close(stream)
+        except OSError as error:
+            with contextlib.suppress(OSError), connection:
+                connection.sendall(f"{error}\n".encode())
+            return
+        if child == 0:
+            try:
+                self._let_go()
+                meet(connection)
+            finally:
+                os._exit(1)  # whatever happens, there is one server only
+        self._children[child] = connection
 
-    def _let_go(self, connection: socket.socket) -> None:
+    def _let_go(self) -> None:
         """In a child: of all that is the server's."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         assert self._listener is not None
-        for own in (self._listener, self._woken, self._wake, connection, *self._children.values()):
+        for own in (self._listener, self._woken, self._wake, *self._children.values()):
             own.close()
 
     def _bury(self) -> None:
@@ -148,10 +150,27 @@ class ForkServer:
 # A child
 
 
-def is_alike(environment: Environment) -> bool:
-    """Whether a Python that starts in this environment would be as the server is."""
+def meet(connection: socket.socket) -> None:
+    """The request that comes there. The connection stays open as long as the child lives."""
+    length, streams, _, _ = socket.recv_fds(connection, LENGTH_BYTES, len(STREAMS))
+    with connection.makefile("rb") as request:
+        arguments, folder, environment = marshal.loads(request.read(int.from_bytes(length)))
+        if others := differences(environment):
+            connection.sendall(f"they would find other values of {', '.join(others)} than the server has\n".encode())
+            return
+        connection.sendall(FORKED)
+        if request.read(1) == BEGIN:
+            run(arguments, folder, environment, streams)
+
+
+def differences(environment: Environment) -> list[str]:
+    """The settings by which a Python that starts in this environment would not be as the server is."""
     ours = dict(os.environb)
-    return _settings(environment) == _settings(ours) and _places(environment) == _places(ours)
+    theirs, mine = _settings(environment), _settings(ours)
+    names = [name for name in sorted({*theirs, *mine}) if theirs.get(name) != mine.get(name)]
+    if _places(environment) != _places(ours):
+        names.append(_PLACES)
+    return [os.fsdecode(name) for name in names]
 
 
 def _settings(environment: Environment) -> Environment:
@@ -196,14 +215,40 @@ def run(arguments: list[str], folder: str, environment: Environment, streams: li
 # The server
 
 
+@contextlib.contextmanager
+def starting_no_threads() -> Iterator[None]:
+    """While libraries are imported; afterwards the environment is as it was."""
+    before = os.environ.get(_ALLOCATOR)
+    os.environ[_ALLOCATOR] = ",".join(filter(None, (before, _NO_THREAD)))
+    try:
+        yield
+    finally:
+        del os.environ[_ALLOCATOR]
+        if before is not None:
+            os.environ[_ALLOCATOR] = before
+
+
+def harmful_threads() -> list[str]:
+    """The names of those that are there although this process has been forked: OpenBLAS ends its own before that."""
+    if (child := os.fork()) == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    of_python = {thread.native_id: thread.name for thread in threading.enumerate()}
+    numbers = [int(task.name) for task in Path("/proc/self/task").iterdir() if int(task.name) != os.getpid()]
+    names = [of_python.get(number) or Path(f"/proc/self/task/{number}/comm").read_text().strip() for number in numbers]
+    return sorted(name for name in names if name != _HARMLESS)
+
+
 def main(listener: socket.socket, path: Path) -> None:
     """Serve; who asks while modules are still imported waits."""
     try:
-        for module in IMPORTED:
-            importlib.import_module(module)
-        if len(list(Path("/proc/self/task").iterdir())) == 1:
-            gc.freeze()  # what is here already stays shared
-            ForkServer(listener).serve()
+        with starting_no_threads():
+            for module in IMPORTED:
+                importlib.import_module(module)
+        threads = harmful_threads()
+        gc.freeze()  # what is here already stays shared
+        unfit = f"what is imported there has started threads ({', '.join(threads)})" if threads else ""
+        ForkServer(listener, unfit).serve()
     finally:
         listener.close()
         with contextlib.suppress(OSError):

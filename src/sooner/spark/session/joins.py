@@ -2,14 +2,18 @@
 
 import itertools
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.sql import DataFrame
 
 from sooner.errors import InvalidJoin
+from sooner.runs.shared_memory_directory import trouble_with
 from sooner.spark.session.pacemaker import FORMAT
 from sooner.spark.session.streams import numbered, options_of, streams_of
+from sooner.spark.step.fallbacks import of_this_process
 
 
 @dataclass(frozen=True)
@@ -32,13 +36,28 @@ class RunningJoin:
 
 
 def explain(rows: DataFrame) -> str:
-    """How the rows of each input reach the joins that are in this DataFrame, and why.
+    """How the rows of each input reach the joins that are in this DataFrame, and why; and what is slower than usual.
 
     *Packed*: a source of ours reads, filters and cuts them, and Spark moves bytes. *As Spark's rows*: all others.
+    *Fallback*: what Spark's workers, which are asked for it, say is in the way where they run.
     """
     if not isinstance(rows, DataFrame) or not (joins := joins_in(rows)):
         raise InvalidJoin("There is no join of sooner.spark in this; give a DataFrame that sooner.spark.join made.")
-    return "\n".join(map(str, joins))
+    context = rows.sparkSession.sparkContext
+    found = {root: _fallbacks(context, root) for root in {join.shared_memory for join in joins}}
+    explained = ((str(join), *(f"fallback: {one}" for one in found[join.shared_memory])) for join in joins)
+    return "\n".join(map("\n  ".join, explained))
+
+
+def _fallbacks(context: SparkContext, shared_memory: Path | None) -> list[str]:
+    """What the workers find, as many of them as work at once: each of it once."""
+
+    def look(_: Iterable[int]) -> list[str]:
+        trouble = trouble_with(shared_memory)
+        return [*of_this_process(), *([] if trouble is None else [trouble])]
+
+    tasks = context.defaultParallelism
+    return list(dict.fromkeys(context.parallelize(range(tasks), tasks).mapPartitions(look).collect()))
 
 
 def joins_in(rows: DataFrame) -> list[RunningJoin]:

@@ -40,6 +40,7 @@ FIGURES: Final = {
     "copied_rows": "long",
     "late_rows": "long",
     "covered_fraction": "double",
+    "fallbacks": "string",
 }
 
 _NAMED: Final[Counter[str]] = Counter()  # how many joins this program has made with a state
@@ -221,4 +222,5 @@ def _figures(progress: JoinProgress | None, inputs: int) -> Row:
         total.copied_rows,
         sum(progress.late_rows),
         total.covered_fraction,
+        "; ".join(total.fallbacks),
     )

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sooner.errors import InvalidJoin
 from sooner.estimation.estimate import Estimate
+from sooner.fallbacks import report
 from sooner.runs.shared_memory_directory import remove_copies
 from sooner.spark.session.endings import note_end
 from sooner.spark.session.failures import as_sooner_error
@@ -182,6 +183,7 @@ class Query:
         for join in self._joins:
             if (progress := read_progress(join.state, join.partitions, self._seen_batch)) is not None:
                 self._progress[join.state] = progress
+                report(progress.total.fallbacks)
         if self._listener is not None and self.progress is not None:
             self._listener(self.progress)
 

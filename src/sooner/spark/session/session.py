@@ -19,7 +19,7 @@ from sooner.threads import start_thread
 
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 SILENT_LOGS: Final = Path(__file__).with_name("silent_log4j2.properties")
-DEATH_SECONDS: Final = 10.0  # what Java gets to end by itself
+DEATH_SECONDS: Final = 60.0  # what Java gets to end by itself: if it is killed, its temporary files stay
 DEFAULTS: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",

@@ -1,6 +1,7 @@
 """The Python of Spark's workers in a session that we start: the one that runs this program, and soon ready.
 
 Only that one is known to have pyarrow and sooner. What the user has set instead stays, and then all is as Spark has it.
+What of it cannot be had, Spark's processes are told by their environment: steps say it with their progress.
 """
 
 import os
@@ -9,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,15 +18,16 @@ from typing import Final
 
 import pyspark
 
+from sooner.fallbacks import report
 from sooner.spark.session import fork_request
 from sooner.spark.session.scripts import place_of, write_script
 
 PYTHON: Final = "PYSPARK_PYTHON"
 HOME: Final = "SPARK_HOME"
-DEATH_SECONDS: Final = 10.0  # what the fork server gets to end by itself, when Java has
+DEATH_SECONDS: Final = 60.0  # what the fork server gets to end by itself, when Java has
 # For the few kinds of processes that the fork server knows a child of it, for all others the real Python.
 _LAUNCHER: Final = """#!/bin/sh
-if [ "$1" = -m ] && [ -S "${socket}" ]; then
+if [ "$1" = -m ] && [ -n "${socket}" ]; then
   case "$2" in
     pyspark.daemon | pyspark.sql.streaming.python_streaming_source_runner)
       exec "{python}" -I -S "{request}" "{python}" "$@" ;;
@@ -43,9 +46,7 @@ def let_workers_be_this_python() -> None:
 def environment_of_java(on_this_machine: bool) -> Iterator[None]:
     """While Java and its session start. Both keep what they read; programs that this one starts are to know nothing."""
     let_workers_be_this_python()
-    ours: dict[str, str] = {}
-    if os.environ[PYTHON] == sys.executable:
-        ours = {**_compiled_pyspark(), **(_forking() if on_this_machine else {})}
+    ours = _ours(on_this_machine) if os.environ[PYTHON] == sys.executable else {}
     before = {name: os.environ.pop(name, None) for name in ours}
     os.environ.update(ours)
     try:
@@ -57,31 +58,39 @@ def environment_of_java(on_this_machine: bool) -> Iterator[None]:
                 os.environ[name] = value
 
 
+def _ours(on_this_machine: bool) -> dict[str, str]:
+    """Variables for the environment of Java; among them, in words, what cannot be had."""
+    missed: list[str] = []
+    ours = _compiled_pyspark(missed) | (_forking(missed) if on_this_machine else {})
+    return ours | ({fork_request.TOLD: "\n".join(missed)} if missed else {})
+
+
 # PySpark as it is installed
 
 
-def _compiled_pyspark() -> dict[str, str]:
+def _compiled_pyspark(missed: list[str]) -> dict[str, str]:
     """Let workers take the PySpark that is installed for their Python.
 
     Spark's home has PySpark in a zip as well, and workers look there first. It has no compiled files: each process
     that Spark starts then compiles all of it anew, and takes three times as long until it can begin.
     """
-    if HOME in os.environ or (home := _home_without_zip(Path(pyspark.__file__).parent)) is None:
+    if HOME in os.environ:
         return {}
-    return {HOME: str(home)}
-
-
-def _home_without_zip(spark: Path) -> Path | None:
-    """Spark's own home, but for the directory `python`; None where nothing can be written."""
-    home = place_of("spark")
     try:
-        home.mkdir(parents=True, exist_ok=True)
-        for name in ("bin", "jars"):
-            unfinished = home / f".{name}.{os.getpid()}"
-            unfinished.symlink_to(spark / name)
-            unfinished.replace(home / name)
-    except OSError:
-        return None
+        return {HOME: str(_home_without_zip(Path(pyspark.__file__).parent))}
+    except OSError as error:
+        missed.append(f"Spark's Python processes each compile PySpark anew and start more slowly: {error}")
+        return {}
+
+
+def _home_without_zip(spark: Path) -> Path:
+    """Spark's own home, but for the directory `python`."""
+    home = place_of("spark")
+    home.mkdir(parents=True, exist_ok=True)
+    for name in ("bin", "jars"):
+        unfinished = home / f".{name}.{os.getpid()}"
+        unfinished.symlink_to(spark / name)
+        unfinished.replace(home / name)
     return home
 
 
@@ -102,6 +111,9 @@ class _Server:
         except OSError:
             shutil.rmtree(self._folder)
             raise
+        self._told_to_end = False
+        self._watcher = threading.Thread(target=self._watch, name="sooner-fork-server", daemon=True)
+        self._watcher.start()
 
     def _start(self, listener: int) -> "subprocess.Popen[bytes]":
         # As Spark's workers find it, so that the server is like them: texts have equal hashes in all of them, and
@@ -121,32 +133,45 @@ class _Server:
             start_new_session=True,  # Ctrl-C is for the program
         )
 
+    def _watch(self) -> None:
+        """If it is killed its folder goes here, by which whoever wants a child of it sees that there is none."""
+        self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if not self._told_to_end:
+            report([fork_request.NOT_FORKED.format(fork_request.ENDED)])
+
     def end(self) -> None:
+        self._told_to_end = True
         assert self._process.stdin is not None
         self._process.stdin.close()
-        try:
-            self._process.wait(DEATH_SECONDS)
-        except subprocess.TimeoutExpired:
+        self._watcher.join(DEATH_SECONDS)
+        if self._watcher.is_alive():
             self._process.kill()
-            self._process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
+            self._watcher.join()
 
 
 _servers: Final[list[_Server]] = []  # one, as long as there is a Java
 
 
-def _forking() -> dict[str, str]:
+def _forking(missed: list[str]) -> dict[str, str]:
     """Let workers be forked from a process that has imported what they need."""
-    request = Path(fork_request.__file__)
-    if sys.platform != "linux" or not request.is_file():  # in a zip it is none
-        return {}
-    text = _LAUNCHER.format(socket=fork_request.SOCKET, python=sys.executable, request=request)
     try:
-        launcher = write_script("python", text)
-        if not _servers:
-            _servers.append(_Server())
-    except OSError:
+        return _forked_by_a_server()
+    except OSError as error:
+        missed.append(fork_request.NOT_FORKED.format(error))
         return {}
+
+
+def _forked_by_a_server() -> dict[str, str]:
+    request = Path(fork_request.__file__)
+    if sys.platform != "linux":
+        raise OSError("only on Linux can they be")
+    if not request.is_file():
+        raise OSError("sooner is not installed but in a zip")
+    text = _LAUNCHER.format(socket=fork_request.SOCKET, python=sys.executable, request=request)
+    launcher = write_script("python", text)
+    if not _servers:
+        _servers.append(_Server())
     return {PYTHON: str(launcher), fork_request.SOCKET: str(_servers[0].socket)}
 
 

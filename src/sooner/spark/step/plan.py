@@ -25,6 +25,7 @@ class StepPlan:
     partitions: int
     identity: dict[str, Any]
     shared_memory: Path | None
+    fallbacks: tuple[str, ...] = ()  # that are known before it runs
     retention: str = ""  # in words, if rows are forgotten by their time
     trace: str | None = None  # a folder
     in_pieces: Callable[[Operator[Any], int], None] | None = None  # before rows of so many bytes come in several calls

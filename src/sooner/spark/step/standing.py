@@ -40,12 +40,15 @@ class Standing:
     is_settled: bool  # all that has arrived has met
 
 
-def summary_of(operator: Operator[Any], late_rows: list[int], copied_rows: list[int], was_busy: bool) -> dict[str, Any]:
+def summary_of(
+    operator: Operator[Any], late_rows: list[int], copied_rows: list[int], was_busy: bool, fallbacks: tuple[str, ...]
+) -> dict[str, Any]:
     """What a partition says of its new version; a copy of a row has arrived elsewhere."""
     progress = operator.progress()
     arrived = tuple(rows - copies for rows, copies in zip(progress.arrived_rows, copied_rows, strict=True))
+    said = replace(progress, arrived_rows=arrived, copied_rows=sum(copied_rows), fallbacks=fallbacks)
     return {
-        "progress": replace(progress, arrived_rows=arrived, copied_rows=sum(copied_rows)).to_plain(),
+        "progress": said.to_plain(),
         "late_rows": [sum(late) for late in zip_longest(late_rows, progress.late_rows, fillvalue=0)],
         "was_busy": was_busy,
         "has_work": operator.has_work(SILENT),

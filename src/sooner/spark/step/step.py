@@ -27,6 +27,7 @@ from sooner.runs.shared_memory import open_shared_memory
 from sooner.runs.versions import Header, Versions, version_prefix
 from sooner.spark.grouping import grouped
 from sooner.spark.step.delivery import Delivery
+from sooner.spark.step.fallbacks import of_this_process
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.standing import summary_of
 from sooner.spark.step.state_directory import QUERY, open_state, partition_directory, start_from
@@ -81,6 +82,7 @@ class Step:
     def __init__(self, plan: StepPlan, attempt: Attempt, delivery: Delivery, place: int) -> None:
         self._attempt = attempt
         self._in_pieces, self._at_end = plan.in_pieces, plan.at_end
+        self._known_fallbacks = plan.fallbacks
         self._delivery = delivery
         filesystem, path = open_state(plan.state)
         directory = partition_directory(path, place)
@@ -158,7 +160,7 @@ class Step:
         """Put the new version in place, then let go of what only older ones needed."""
         counted = {"late_rows": self._late_rows, "copied_rows": self._copied_rows}
         state = {"operator": self._operator.snapshot(), **counted}
-        summary = summary_of(self._operator, **counted, was_busy=self._was_busy)
+        summary = summary_of(self._operator, **counted, was_busy=self._was_busy, fallbacks=self._fallbacks())
         self._versions.publish(Header(self._attempt.version, self._identity, summary), state)
         if self._parent is not None:
             version = self._attempt.version
@@ -168,6 +170,10 @@ class Step:
             mapped.copy()
         if self._trace is not None:
             self._trace.write()
+
+    def _fallbacks(self) -> tuple[str, ...]:
+        trouble = self._copies.trouble(sum(mapped.missed_bytes for mapped in self._mapped))
+        return (*self._known_fallbacks, *of_this_process(), *([] if trouble is None else [trouble]))
 
     def _count_what_came(self) -> None:
         """Rows that are late, and copies among the others."""
