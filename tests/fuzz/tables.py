@@ -1,0 +1,87 @@
+"""Random tables, and the forms in which a join may get them."""
+
+from collections.abc import Iterator, Sequence
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+
+from fuzz.values import FLAT, NESTED, Kind, array_of
+
+NAMES = ("a", "b", "id", "k", "v", "a_left", "x y", "ü", "n.m", "A", "select")
+FORMS = ("table", "chunks", "slices", "reader", "batches and empty ones")
+
+
+def table_of(columns: dict[str, pa.Array]) -> pa.Table:
+    return pa.Table.from_arrays(list(columns.values()), list(columns))
+
+
+def some_rows(dice: Random) -> int:
+    """Mostly few: each is compared with an oracle that is slow."""
+    return dice.choice((0, 1, 2, 5, dice.randrange(10, 60), dice.randrange(60, 250), dice.randrange(60, 250)))
+
+
+def payload(dice: Random, rows: int, names: Sequence[str]) -> dict[str, pa.Array]:
+    """Columns that nothing asks for; now and then they are so wide that little memory is too little."""
+    columns = {}
+    for name in names:
+        kind = dice.choice(FLAT if dice.random() < 0.8 else NESTED)
+        columns[name] = column(dice, kind, rows, domain=1000, nulls=dice.choice((0.0, 0.2, 1.0)))
+    return columns
+
+
+def ballast(dice: Random, rows: int) -> pa.Array:
+    width = dice.choice((200, 500, 1200))
+    return pa.array([dice.randbytes(1).hex() * (width // 2) for _ in range(rows)])
+
+
+def column(dice: Random, kind: Kind, rows: int, domain: int, nulls: float, strange: float = 0.15) -> pa.Array:
+    return array_of([kind.any(dice, domain, nulls, strange) for _ in range(rows)], kind)
+
+
+def as_form(table: pa.Table, form: str, dice: Random) -> Any:
+    """The same rows, as something that `sooner.join` reads."""
+    if form == "table":
+        return table
+    if form == "slices":
+        return sliced(table, dice)
+    pieces = list(_pieces(table, dice, form))
+    if form == "chunks":
+        return pa.Table.from_batches(pieces, schema=table.schema)
+    return pa.RecordBatchReader.from_batches(table.schema, iter(pieces))
+
+
+def sliced(table: pa.Table, dice: Random) -> pa.Table:
+    """The rows lie in the midst of others."""
+    if not table.num_rows:
+        return table
+    before, after = dice.randrange(1, 12), dice.randrange(3)
+    around = [table.slice(0, 1)] * before, [table.slice(table.num_rows - 1)] * after
+    whole = pa.concat_tables([*around[0], table, *around[1]]).combine_chunks()
+    return whole.slice(before, table.num_rows)
+
+
+def _pieces(table: pa.Table, dice: Random, form: str) -> Iterator[pa.RecordBatch]:
+    whole = table.combine_chunks().to_batches()
+    at, end = 0, table.num_rows
+    while at < end:
+        rows = dice.choice((1, 2, 7, 33, 200))
+        yield whole[0].slice(at, rows)
+        at += rows
+        if form == "batches and empty ones" and dice.random() < 0.3:
+            yield whole[0].slice(0, 0)
+
+
+def shown(table: pa.Table, name: str, most: int = 12) -> str:
+    """A table for people to read."""
+    lines = [f"{name}: {table.num_rows} rows of {', '.join(f'{f.name!r} {f.type}' for f in table.schema) or 'nothing'}"]
+    for at in range(min(table.num_rows, most)):
+        lines.append("    " + ", ".join(_text(table.column(c).slice(at, 1)) for c in range(table.num_columns)))
+    return "\n".join([*lines, *(["    ..."] if table.num_rows > most else [])])
+
+
+def _text(one: pa.ChunkedArray) -> str:
+    from fuzz.values import raw_values
+
+    text = repr(raw_values(one)[0])
+    return text if len(text) <= 80 else f"{text[:60]}...({len(text)} characters)"
