@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import IO
 
 CASE_SECONDS = 120.0  # far more than any takes
-REPORT_LINES = 60
+REPORT_LINES = 25
 
 
 class Worker:
