@@ -266,7 +266,7 @@ def _without_detour(kind: Kind, steps: list[Step]) -> Kind:
     """Dates that meet midnights stay dates, and times the unit they have, so that no column is cast for a constant."""
     if kind.name != "local time":
         return kind
-    of_columns = {step.kind for step in steps if not isinstance(step, Constant)}
+    of_columns = {step.kind for step in steps if not isinstance(step, Constant)} - {NULL}
     constants = [step.value for step in steps if isinstance(step, Constant) and isinstance(step.value, datetime)]
     if len(of_columns) != 1:
         return kind
