@@ -15,7 +15,7 @@ import sooner
 from fuzz import duckdb_oracle as oracle
 from fuzz.expressions import KINDS, Maker
 from fuzz.family import Wrong, dice_of, require
-from fuzz.tables import FORMS, as_form, shown, some_rows, table_of
+from fuzz.tables import FORMS, as_form, shown, some_rows, table_of, with_fewer_rows
 from fuzz.values import decimal_of
 from sooner.errors import BudgetTooSmall, SoonerError
 
@@ -97,16 +97,6 @@ class Estimates:
         for at in range(len(case.by)):
             yield replace(case, by=case.by[:at] + case.by[at + 1 :])
         yield from with_fewer_rows(case)
-
-
-def with_fewer_rows(case: Any) -> Iterator[Any]:
-    for parts in (2, 4, 8, 16):
-        for name in ("left", "right"):
-            table = getattr(case, name)
-            step = max(1, table.num_rows // parts)
-            for begin in range(0, table.num_rows, step):
-                kept = [row for row in range(table.num_rows) if not begin <= row < begin + step]
-                yield replace(case, **{name: table.take(pa.array(kept, pa.int64()))})
 
 
 def is_expected(error: SoonerError) -> bool:

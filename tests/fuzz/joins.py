@@ -21,7 +21,7 @@ import sooner
 from fuzz import join_oracle
 from fuzz.family import Wrong, dice_of, require
 from fuzz.join_oracle import Question, Result, limit_of, meaning
-from fuzz.tables import FORMS, NAMES, as_form, ballast, column, payload, shown, some_rows, table_of
+from fuzz.tables import FORMS, NAMES, as_form, ballast, column, payload, shown, some_rows, table_of, with_fewer_rows
 from fuzz.values import FLAT, Kind, raw_values
 from sooner.errors import BudgetTooSmall, InvalidJoin, SoonerError
 
@@ -86,13 +86,7 @@ class Joins:
         )
 
     def smaller(self, case: JoinCase) -> Iterator[JoinCase]:
-        for rows in (2, 4, 8, 16):
-            for name in ("left", "right"):
-                table = getattr(case, name)
-                step = max(1, table.num_rows // rows)
-                for begin in range(0, table.num_rows, step):
-                    kept = [row for row in range(table.num_rows) if not begin <= row < begin + step]
-                    yield replace(case, **{name: table.take(pa.array(kept, pa.int64()))})
+        yield from with_fewer_rows(case)
         if case.forms != ("table", "table"):
             yield replace(case, forms=("table", "table"))
 
@@ -306,23 +300,21 @@ def _most_digits(case: JoinCase, left: str, right: str) -> int:
 def _may_fail(case: JoinCase, error: SoonerError) -> bool:
     if isinstance(error, BudgetTooSmall):
         return case.arguments["algorithm"] == "symmetric_hash" and case.arguments["memory"] not in (None, "1GB")
-    return isinstance(error, InvalidJoin) and case.arguments["how"] == "full" and not _keys_fit(case)
+    together = [(name, name) for name in case.shared] if case.arguments["how"] == "full" else []
+    near = [case.question["near"]] if "near" in case.question else []
+    return isinstance(error, InvalidJoin) and not all(_fit_together(case, *names) for names in (*together, *near))
 
 
-def _keys_fit(case: JoinCase) -> bool:
-    """Whether all keys of a full join can be in one column, which has the finer of both types."""
-    for name in case.shared:
-        fields = case.left.schema.field(name), case.right.schema.field(name)
-        for one, other in (fields, fields[::-1]):
-            table = case.left if one is fields[0] else case.right
-            values = [value for value in raw_values(table[name]) if value is not None]
-            if pa.types.is_temporal(one.type) and pa.types.is_temporal(other.type) and one.type != other.type:
-                unit = join_oracle.nanoseconds_in_a_unit(other.type)
-                most = 2 ** (other.type.bit_width - 1)
-                places = [value * join_oracle.nanoseconds_in_a_unit(one.type) // unit for value in values]
-                if not all(-most <= place < most for place in places):
-                    return False
-    return True
+def _fit_together(case: JoinCase, left: str, right: str) -> bool:
+    """Whether the finer of two types of moments can hold all values of both: as keys of a full join they are in one
+    column, and in a range they are subtracted."""
+    columns = case.left[left], case.right[right]
+    if not all(pa.types.is_temporal(column.type) for column in columns):
+        return True
+    finer = min((column.type for column in columns), key=join_oracle.nanoseconds_in_a_unit)
+    unit, most = join_oracle.nanoseconds_in_a_unit(finer), 2 ** (finer.bit_width - 1)
+    found = [meaning(value, column.type) for column in columns for value in raw_values(column)]
+    return all(value is None or -most <= value // unit < most for value in found)
 
 
 def _check_answer(case: JoinCase, directory: Path) -> None:

@@ -17,11 +17,10 @@ from fuzz.estimates import (
     compare_value,
     is_expected,
     random_table,
-    with_fewer_rows,
 )
 from fuzz.expressions import Maker
 from fuzz.family import Wrong, dice_of, require
-from fuzz.tables import shown
+from fuzz.tables import shown, with_fewer_rows
 from sooner.errors import SoonerError
 
 JOINS = {"inner": "JOIN", "left": "LEFT JOIN", "right": "RIGHT JOIN", "full": "FULL JOIN", "semi": "SEMI JOIN",

@@ -1,6 +1,7 @@
 """Random tables, and the forms in which a join may get them."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -70,6 +71,17 @@ def _pieces(table: pa.Table, dice: Random, form: str) -> Iterator[pa.RecordBatch
         at += rows
         if form == "batches and empty ones" and dice.random() < 0.3:
             yield whole[0].slice(0, 0)
+
+
+def with_fewer_rows(case: Any) -> Iterator[Any]:
+    """The same case without some rows of `left` or `right`: halves of them, then less and less."""
+    for parts in (2, 4, 8, 16):
+        for name in ("left", "right"):
+            table = getattr(case, name)
+            step = max(1, table.num_rows // parts)
+            for begin in range(0, table.num_rows, step):
+                rest = pa.concat_tables([table.slice(0, begin), table.slice(begin + step)])
+                yield replace(case, **{name: rest})
 
 
 def shown(table: pa.Table, name: str, most: int = 12) -> str:

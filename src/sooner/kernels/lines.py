@@ -16,10 +16,10 @@ import pyarrow as pa
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.arrays import to_flags, to_numpy
 from sooner.kernels.codes import code_rows
-from sooner.kernels.keys import KeyPlan, keys_in_common_type
+from sooner.kernels.keys import KeyPlan
 from sooner.kernels.matching import EQUAL, Reach
 from sooner.kernels.native import address, loop
-from sooner.kernels.ranges import LAYOUTS, RangePlan, numbers_of
+from sooner.kernels.ranges import LAYOUTS, RangePlan, compared_values, numbers_of
 
 _add_places: Final = {layout: loop(f"add_places_of_{layout}", "aana") for layout in LAYOUTS}
 
@@ -54,7 +54,7 @@ class RangeCoder:
         self._line, self._side = line, side
 
     def __call__(self, batch: pa.RecordBatch) -> tuple[Codes, Flags | None]:
-        [values] = keys_in_common_type(batch, [self._column], [self._type])
+        values = compared_values(batch, self._column, self._type)
         codes, complete = np.full(batch.num_rows, _MIDDLE), None
         if self._keys:
             codes, complete = code_rows(batch, self._keys, self._key_types)

@@ -205,13 +205,26 @@ def _numbers_at(batch: pa.RecordBatch, column: str, plan: RangePlan, positions: 
     if values.type == plan.type and values.type.bit_width >= 64:
         return numbers_of(values), positions
     picked = gather(pa.RecordBatch.from_arrays([values], [column]), positions)
-    [cast] = keys_in_common_type(picked, [column], [plan.type])
-    return numbers_of(cast), np.arange(len(positions))
+    return numbers_of(compared_values(picked, column, plan.type)), np.arange(len(positions))
+
+
+def compared_values(batch: pa.RecordBatch, column: str, type_: pa.DataType) -> pa.Array:
+    """The values of a column in the type in which both sides are compared.
+
+    A key which that type cannot hold equals nothing; but how far it is from others could not be told.
+    """
+    [values] = keys_in_common_type(batch, [column], [type_])
+    if values.null_count and values.null_count > decoded(batch.column(column)).null_count:
+        raise InvalidJoin(
+            f"column {column!r} holds a value beyond all of {type_}, in which both sides of a range are compared; "
+            "cast the finer one."
+        )
+    return values
 
 
 def values_in(batch: pa.RecordBatch, column: str, plan: RangePlan) -> tuple[npt.NDArray[Any], pa.Array]:
     """The values of a column as numbers, in the units of the plan, and as they were compared; of 64 bits at most."""
-    [values] = keys_in_common_type(batch, [column], [plan.type])
+    values = compared_values(batch, column, plan.type)
     if pa.types.is_decimal(values.type):
         if not len(values):
             return np.empty(0, np.int64), values
