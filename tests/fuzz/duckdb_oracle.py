@@ -58,7 +58,7 @@ def same(found: Any, expected: Any, size: float = 0.0) -> bool:
         if not (math.isfinite(a) and math.isfinite(b)):
             return a == b or (math.isnan(a) and math.isnan(b))
         return abs(a - b) <= 1e-9 * size or math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-300)
-    return type(found) is type(expected) and found == expected or _number(found) == _number(expected) is not None
+    return (type(found) is type(expected) and found == expected) or _number(found) == _number(expected) is not None
 
 
 def _number(value: Any) -> Any:
@@ -67,9 +67,7 @@ def _number(value: Any) -> Any:
 
 def group_key(key: Sequence[Any]) -> tuple[Any, ...]:
     """As SQL groups: NaN with NaN, and -0.0 with 0.0."""
-    return tuple(
-        ("NaN" if math.isnan(value) else value + 0.0) if isinstance(value, float) else value for value in key
-    )
+    return tuple(("NaN" if math.isnan(value) else value + 0.0) if isinstance(value, float) else value for value in key)
 
 
 def grouped(rows: Rows, n_groups: int) -> dict[tuple[Any, ...], Rows]:

@@ -2,10 +2,11 @@
 
 import datetime as dt
 import math
-import warnings
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -15,7 +16,7 @@ import sooner
 from fuzz import duckdb_oracle as oracle
 from fuzz.expressions import KINDS, Maker
 from fuzz.family import Wrong, dice_of, require
-from fuzz.tables import FORMS, as_form, shown, some_rows, table_of, with_fewer_rows
+from fuzz.tables import FORMS, PARQUET, inputs_of, shown, some_rows, table_of, with_fewer_rows
 from fuzz.values import decimal_of
 from sooner.errors import BudgetTooSmall, SoonerError
 
@@ -59,14 +60,14 @@ class Estimates:
         if dice.random() < 0.2:
             by = list(dict.fromkeys([*by[:1], maker.of(dice.choice(("whole", "flag", "word", "day", "decimal")), 1)]))
         where = maker.of("flag", dice.choice((1, 2))) if dice.random() < 0.5 else None
-        forms = dice.choice(FORMS), dice.choice(FORMS)
+        forms = dice.choice((*FORMS, PARQUET)), dice.choice((*FORMS, PARQUET))
         arguments: dict[str, Any] = {
             "algorithm": dice.choice(ALGORITHMS),
             "memory": dice.choice((64 * 1024, 64 * 1024, 200_000, "1GB", None)),
             "seed": dice.randrange(3),
             "workers": dice.choice((1, 2)),
         }
-        if not all(form in ("table", "chunks", "slices") for form in forms) or dice.random() < 0.2:
+        if not all(form in ("table", "chunks", "slices", PARQUET) for form in forms) or dice.random() < 0.2:
             arguments["sampling"] = dice.choice(("rows", "blocks"))
         return EstimateCase(*tables, aggregates, by, where, arguments, forms, wild, seed)
 
@@ -87,7 +88,11 @@ class Estimates:
 
     def shown(self, case: EstimateCase) -> str:
         asked = f"aggregates={case.aggregates}, by={case.by}, where={case.where!r}"
-        return f"{asked}\n{case.arguments}\n{shown(case.left, 'left')}\n{shown(case.right, 'right')}"
+        tables = [
+            shown(table, f"{side} as {form}")
+            for table, side, form in zip((case.left, case.right), ("left", "right"), case.forms, strict=True)
+        ]
+        return "\n".join([asked, str(case.arguments), *tables])
 
     def smaller(self, case: EstimateCase) -> Iterator[EstimateCase]:
         for name in case.aggregates if len(case.aggregates) > 1 else ():
@@ -101,7 +106,8 @@ class Estimates:
 
 def is_expected(error: SoonerError) -> bool:
     """Numbers of more digits than stay exact, years that there are not, parts that are NULL by themselves, and groups
-    that take more than the memory."""
+    that take more than the memory.
+    """
     return isinstance(error, BudgetTooSmall) or any(words in str(error) for words in _EXPECTED)
 
 
@@ -174,20 +180,18 @@ def _value(dice: Random, kind: str, type_: pa.DataType, wild: bool) -> Any:
 
 def query_of(case: EstimateCase) -> str:
     """The rows of the join: what they are grouped by, and what is aggregated."""
-    items = [*(f"({text})" for text in case.by), *("1" if of == "*" else f"({of})" for _, of in case.aggregates.values())]
+    items = [
+        *(f"({text})" for text in case.by),
+        *("1" if of == "*" else f"({of})" for _, of in case.aggregates.values()),
+    ]
     where = "" if case.where is None else f" WHERE {case.where}"
     return f"SELECT {', '.join(items)} FROM l JOIN r USING (k){where}"
 
 
 def _final(case: EstimateCase) -> sooner.Estimate:
-    dice = dice_of("forms", case.seed)
-    inputs = [as_form(table, form, dice) for table, form in zip((case.left, case.right), case.forms, strict=True)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        estimates = sooner.estimate(
-            *inputs, on="k", aggregates=case.aggregates, by=case.by or None, where=case.where, **case.arguments
-        )
-        found = list(estimates)
+    asked = {"aggregates": case.aggregates, "by": case.by or None, "where": case.where, **case.arguments}
+    with tempfile.TemporaryDirectory(prefix="sooner-fuzz-") as directory:
+        found = list(sooner.estimate(*inputs_of(case, Path(directory)), on="k", **asked))
     for one in found:
         for group in one.values.values():
             for value in group.values():
@@ -198,7 +202,11 @@ def _final(case: EstimateCase) -> sooner.Estimate:
 
 
 def check_interval(value: Any, *, exact: bool) -> None:
-    if value.low is not None and value.value is not None and not any(map(_is_nan, (value.low, value.value, value.high))):
+    if (
+        value.low is not None
+        and value.value is not None
+        and not any(map(_is_nan, (value.low, value.value, value.high)))
+    ):
         require(value.low <= value.value <= value.high, f"an interval does not hold its own value: {value}")
         require(not exact or value.low == value.value == value.high, f"what is exact has an interval: {value}")
 
@@ -224,4 +232,3 @@ def compare_value(found: Any, function: str, values: list[Any], what: str) -> No
     else:
         right = oracle.same(found, known, size)
     require(right, f"{what} is {found!r}, and {function} of {len(values)} values is {known!r}")
-

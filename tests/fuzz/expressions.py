@@ -78,7 +78,9 @@ class Maker:
         return self._dice.choice((f"COALESCE({one}, {other})", f"NULLIF({one}, {other})"))
 
     def _extreme(self, kind: str) -> Callable[[int], str]:
-        return lambda depth: f"{self._dice.choice(('greatest', 'least'))}({self.of(kind, depth)}, {self.of(kind, depth)})"
+        return lambda depth: (
+            f"{self._dice.choice(('greatest', 'least'))}({self.of(kind, depth)}, {self.of(kind, depth)})"
+        )
 
     def _arithmetic(self, kind: str, operators: str, others: Sequence[str]) -> Callable[[int], str]:
         def make(depth: int) -> str:
@@ -150,9 +152,12 @@ class Maker:
             lambda depth: f"({self.any(depth)} IS {self._dice.choice(('', 'NOT '))}NULL)",
             lambda depth: f"({self.of('flag', depth)} IS {self._dice.choice(('TRUE', 'NOT FALSE', 'NOT TRUE'))})",
             lambda depth: f"(NOT {self.of('flag', depth)})",
-            *[lambda depth: f"({self.of('flag', depth)} {self._dice.choice(('AND', 'OR'))} {self.of('flag', depth)})"] * 2,
-            lambda depth: f"({self.of('word', depth)} {self._dice.choice(('LIKE', 'NOT LIKE', 'ILIKE'))} "
-            f"{self._dice.choice(PATTERNS)})",
+            *[lambda depth: f"({self.of('flag', depth)} {self._dice.choice(('AND', 'OR'))} {self.of('flag', depth)})"]
+            * 2,
+            lambda depth: (
+                f"({self.of('word', depth)} {self._dice.choice(('LIKE', 'NOT LIKE', 'ILIKE'))} "
+                f"{self._dice.choice(PATTERNS)})"
+            ),
         ]
 
     def _words(self) -> Sequence[Callable[[int], str]]:

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 C = TypeVar("C")
 
 
-class Wrong(AssertionError):
+class Wrong(AssertionError):  # noqa: N818 - it is the answer that is
     """Something is not as it was promised."""
 
 

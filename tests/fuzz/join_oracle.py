@@ -137,8 +137,7 @@ def numbers(question: Question) -> tuple[list[Any], list[Any]]:
     """The values that must be near each other: doubles if one is a float, else whole numbers and fractions."""
     assert question.near is not None
     fields = [
-        table.schema.field(name)
-        for table, name in zip((question.left, question.right), question.near, strict=True)
+        table.schema.field(name) for table, name in zip((question.left, question.right), question.near, strict=True)
     ]
     as_floats = any(pa.types.is_floating(field.type) for field in fields)
     found = []
@@ -166,7 +165,8 @@ def limit_of(width: Any, as_floats: bool) -> Any:
 
 def _late(question: Question, side: int) -> set[int]:
     """Rows that come after one of their own input that is further ahead than the lateness; which are left out, depends
-    on how many arrive at once."""
+    on how many arrive at once.
+    """
     if question.lateness is None:
         return set()
     newest, late = None, set()

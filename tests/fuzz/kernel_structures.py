@@ -1,5 +1,6 @@
 """Loops whose arguments are structures of many pointers: they are called as the library calls them, with arrays that
-lie between fences."""
+lie between fences.
+"""
 
 import itertools
 from random import Random
@@ -53,7 +54,10 @@ def gathered(arguments: list[Any], fences: Fences) -> None:
 
 def _fenced(batch: pa.RecordBatch, fences: Fences) -> pa.RecordBatch:
     """The same rows, whose buffers end where pages do that nothing may touch."""
-    columns = [one if pa.types.is_nested(one.type) or pa.types.is_null(one.type) else _copy(one, fences) for one in batch.columns]
+    columns = [
+        one if pa.types.is_nested(one.type) or pa.types.is_null(one.type) else _copy(one, fences)
+        for one in batch.columns
+    ]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 

@@ -1,7 +1,7 @@
 """The library with its loops compiled under sanitizers, as a copy of the package that a process can be told to import.
 
-Undefined behaviour is watched by the compiler from PyPI, which brings the runtime for it. It has none for addresses: where
-the machine's own compiler has one, that watches both. Fences (`fences`) need neither.
+Undefined behaviour is watched by the compiler from PyPI, which brings the runtime for it. It has none for addresses:
+where the machine's own compiler has one, that watches both. Fences (`fences`) need neither.
 """
 
 import os
@@ -49,7 +49,8 @@ def _compiled(compiler: list[str], native: Path) -> bool:
 
 def _runtime_for_addresses() -> str | None:
     """It must be there before anything else is: a process is told to load it first, with what throws exceptions, which
-    it must find to watch it."""
+    it must find to watch it.
+    """
     if shutil.which("cc") is None:
         return None
     found = []

@@ -161,7 +161,9 @@ def _compare_rows(case: SqlCase, found: pa.Table, rows: oracle.Rows) -> None:
     of_rows = {row[:n_ids]: row[n_ids:] for row in zip(*columns, strict=True)}
     expected = {row[:n_ids]: row[n_ids:] for row in rows}
     require(len(of_rows) == found.num_rows, "a row is there twice")
-    require(of_rows.keys() == expected.keys(), f"the rows differ by {sorted(of_rows.keys() ^ expected.keys(), key=str)[:3]}")
+    require(
+        of_rows.keys() == expected.keys(), f"the rows differ by {sorted(of_rows.keys() ^ expected.keys(), key=str)[:3]}"
+    )
     for ids, values in expected.items():
         for at, value in enumerate(values):
             require(

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from fuzz.values import FLAT, NESTED, Kind, array_of
+from fuzz.family import dice_of
+from fuzz.values import FLAT, NESTED, Kind, array_of, raw_values
 
 NAMES = ("a", "b", "id", "k", "v", "a_left", "x y", "ü", "n.m", "A", "select")
-FORMS = ("table", "chunks", "slices", "reader", "batches and empty ones")
+FORMS = ("table", "chunks", "slices", "reader", "batches and empty ones", "Arrow file")
+PARQUET = "Parquet file"  # which has not all types
 
 
 def table_of(columns: dict[str, pa.Array]) -> pa.Table:
@@ -20,6 +24,11 @@ def table_of(columns: dict[str, pa.Array]) -> pa.Table:
 def some_rows(dice: Random) -> int:
     """Mostly few: each is compared with an oracle that is slow."""
     return dice.choice((0, 1, 2, 5, dice.randrange(10, 60), dice.randrange(60, 250), dice.randrange(60, 250)))
+
+
+def many_rows(dice: Random) -> int:
+    """So many that little memory is too little for the keys alone, and there are tasks on disk."""
+    return dice.randrange(500, 4000)
 
 
 def payload(dice: Random, rows: int, names: Sequence[str]) -> dict[str, pa.Array]:
@@ -40,12 +49,27 @@ def column(dice: Random, kind: Kind, rows: int, domain: int, nulls: float, stran
     return array_of([kind.any(dice, domain, nulls, strange) for _ in range(rows)], kind)
 
 
-def as_form(table: pa.Table, form: str, dice: Random) -> Any:
-    """The same rows, as something that `sooner.join` reads."""
+def inputs_of(case: Any, directory: Path) -> list[Any]:
+    """The tables of a case in their forms; files go to the directory."""
+    dice = dice_of("forms", case.seed)
+    both = zip((case.left, case.right), case.forms, strict=True)
+    return [_as_form(table, form, dice, directory) for table, form in both]
+
+
+def _as_form(table: pa.Table, form: str, dice: Random, directory: Path) -> Any:
     if form == "table":
         return table
     if form == "slices":
         return sliced(table, dice)
+    if form == PARQUET:
+        path = directory / f"{dice.random()}.parquet"
+        pq.write_table(table, path, row_group_size=dice.choice((1, 7, 50, 10**6)))
+        return path
+    if form == "Arrow file":
+        path = directory / f"{dice.random()}.arrow"
+        with pa.ipc.new_file(path, table.schema) as file:
+            file.write_table(table, max_chunksize=dice.choice((1, 7, 10**6)))
+        return path
     pieces = list(_pieces(table, dice, form))
     if form == "chunks":
         return pa.Table.from_batches(pieces, schema=table.schema)
@@ -88,12 +112,11 @@ def shown(table: pa.Table, name: str, most: int = 12) -> str:
     """A table for people to read."""
     lines = [f"{name}: {table.num_rows} rows of {', '.join(f'{f.name!r} {f.type}' for f in table.schema) or 'nothing'}"]
     for at in range(min(table.num_rows, most)):
-        lines.append("    " + ", ".join(_text(table.column(c).slice(at, 1)) for c in range(table.num_columns)))
+        values = [_text(column.slice(at, 1)) for column in table.columns]
+        lines.append(f"    {', '.join(values)}")
     return "\n".join([*lines, *(["    ..."] if table.num_rows > most else [])])
 
 
 def _text(one: pa.ChunkedArray) -> str:
-    from fuzz.values import raw_values
-
     text = repr(raw_values(one)[0])
     return text if len(text) <= 80 else f"{text[:60]}...({len(text)} characters)"

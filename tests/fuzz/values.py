@@ -92,8 +92,8 @@ def _all_moments() -> list[Kind]:
     ]
     for unit, per_second in UNITS.items():
         kinds.append(_moments(pa.timestamp(unit), "local time", SECONDS_A_DAY * per_second, **bits_64))
-        for zone in ("UTC", "Europe/Berlin", "+05:30"):
-            kinds.append(_moments(pa.timestamp(unit, zone), "instant", SECONDS_A_DAY * per_second, **bits_64))
+        zoned = [pa.timestamp(unit, zone) for zone in ("UTC", "Europe/Berlin", "+05:30")]
+        kinds += [_moments(type_, "instant", SECONDS_A_DAY * per_second, **bits_64) for type_ in zoned]
         kinds.append(_moments(pa.duration(unit), "duration", per_second, **bits_64))
         time = pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
         kinds.append(_moments(time, "time of day", per_second, low=0, high=SECONDS_A_DAY * per_second - 1))
@@ -109,7 +109,7 @@ def _texts(type_: pa.DataType, encode: Callable[[pa.Array], pa.Array] | None = N
 
 
 def _bytes(type_: pa.DataType) -> Kind:
-    extremes = tuple(text.encode() for text in TEXTS) + (b"\xff", b"\xff" * 8, bytes(range(256)))
+    extremes = (*(text.encode() for text in TEXTS), b"\xff", b"\xff" * 8, bytes(range(256)))
     return Kind(type_, "bytes", extremes, lambda n: n.to_bytes(4, "big"))
 
 
@@ -152,7 +152,8 @@ _LISTS = (None, [], [1], [None, 2], [3, 4, 5] * 5)
 _STRUCTS = (None, {"a": None, "b": "x"}, {"a": 1, "b": None}, {"a": 2, "b": "long " * 9})
 _OF_STRUCTS = pa.struct([("a", pa.int64()), ("b", pa.string())])
 NESTED: tuple[Kind, ...] = (
-    *(Kind(type_, "nested", _LISTS, lambda n: [n, None]) for type_ in (pa.list_(pa.int64()), pa.large_list(pa.int16()))),
+    Kind(pa.list_(pa.int64()), "nested", _LISTS, lambda n: [n, None]),
+    Kind(pa.large_list(pa.int16()), "nested", _LISTS, lambda n: [n, None]),
     Kind(pa.list_(pa.int32(), 2), "nested", (None, [1, None]), lambda n: [n, n]),
     Kind(_OF_STRUCTS, "nested", _STRUCTS, lambda n: {"a": n, "b": f"text {n}"}),
     Kind(pa.list_(_OF_STRUCTS), "nested", (None, [], [None, {"a": 1, "b": "x"}]), lambda n: [{"a": n, "b": ""}]),

@@ -42,10 +42,12 @@ class Worker:
             self._process.kill()
             self._process.communicate()
             self._process = None
+        if self._said is not None:
+            self._said.close()
 
     def _started(self) -> "subprocess.Popen[str]":
         if self._process is None:
-            self._said = tempfile.TemporaryFile("w+")
+            self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - as long as the process lives
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "fuzz.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said,
                 env=self._environment, text=True,

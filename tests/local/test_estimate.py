@@ -204,3 +204,12 @@ def test_refusals(change: dict[str, Any], sentence: str) -> None:
     arguments: dict[str, Any] = {"on": "k", "aggregates": {"n": "count"}, **change}
     with pytest.raises(InvalidJoin, match=sentence):
         sooner.estimate(orders(100), customers(), **arguments)
+
+
+def test_days_between_a_left_and_a_right_date_are_summed_pair_by_pair() -> None:
+    """Dates subtract, but none of the two is a number by itself that could be summed first."""
+    sent = pa.table({"k": [1, 1, 2], "sent": pa.array([3, None, 5], pa.int32()).cast(pa.date32())})
+    ordered = pa.table({"k": [1, 2], "ordered": pa.array([1, 1], pa.int32()).cast(pa.date32())})
+    aggregates = {"days": ("sum", "sent - ordered"), "mean": ("avg", "sent - ordered + 1")}
+    last = sooner.estimate(sent, ordered, on="k", aggregates=aggregates).final()
+    assert (last["days"].value, last["mean"].value) == (6, 4.0)

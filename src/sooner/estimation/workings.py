@@ -181,7 +181,7 @@ class _Maker:
         return self._workings((sides[0], sides[1]), measures, tuple(groups))
 
     def _sum_of_products(self, one: Aggregate, make: Callable[..., Products | None], node: Node) -> int | None:
-        products = make(node, self._column_side, self._may_be_null)
+        products = make(node, self._column_side, self._may_be_null, self._is_number)
         return None if products is None else self._add_sum([self._part(product, one.what) for product in products])
 
     def _part(self, product: Product, what: str) -> Part:
@@ -223,6 +223,9 @@ class _Maker:
     def _may_be_null(self, column: Column) -> bool:
         nullable: bool = self._schema.field(column.name).nullable
         return nullable
+
+    def _is_number(self, node: Node) -> bool:
+        return typed(node, self._schema, "aggregates=").kind.name in ("number", "float", "null")
 
     # Pairs
 

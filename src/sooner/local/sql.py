@@ -123,7 +123,7 @@ def _question(statement: Statement, scope: Scope, where: Node | None, plan: TwoW
     for name, column in joined_columns(plan, schemas).items():
         sides = (*SIDES, None) if column.shared else (column.side,)
         names |= {Place(side, column.name): Column(name) for side in sides}
-    groups = []
+    groups: list[tuple[str, Node]] = []
     items = [one for one in statement.items if isinstance(one, Item)]
     if len(items) < len(statement.items):
         raise InvalidJoin("SELECT has * beside aggregates; name the columns that are grouped by.")
