@@ -56,7 +56,8 @@ def same(found: Any, expected: Any, size: float = 0.0) -> bool:
             return False
         a, b = float(found), float(expected)
         if not (math.isfinite(a) and math.isfinite(b)):
-            return a == b or (math.isnan(a) and math.isnan(b))
+            overflowed = math.isinf(size)  # on the way, as doubles do
+            return overflowed or a == b or (math.isnan(a) and math.isnan(b))
         return abs(a - b) <= 1e-9 * size or math.isclose(a, b, rel_tol=1e-12, abs_tol=1e-300)
     return (type(found) is type(expected) and found == expected) or _number(found) == _number(expected) is not None
 
