@@ -24,6 +24,10 @@ class BudgetTooSmall(SoonerError):  # noqa: N818
     """The memory cannot hold what it must: raise `memory` or choose an algorithm that spills."""
 
 
+class ResultTooLarge(SoonerError, OverflowError):  # noqa: N818
+    """An exact result has more digits than its type in SQL: aggregate doubles instead."""
+
+
 class SourceFailed(SoonerError):  # noqa: N818
     """An input raised or changed its schema midway. Results so far stay valid."""
 

@@ -233,3 +233,43 @@ def test_a_mask_is_true_where_a_condition_is_for_certain() -> None:
     for text in ("i > 0", "b AND c", "NULL", "TRUE", "i IN (1, NULL)"):
         mask = typed(parse(text, "where="), BATCH.schema, "where=").mask(BATCH)
         assert mask.tolist() == [value is True for value in by_duckdb([text], BATCH)[0]]
+
+
+SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.5, 3.0, None]
+COMPARED = [
+    *(f"x {operator} y" for operator in ("=", "<>", "<", "<=", ">", ">=")),
+    *(f"x {operator} 3" for operator in ("=", "<>", "<", "<=", ">", ">=")),
+    *(f"x {operator} CAST('nan' AS DOUBLE)" for operator in ("=", "<>", "<", "<=", ">", ">=")),
+    "x = x",
+    "h = y",
+    "NOT (x < y)",
+    "NOT (h >= 3)",
+    "x IN (3, 0)",
+    "x IN (CAST('NaN' AS DOUBLE), -0.0)",
+    "x NOT IN (1.5, NULL)",
+    "x IN (y, 3)",
+    "x BETWEEN 1 AND y",
+    "x NOT BETWEEN y AND 3",
+    "x IS DISTINCT FROM y",
+    "x IS NOT DISTINCT FROM y",
+    "CASE x WHEN y THEN 1 WHEN 3 THEN 2 ELSE 0 END",
+    "CASE WHEN x > y THEN 'more' WHEN x = y THEN 'same' ELSE 'less' END",
+    "NULLIF(x, y) IS NULL",
+    "greatest(x, y) = x",
+    "least(x, y) = x",
+    "greatest(x, y, 1) = least(x, y)",
+    "abs(x) > 1",
+    "-x > y",
+    "x + y = x",
+    "x * 0 > 1",
+    "CAST(h AS DOUBLE) > 2",
+]
+
+
+@pytest.mark.parametrize("text", COMPARED)
+def test_nan_equals_itself_and_is_larger_than_all_else(text: str) -> None:
+    pairs = [(x, y) for x in SPECIAL for y in SPECIAL]
+    x, y = (pa.array(values, pa.float64()) for values in zip(*pairs, strict=True))
+    batch = pa.record_batch({"x": x, "y": y, "h": x.cast(pa.float32()), "k": range(len(pairs))})
+    checked = typed(parse(text, "x="), batch.schema, "x=")
+    assert checked.evaluate(batch).to_pylist() == by_duckdb([text], batch)[0]

@@ -1,27 +1,33 @@
 """Sums over pairs of equal codes, against pairs that are spelled out."""
 
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
 import numpy as np
 import pytest
 
-from sooner.kernels.folding import Ages, Factors, Operand, Sums, as_reals, total
-from sooner.sides import LEFT, SIDES
+from sooner.kernels.folding import Ages, Factors, Operand, Sums, as_reals, integers_of_moments, total
+from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 TAGS = 8
 
 
-def side(dice: np.random.Generator, keys: int, rows: int, groups: int) -> Operand:
+def side(dice: np.random.Generator, keys: int, rows: int, groups: int, mine: int) -> Operand:
     codes = np.sort(dice.integers(0, keys, rows).astype(np.uint64))
     numbers = dice.integers(0, groups, rows).astype(np.int32) if groups > 1 else None
     wholes = [None, dice.integers(-(2**40), 2**40, rows)]
     tags = dice.integers(0, 32, rows).astype(np.int32)
-    return Operand(codes, Factors(tags, numbers, wholes, [dice.normal(size=rows), None]))
+    numbers_of = [dice.normal(1e15, 1e3, rows), None] if mine == LEFT else [None, dice.integers(2**62, 2**63 - 1, rows)]
+    return Operand(codes, Factors(tags, numbers, wholes, [dice.normal(size=rows), None], numbers_of))
 
 
 @pytest.mark.parametrize("keys", [1, 3, 50, 5_000])  # from one hot code to hardly any that match
 @pytest.mark.parametrize("aged", [False, True])
 def test_runs_are_folded_as_their_pairs_are(keys: int, aged: bool) -> None:
     dice = np.random.default_rng(keys)
-    lefts, rights = side(dice, keys, 700, 2), side(dice, keys, 400, 3)
+    lefts, rights = side(dice, keys, 700, 2, LEFT), side(dice, keys, 400, 3, RIGHT)
     (left_codes, left), (right_codes, right) = lefts, rights
     ages: tuple[Ages | None, Ages | None] = (None, None)
     at_left, at_right = map(np.ascontiguousarray, np.nonzero(left_codes[:, None] == right_codes[None, :]))
@@ -31,7 +37,7 @@ def test_runs_are_folded_as_their_pairs_are(keys: int, aged: bool) -> None:
         a, b = of_left[at_left], of_right[at_right]
         is_open = (a != 2) & (b != 2) & ~((a == 1) & (b == 1))
         at_left, at_right = at_left[is_open], at_right[is_open]
-    folded, spelled_out = Sums(2, 2, TAGS, (2, 3)), Sums(2, 2, TAGS, (2, 3))
+    folded, spelled_out = Sums(2, 2, TAGS, (2, 3), 2), Sums(2, 2, TAGS, (2, 3), 2)
     folded.fold_runs(lefts, rights, ages)
     spelled_out.fold_pairs(left, right, at_left, at_right)
     assert np.array_equal(folded.wholes, spelled_out.wholes)
@@ -40,33 +46,114 @@ def test_runs_are_folded_as_their_pairs_are(keys: int, aged: bool) -> None:
     exact = sum(int(left.wholes[1][i]) * int(right.wholes[1][j]) for i, j in zip(at_left, at_right, strict=True))
     assert total(folded.wholes[:, :, 1]) == exact
     assert as_reals(folded.wholes[:, :, 1]).sum() == pytest.approx(exact, rel=1e-9, abs=1e24)
+    assert left.numbers[0] is not None and right.numbers[1] is not None
+    for at, values in enumerate((left.numbers[0][at_left], right.numbers[1][at_right])):
+        expected = exact_moments(values.tolist())
+        assert moments_in(folded, at) == moments_in(spelled_out, at) == expected
+
+
+def exact_moments(values: Sequence[int | float]) -> tuple[Fraction, Fraction]:
+    return sum(map(Fraction, values), Fraction(0)), sum((Fraction(one) ** 2 for one in values), Fraction(0))
+
+
+def moments_in(sums: Sums, at: int) -> tuple[Fraction, Fraction]:
+    found = integers_of_moments(sums.moments[:, :, at])
+    assert found is not None
+    unit = Fraction(2) ** (64 * found[2])
+    return int(found[0].sum()) * unit, int(found[1].sum()) * unit**2
+
+
+@pytest.mark.parametrize("rows", [3, 6_000])  # pair by pair, and where the rows of each side are added up first
+@pytest.mark.parametrize("factors", [(2**63 - 1, 2**63 - 1), (-(2**63), 2**63 - 1), (-(2**63), -(2**63))])
+def test_sums_of_the_largest_numbers_do_not_run_over(rows: int, factors: tuple[int, int]) -> None:
+    one, other = (one_key(rows, wholes=[np.full(rows, factor)]) for factor in factors)
+    sums = Sums(1, 0, 1)
+    sums.fold_runs(one, other)
+    expected = rows**2 * factors[0] * factors[1]
+    assert total(sums.wholes) == expected
+    assert as_reals(sums.wholes).sum() == float(expected)
+    sums.add(sums)
+    assert total(sums.wholes) == 2 * expected
+
+
+def test_sums_change_their_sign_and_come_back() -> None:
+    values = np.array([2**63 - 1, -(2**63), -(2**63), 2**63 - 1, 5, -7], np.int64)
+    sums = Sums(1, 0, 1)
+    for one, other in zip(values, values[::-1], strict=True):
+        sums.fold_runs(one_key(1, wholes=[np.array([one])]), one_key(1, wholes=[np.array([other])]))
+    assert total(sums.wholes) == sum(int(a) * int(b) for a, b in zip(values, values[::-1], strict=True))
+
+
+def one_key(rows: int, **factors: Any) -> Operand:
+    given = {"wholes": [], "reals": [], "numbers": []} | factors
+    return Operand(np.zeros(rows, np.uint64), Factors(np.zeros(rows, np.int32), None, **given))
+
+
+HOSTILE = {
+    "large and near each other": [1e15 + 0.125 * one for one in range(8)],
+    "one that is off by its last bit": [1.0] * 90 + [math.nextafter(1.0, 2.0)],
+    "huge": [1e150, -1e150, 3e149],
+    "too large for a square": [1e300, -3e299],
+    "tiny": [5e-324, 1e-310, -1e-300],
+    "of all sizes": [1e200, 1.0, -1e-200, 0.0, -0.0],  # those that are far smaller change nothing that anyone could see
+    "growing": [2.0**one for one in range(-20, 20)],
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("rows", [1, 5_000])
+def test_moments_of_doubles_are_exact(name: str, rows: int) -> None:
+    values = HOSTILE[name]
+    one, other = one_key(len(values), numbers=[np.array(values)]), one_key(rows, numbers=[None])
+    sums = Sums(0, 0, 1, n_moments=1)
+    sums.fold_runs(one, other)
+    found, expected = moments_in(sums, 0), exact_moments(values)
+    if name == "of all sizes":
+        assert all(abs(mine - rows * all_) < abs(all_) / 2**100 for mine, all_ in zip(found, expected, strict=True))
+    else:
+        assert found == (rows * expected[0], rows * expected[1])
+
+
+def test_infinity_and_nan_leave_no_moments() -> None:
+    for value in (math.inf, -math.inf, math.nan):
+        sums, more = Sums(0, 0, 1, n_moments=1), Sums(0, 0, 1, n_moments=1)
+        sums.fold_runs(one_key(3, numbers=[np.array([1.0, value, 2.0])]), one_key(1, numbers=[None]))
+        more.add(sums)
+        assert integers_of_moments(sums.moments) is None and integers_of_moments(more.moments) is None
 
 
 def test_more_groups_and_fewer_tags_change_no_sum() -> None:
     dice = np.random.default_rng(5)
-    left, right = side(dice, 20, 300, 2), side(dice, 20, 200, 1)
-    sums = Sums(2, 2, TAGS, (2, 1))
+    left, right = side(dice, 20, 300, 2, LEFT), side(dice, 20, 200, 1, RIGHT)
+    sums = Sums(2, 2, TAGS, (2, 1), 2)
     sums.fold_runs(left, right)
     before = [total(sums.wholes[group, 0, 1]) for group in (0, 1)], sums.reals.sum(axis=(3, 4))
+    moments_before = [moments_in(sums, at) for at in (0, 1)]
     sums.grow((4, 2))
     sums.halve_tags()
     assert [total(sums.wholes[group, 0, 1]) for group in (0, 1)] == before[0]
     assert np.allclose(sums.reals.sum(axis=(3, 4))[:2, :1], before[1])
     assert total(sums.wholes[2:]) == 0
-    again = Sums(2, 2, TAGS // 2, (4, 2))
+    assert [moments_in(sums, at) for at in (0, 1)] == moments_before
+    again = Sums(2, 2, TAGS // 2, (4, 2), 2)
     again.fold_runs(left, right)
     assert np.array_equal(again.wholes, sums.wholes)
     again.add(sums)
     assert total(again.wholes[0, 0, 1]) == 2 * before[0][0]
+    assert moments_in(again, 0) == tuple(2 * one for one in moments_before[0])
 
 
 @pytest.mark.parametrize("mine", SIDES)
 def test_one_run_with_many_is_as_with_each_of_them(mine: int) -> None:
     dice = np.random.default_rng(7)
-    one, others = side(dice, 50, 500, 2), [side(dice, 50, rows, 2) for rows in (0, 1, 300, 40)]
-    together, one_by_one = Sums(2, 2, TAGS, (2, 2)), Sums(2, 2, TAGS, (2, 2))
+    one, others = (
+        side(dice, 50, 500, 2, mine),
+        [side(dice, 50, rows, 2, opposite(mine)) for rows in (0, 1, 300, 40)],
+    )
+    together, one_by_one = Sums(2, 2, TAGS, (2, 2), 2), Sums(2, 2, TAGS, (2, 2), 2)
     pairs = together.fold_many(mine, one, others)
     assert pairs == sum(one_by_one.fold_runs(*((one, other) if mine == LEFT else (other, one))) for other in others)
     assert np.array_equal(together.wholes, one_by_one.wholes)
     assert np.array_equal(together.reals, one_by_one.reals)
+    assert np.array_equal(together.moments, one_by_one.moments)
     assert together.fold_many(mine, one, []) == 0

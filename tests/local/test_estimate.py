@@ -1,7 +1,10 @@
 """`sooner.estimate`: the end is DuckDB's answer, and on the way there is nothing that is not so."""
 
+import math
 import warnings
+from collections.abc import Sequence
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sooner
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidJoin, ResultTooLarge
 
 ROWS, KEYS = 20_000, 3_000
 
@@ -204,6 +207,125 @@ def test_refusals(change: dict[str, Any], sentence: str) -> None:
     arguments: dict[str, Any] = {"on": "k", "aggregates": {"n": "count"}, **change}
     with pytest.raises(InvalidJoin, match=sentence):
         sooner.estimate(orders(100), customers(), **arguments)
+
+
+def fractions_s(values: Sequence[Any]) -> tuple[Fraction, Fraction]:
+    """The average and the variance, without any rounding."""
+    exact = [Fraction(value) for value in values]
+    mean = sum(exact, Fraction(0)) / len(exact)
+    return mean, sum(((one - mean) ** 2 for one in exact), Fraction(0)) / (len(exact) - 1)
+
+
+DICE = np.random.default_rng(4)
+NEAR_EACH_OTHER: dict[str, tuple[list[Any], pa.DataType]] = {
+    "timestamps": ([1_700_000_000 + one for one in DICE.integers(0, 60, 5_000).tolist()], pa.int64()),
+    "two large numbers": ([10**12 + one % 2 for one in range(5_000)], pa.int64()),
+    "the largest numbers": ([2**63 - 1 - one for one in DICE.integers(0, 9, 5_000).tolist()], pa.int64()),
+    "the smallest numbers": ([-(2**63) + one for one in DICE.integers(0, 9, 5_000).tolist()], pa.int64()),
+    "decimals": ([Decimal(9 * 10**13 + one).scaleb(-4) for one in range(5_000)], pa.decimal128(18, 4)),
+    "large doubles": ((1e15 + DICE.normal(size=5_000)).tolist(), pa.float64()),
+    "huge doubles": ((1e150 * DICE.normal(size=5_000)).tolist(), pa.float64()),
+    "negative doubles": ((-1e9 + DICE.normal(size=5_000)).tolist(), pa.float64()),
+    "one decimal": ([Decimal("0.10")] * 5_000, pa.decimal128(9, 2)),
+    "one double": ([0.1] * 5_000, pa.float64()),
+}
+
+
+@pytest.mark.parametrize("memory", ["1GB", "64KB"])
+@pytest.mark.parametrize("kind", NEAR_EACH_OTHER)
+def test_deviations_have_all_their_digits(kind: str, memory: str) -> None:
+    values, type_ = NEAR_EACH_OTHER[kind]
+    left = pa.table({"k": pa.array(np.arange(len(values)) % 50), "x": pa.array(values, type_)})
+    right = pa.table({"k": np.arange(50)})
+    aggregates = {"m": ("avg", "x"), "v": ("variance", "x"), "s": ("stddev", "x"), "pairs": ("stddev", "x + 0 * k")}
+    found = sooner.estimate(left, right, on="k", aggregates=aggregates, memory=memory).final()
+    mean, variance = fractions_s(values)
+    assert found["m"].value == pytest.approx(float(mean), rel=1e-15 if type_ != pa.float64() else 1e-9)
+    assert found["v"].value == pytest.approx(float(variance), rel=1e-12, abs=0)
+    assert found["s"].value == pytest.approx(math.sqrt(variance), rel=1e-12, abs=0)
+    assert found["pairs"].value == pytest.approx(math.sqrt(variance), rel=1e-12, abs=0)
+
+
+def test_deviations_of_all_pairs_of_one_key() -> None:
+    rows = 1_000
+    left = pa.table({"k": np.zeros(rows, np.int64), "x": 2**62 + np.arange(rows)})
+    right = pa.table({"k": np.zeros(rows, np.int64), "y": 1e15 + np.arange(rows)})
+    aggregates = {"x": ("variance", "x"), "y": ("variance", "y")}
+    found = sooner.estimate(left, right, on="k", aggregates=aggregates).final()
+    _, variance = fractions_s(list(range(rows)))
+    expected = float(variance * rows * (rows - 1) / (rows**2 - 1))
+    assert found["x"].value == found["y"].value == pytest.approx(expected, rel=1e-15)
+
+
+@pytest.mark.parametrize("type_", [pa.int64(), pa.float64()], ids=str)
+def test_early_deviations_are_near_the_end(type_: pa.DataType) -> None:
+    """A fifth of numbers that are large and near each other says how far apart they are, and how sure that is."""
+    dice, rows = np.random.default_rng(8), 200_000
+    left = pa.table(
+        {"k": pa.array(dice.integers(0, 500, rows)), "x": pa.array(10**15 + dice.integers(0, 60, rows), type_)}
+    )
+    aggregates = {"s": ("stddev", "x"), "v": ("variance", "x"), "m": ("avg", "x")}
+    query = sooner.estimate(left, pa.table({"k": np.arange(500)}), on="k", aggregates=aggregates, sampling="rows")
+    early = [one for one in query if not one.exact and one["s"].low is not None]
+    assert early and early[0].share_read is not None and early[0].share_read < 0.5
+    for one in early:
+        assert one["s"].value == pytest.approx(math.sqrt(300), rel=0.05)
+        assert one["v"].value == pytest.approx(300, rel=0.1)
+        assert one["s"].relative_error < 0.05 and one["v"].relative_error < 0.1
+        if type_ == pa.int64():
+            assert one["m"].high - one["m"].low < 3
+
+
+LARGEST = 2**63 - 1
+
+
+@pytest.mark.parametrize("rows", [1, 3, 100])
+def test_sums_are_exact_as_long_as_they_fit(rows: int) -> None:
+    """As in DuckDB: 128 bits, and an error beyond them."""
+    lefts = pa.table({"k": np.zeros(rows, np.int64), "x": np.full(rows, LARGEST)})
+    rights = pa.table({"k": np.zeros(rows, np.int64), "y": np.full(rows, LARGEST)})
+
+    def final(of: str, function: str = "sum") -> Any:
+        return sooner.estimate(lefts, rights, on="k", aggregates={"a": (function, of)}).final()["a"].value
+
+    assert final("x") == rows**2 * LARGEST
+    assert final("x * y", "avg") == float(LARGEST**2)
+    if rows == 1:
+        assert [(final("x * y"),)] == duckdb.sql("SELECT sum(x::HUGEINT * y) FROM lefts, rights").fetchall()
+        return
+    with pytest.raises(duckdb.OutOfRangeException):
+        duckdb.sql("SELECT sum(x::HUGEINT * y) FROM lefts, rights").fetchall()
+    with pytest.raises(ResultTooLarge, match=r"a is .*, and 128 bits are the most.*to DOUBLE"):
+        final("x * y")
+    assert final("CAST(x AS DOUBLE) * y") == pytest.approx(rows**2 * 2.0**126)
+
+
+def test_sums_of_decimals_have_38_digits() -> None:
+    rows = 2_000
+    largest = Decimal(10**18 - 1).scaleb(-2)
+    left = pa.table({"k": np.zeros(rows, np.int64), "x": pa.array([largest] * rows, pa.decimal128(18, 2))})
+    found = sooner.estimate(left, left, on="k", aggregates={"s": ("sum", "x_left")}).final()
+    assert found["s"].value == rows**2 * largest
+    query = sooner.estimate(left, left, on="k", aggregates={"s": ("sum", "x_left * x_right")})
+    with pytest.raises(ResultTooLarge, match=r"s is .*e\+38, and 38 digits are the most"):
+        query.final()
+
+
+def test_large_values_are_shown_whatever_they_were_before() -> None:
+    """Sums so far, then estimates, then what is exact: they come as one stream."""
+    rows = 4_000
+    left = pa.table({"k": np.random.default_rng(3).permutation(rows), "x": np.full(rows, LARGEST)})
+    right = pa.table({"k": np.arange(rows)})
+
+    def reader() -> pa.RecordBatchReader:
+        return pa.RecordBatchReader.from_batches(left.schema, left.to_batches(100))
+
+    aggregates = {"n": "count", "s": ("sum", "x")}
+    table = pa.table(sooner.estimate(reader(), right, on="k", aggregates=aggregates, sampling="rows"))
+    assert table["s"].to_pylist()[-1] == float(rows * LARGEST) and table.schema.field("s").type == pa.float64()
+    last = sooner.estimate(left, right, on="k", aggregates=aggregates).final()
+    assert last.to_table()["s"].to_pylist() == [Decimal(rows * LARGEST)] and last.to_table()["n"].to_pylist() == [rows]
+    assert f"{rows * LARGEST:,}" in str(last)
 
 
 @pytest.mark.parametrize(

@@ -49,17 +49,16 @@ class Estimate:
             return None
         return max(error for error in errors if error is not None)
 
-    def to_table(self) -> pa.Table:
-        """A row for each group: its values, and for each aggregate the value, low and high."""
+    def to_table(self, *, as_doubles: bool = False) -> pa.Table:
+        """A row for each group: its values, and for each aggregate the value, low and high; exact where they are."""
         keys = list(self.values)
         columns: dict[str, pa.Array] = {
             one.name: pa.array([key[at] for key in keys], one.type_of_values) for at, one in enumerate(self.by)
         }
         for name in self.names:
             found = [self.values[key][name] for key in keys]
-            columns[name] = _numbers([one.value for one in found])
-            columns[f"{name}_low"] = _numbers([one.low for one in found])
-            columns[f"{name}_high"] = _numbers([one.high for one in found])
+            for end, values in zip(("", "_low", "_high"), zip(*found, strict=True) if found else [()] * 3, strict=True):
+                columns[name + end] = _doubles(values) if as_doubles else _numbers(values)
         return pa.table(columns)
 
     def __str__(self) -> str:
@@ -103,11 +102,15 @@ def _short(number: float | int | Decimal) -> str:
     return f"{number:,}" if isinstance(number, int | Decimal) else f"{number:,.6g}"
 
 
+def _doubles(values: Sequence[Any]) -> pa.Array:
+    return pa.array([None if value is None else float(value) for value in values], pa.float64())
+
+
 def _numbers(values: Sequence[Any]) -> pa.Array:
     """As exact as they are: integers, decimals, or doubles if any is one."""
     known = [value for value in values if value is not None]
     if any(isinstance(value, float) for value in known) or not known:
-        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+        return _doubles(values)
     if all(isinstance(value, int) and abs(value) < 2**63 for value in known):
         return pa.array(values, pa.int64())
     decimals = [None if value is None else Decimal(value) for value in values]

@@ -8,12 +8,15 @@ from collections.abc import Mapping
 from decimal import Context, Decimal
 from typing import Final, NamedTuple
 
+from sooner.errors import ResultTooLarge
 from sooner.expressions.tree import Arithmetic, Column, Literal, Negative, Node
 from sooner.kernels.folding import Reals
 
 Number = int | float | Decimal
 EXACTLY: Final = Context(prec=80)
 _NOT_GROWING: Final = 0
+_MOST_BITS: Final = 127  # of a whole number, beside its sign
+_MOST_DIGITS: Final = 38  # of a decimal
 
 
 class Formula(NamedTuple):
@@ -40,7 +43,7 @@ def exactly(node: Node, values: Mapping[str, Number | None]) -> Number | None:
             return _number(node)
         case Negative():
             of = exactly(node.of, values)
-            return None if of is None else -of
+            return None if of is None else fitting(-of, str(node))
     assert isinstance(node, Arithmetic)
     left, right = exactly(node.left, values), exactly(node.right, values)
     if left is None or right is None:
@@ -50,9 +53,22 @@ def exactly(node: Node, values: Mapping[str, Number | None]) -> Number | None:
     if isinstance(left, float) or isinstance(right, float):
         return _applied(node.operator, float(left), float(right))
     if isinstance(left, int) and isinstance(right, int):
-        return {"+": left + right, "-": left - right, "*": left * right}[node.operator]
+        return fitting({"+": left + right, "-": left - right, "*": left * right}[node.operator], str(node))
     of_decimals = {"+": EXACTLY.add, "-": EXACTLY.subtract, "*": EXACTLY.multiply}
-    return of_decimals[node.operator](Decimal(left), Decimal(right))
+    return fitting(of_decimals[node.operator](Decimal(left), Decimal(right)), str(node))
+
+
+def fitting(number: Number, what: str) -> Number:
+    """The same, if SQL has a type for it: whole numbers have 128 bits at most, as in DuckDB, and decimals 38 digits."""
+    if isinstance(number, Decimal):
+        fits, room = len(number.as_tuple().digits) <= _MOST_DIGITS, f"{_MOST_DIGITS} digits"
+    else:
+        fits, room = isinstance(number, float) or -(2**_MOST_BITS) <= number < 2**_MOST_BITS, "128 bits"
+    if not fits:
+        raise ResultTooLarge(
+            f"{what} is {number:.6g}, and {room} are the most that exact numbers have; cast what it is of to DOUBLE."
+        )
+    return number
 
 
 def linear(node: Node, parts: Mapping[str, Linear]) -> Linear | None:

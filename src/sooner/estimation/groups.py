@@ -15,6 +15,7 @@ from sooner.kernels.keys import decoded
 
 Key = tuple[object, ...]
 _MANY: Final = 2**16
+_LARGEST_PLACE: Final = 2**62
 Numbers = npt.NDArray[np.int32]
 
 
@@ -36,10 +37,12 @@ class Groups:
         """The group of each row."""
         encoded = [_encoded(column) for column in columns]
         values = [_python_values(one.dictionary) for one in encoded]
+        n_possible = math.prod(map(len, values))
+        if n_possible > _LARGEST_PLACE:
+            return self._numbers_of_many(encoded, values)
         places = to_numpy(encoded[0].indices).astype(np.int64)
         for one in encoded[1:]:
             places = places * len(one.dictionary) + to_numpy(one.indices)
-        n_possible = math.prod(map(len, values))
         if n_possible > max(len(places), _MANY):  # then most of them are not there
             seen, places = np.unique(places, return_inverse=True)
         else:
@@ -49,6 +52,15 @@ class Groups:
             places = among_seen[places]
         numbers: Numbers = np.array([self._number(_key_at(one, values)) for one in seen.tolist()], np.int32)
         found: Numbers = numbers[places.reshape(-1)]
+        return found
+
+    def _numbers_of_many(self, encoded: Sequence[pa.DictionaryArray], values: Sequence[Sequence[object]]) -> Numbers:
+        """Where no number is large enough for all combinations: those that are there, one by one."""
+        places = np.stack([to_numpy(one.indices) for one in encoded], axis=1)
+        seen, of_rows = np.unique(places, axis=0, return_inverse=True)
+        keys = [tuple(some[at] for some, at in zip(values, row, strict=True)) for row in seen.tolist()]
+        numbers: Numbers = np.array([self._number(key) for key in keys], np.int32)
+        found: Numbers = numbers[of_rows.reshape(-1)]
         return found
 
     def numbers_of_all(self, other: "Groups") -> Numbers:
@@ -97,8 +109,10 @@ def _python_values(values: pa.Array) -> list[object]:
 
 
 def _comparable(value: object) -> object:
-    """NaN is one group: the same object equals itself in a tuple."""
-    return math.nan if isinstance(value, float) and math.isnan(value) else value
+    """NaN is one group, since the same object equals itself in a tuple; and so are -0.0 and 0.0."""
+    if not isinstance(value, float):
+        return value
+    return math.nan if math.isnan(value) else value + 0.0
 
 
 def _key_at(number: int, values: Sequence[Sequence[object]]) -> Key:

@@ -31,12 +31,15 @@ def estimate_of(
     }
     if not workings.by and not values:
         values = {NO_GROUP: {one.name: _of_nothing(workings, one, exact=exact) for one in workings.results}}
-    ordered = dict(
-        sorted(values.items(), key=lambda entry: [(part is None, str(type(part)), part) for part in entry[0]])
-    )
+    ordered = dict(sorted(values.items(), key=lambda entry: list(map(_in_order, entry[0]))))
     names = tuple(result.name for result in workings.results)
     share = None if None in sizes else sum(rows) / max(sum(size or 0 for size in sizes), 1)
     return Estimate(names, workings.by, ordered, sum(rows), 1.0 if exact else share, seconds, exact)
+
+
+def _in_order(part: object) -> tuple[bool, str, bool, object]:
+    """Null comes last, and NaN after all numbers."""
+    return part is None, str(type(part)), part != part, part
 
 
 def sizes_by_now(known: Sizes, rows: Sequence[int], ended: Sequence[bool]) -> list[int | None]:

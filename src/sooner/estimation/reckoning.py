@@ -8,19 +8,21 @@ Averages and deviations are functions of sums: how they vary follows from how th
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from sooner.estimation.formulas import EXACTLY, Formula, Linear, Number, exactly, linear
+from sooner.estimation.formulas import EXACTLY, Formula, Linear, Number, exactly, fitting, linear
 from sooner.estimation.intervals import Keys, Shares, unseen, variance_of_ratio, variance_of_sum
-from sooner.estimation.workings import Measure, Workings
+from sooner.estimation.moments import Spread, average, root, spread_of
+from sooner.estimation.workings import DEVIATIONS, Measure, Workings
 from sooner.expressions.tree import columns_of
-from sooner.kernels.folding import Reals, Sums, as_reals, total
+from sooner.kernels.folding import Integers, Reals, Sums, as_reals, integers, total
 
 FEWEST_PAIRS: Final = 20  # fewer say too little for an interval
 WIDE: Final = 0.1  # intervals of what cannot be negative are taken on a scale of logarithms from so much on
@@ -35,14 +37,14 @@ class Value(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        return self.low is not None and self.low == self.high
+        return self.low is not None and (self.low == self.high or self.low != self.low)  # NaN, for certain
 
     @property
     def relative_error(self) -> float | None:
         """Half of the interval over the value."""
         if self.low is None or self.high is None or self.value is None:
             return None
-        half = float(self.high - self.low) / 2  # type: ignore[operator]
+        half = 0.0 if self.is_known else float(self.high - self.low) / 2  # type: ignore[operator]
         return 0.0 if not half else half / abs(float(self.value)) if self.value else math.inf
 
 
@@ -96,6 +98,11 @@ class Reckoning:
         return [(int(left), int(right)) for left, right in np.argwhere(np.asarray(found) > 0)]
 
     def value(self, result: Measure | Formula, group: tuple[int, int]) -> Value:
+        """Infinity and NaN among the values are no reason to warn: what has them is one of them."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            return self._value(result, group)
+
+    def _value(self, result: Measure | Formula, group: tuple[int, int]) -> Value:
         if isinstance(result, Formula):
             return self._of_formula(result, group)
         if self._exact:
@@ -106,40 +113,52 @@ class Reckoning:
         found = self._linear(result, group)
         if found is None:
             return NOTHING
-        return self._around(found, group, positive=found.value > 0 and self._is_never_negative(result, group))
+        return self._if_finite(found, group, positive=found.value > 0 and self._is_never_negative(result, group))
 
     def _of_formula(self, formula: Formula, group: tuple[int, int]) -> Value:
         measures = {one.name: one for one in self._workings.measures}
         names = sorted(column.name for column in columns_of(formula.node))
-        so_far = exactly(formula.node, {name: self._exactly(measures[name], group) for name in names})
         if self._exact:
-            return Value(so_far, so_far, so_far)
+            exact = self._so_far(formula, names, measures, group)
+            return Value(exact, exact, exact)
         parts = {name: found for name in names if (found := self._linear(measures[name], group)) is not None}
         found = linear(formula.node, parts) if len(parts) == len(names) else None
         if found is None:
             return NOTHING
         if not self._has_sizes and found.power != 0:
-            return Value(so_far, None, None)
-        return self._around(found, group)
+            return Value(self._so_far(formula, names, measures, group), None, None)
+        return self._if_finite(found, group)
+
+    def _if_finite(self, found: Linear, group: tuple[int, int], *, positive: bool = False) -> Value:
+        """With its interval, unless squares of such large numbers are no doubles."""
+        try:
+            return self._around(found, group, positive=positive)
+        except OverflowError:
+            return Value(found.value, None, None)
+
+    def _so_far(
+        self, formula: Formula, names: Sequence[str], measures: Mapping[str, Measure], group: tuple[int, int]
+    ) -> Number | None:
+        return exactly(formula.node, {name: self._exactly(measures[name], group) for name in names})
 
     def _exactly(self, measure: Measure, group: tuple[int, int]) -> Number | None:
         """Of what is there; null of nothing but nulls."""
         n = self._total(measure.n, group)
         if measure.function == "count" or not n:
             return n if measure.function == "count" else None
+        if measure.function in DEVIATIONS:
+            return self._deviation(measure, group) if n > 1 else None
         assert measure.total is not None
         total_ = self._total(measure.total, group)
         if measure.function == "sum":
-            return total_
-        average = float(total_) / float(n)
-        if measure.function == "avg":
-            return average
-        assert measure.square is not None
-        if n < 2:
-            return None
-        square = float(self._total(measure.square, group))
-        variance = max(square - float(total_) * average, 0.0) / (float(n) - 1)
-        return math.sqrt(variance) if measure.function == "stddev" else variance
+            return fitting(total_, measure.name)
+        return total_ / int(n) if isinstance(total_, float) else float(Fraction(total_) / int(n))
+
+    def _deviation(self, measure: Measure, group: tuple[int, int]) -> float:
+        spread = self._spread(measure, group)
+        if spread is None:
+            return math.nan
+        return spread.variance if measure.function == "variance" else spread.deviation
 
     def _linear(self, measure: Measure, group: tuple[int, int]) -> Linear | None:
         """What is estimated, and how it follows from sums over parts of the rows."""
@@ -149,30 +168,29 @@ class Reckoning:
             return Linear(count, counts)
         if not count:
             return None
+        if measure.function in DEVIATIONS:
+            return self._of_deviation(measure, group)
         assert measure.total is not None
-        totals = self._cells(measure.total, group)
+        if measure.function == "avg" and self._is_whole(measure.total):
+            totals, scale = self._integers(measure.total, group)
+            return average(self._integers(measure.n, group)[0], totals, Fraction(1, 10**scale), self._scales)
+        cells = self._cells(measure.total, group)
+        value = float(cells.sum())
         if measure.function == "sum":
-            return Linear(float(totals.sum()), totals)
-        mean = float(totals.sum()) / count
-        if measure.function == "avg":
-            return Linear(mean, (totals - mean * counts) / count, 0)
-        return self._of_deviation(measure, group, counts, totals)
+            return Linear(value, cells)
+        return Linear(value / count, (cells - value / count * counts) / count, 0)
 
-    def _of_deviation(self, measure: Measure, group: tuple[int, int], counts: Reals, totals: Reals) -> Linear | None:
-        """A variance, or its root; by n - 1, as samples have it."""
-        assert measure.square is not None
-        count = float(counts.sum())
-        if count < 2:
-            return None
-        squares = self._cells(measure.square, group)
-        mean = float(totals.sum()) / count
-        variance = max(float(squares.sum()) / count - mean**2, 0.0)
-        apart = (squares - 2 * mean * totals + (mean**2 - variance) * counts) / count
-        variance *= count / (count - 1)
-        if measure.function == "variance":
-            return Linear(variance, apart, 0)
-        root = math.sqrt(variance)
-        return Linear(root, apart / (2 * root) if root else apart, 0)
+    def _of_deviation(self, measure: Measure, group: tuple[int, int]) -> Linear | None:
+        spread = self._spread(measure, group)
+        if spread is None:
+            return Linear(math.nan, math.nan, 0)
+        variance = spread.linear(self._scales)
+        return variance if measure.function == "variance" or variance is None else root(variance)
+
+    def _spread(self, measure: Measure, group: tuple[int, int]) -> Spread | None:
+        assert measure.moments is not None
+        cells = np.stack([one.sums.moments[(*group, measure.moments)] for one in self._rectangles])
+        return spread_of(self._integers(measure.n, group)[0], cells, measure.scale)
 
     @cached_property
     def _unseen(self) -> float:
@@ -184,7 +202,7 @@ class Reckoning:
 
     def _is_never_negative(self, measure: Measure, group: tuple[int, int]) -> bool:
         """As far as sums over small parts of the rows tell."""
-        if measure.function in ("variance", "stddev"):
+        if measure.function in DEVIATIONS:
             return True
         return bool(np.all(self._cells(measure.n if measure.total is None else measure.total, group) >= 0))
 
@@ -211,16 +229,36 @@ class Reckoning:
 
     def _total(self, at: int, group: tuple[int, int]) -> Number:
         """Of what is there, exactly where it can be."""
+        if not self._is_whole(at):
+            sums = [float(cells.sum()) for one in self._rectangles for cells in self._parts(one, at, group)]
+            return math.fsum(sums) if all(map(math.isfinite, sums)) else sum(sums)
         parts = self._workings.sums[at]
-        if not all(part.is_whole for part in parts):
-            return math.fsum(float(cells.sum()) for one in self._rectangles for cells in self._parts(one, at, group))
-        scale = max((part.scale for part in parts), default=0)
+        scale = self._scale_of(at)
         whole = sum(
             total(one.sums.wholes[(*group, self._whole_at[part.at])]) * 10 ** (scale - part.scale)
             for one in self._rectangles
             for part in parts
         )
         return Decimal(whole).scaleb(-scale, EXACTLY) if scale else whole
+
+    def _integers(self, at: int, group: tuple[int, int]) -> tuple[Integers, int]:
+        """[rectangle, left tag, right tag], and how many decimals they have."""
+        scale = self._scale_of(at)
+        found: Integers = np.zeros(1, object)
+        for part in self._workings.sums[at]:
+            cells = np.stack([one.sums.wholes[(*group, self._whole_at[part.at])] for one in self._rectangles])
+            found = found + integers(cells) * 10 ** (scale - part.scale)
+        return found, scale
+
+    def _is_whole(self, at: int) -> bool:
+        return all(part.is_whole for part in self._workings.sums[at])
+
+    def _scale_of(self, at: int) -> int:
+        return max((part.scale for part in self._workings.sums[at]), default=0)
+
+    @cached_property
+    def _scales(self) -> list[float]:
+        return [one.scale for one in self._rectangles]
 
     def _cells(self, at: int, group: tuple[int, int]) -> Reals:
         """Of all rectangles, each at its own scale."""

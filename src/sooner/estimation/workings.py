@@ -8,19 +8,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
 from sooner.estimation.formulas import Formula
 from sooner.estimation.preparation import COLUMN, Factor, Preparation
-from sooner.estimation.question import Aggregate, Question
+from sooner.estimation.question import Question
 from sooner.expressions.checking import Typed, condition, typed
-from sooner.expressions.kinds import FLOAT
 from sooner.expressions.separation import Product, Products, of_count, of_sum
-from sooner.expressions.tree import Arithmetic, Cast, Column, Node, all_of, columns_of, conjuncts, renamed
+from sooner.expressions.tree import Column, Node, all_of, columns_of, conjuncts, renamed
 from sooner.sides import SIDES
+
+MakeProducts = Callable[..., Products | None]
+DEVIATIONS: Final = ("variance", "stddev")
+
+
+class Term(NamedTuple):
+    """Which factor of either side is multiplied; whole numbers of a scale or not."""
+
+    factors: tuple[int | None, int | None]
+    is_whole: bool
+    scale: int
 
 
 class Part(NamedTuple):
@@ -32,13 +42,17 @@ class Part(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """An aggregate, read off sums: which of them has its values, how many there are, and their squares."""
+    """An aggregate, read off sums: which of them has how many values there are, and which the values.
+
+    Of variances and deviations it is moments that have them, of numbers with so many decimals.
+    """
 
     name: str
     function: str
     n: int
     total: int | None = None
-    square: int | None = None
+    moments: int | None = None
+    scale: int = 0
 
 
 class GroupColumn(NamedTuple):
@@ -83,6 +97,7 @@ class Workings:
     by: tuple[GroupColumn, ...]
     terms: tuple[tuple[int | None, int | None], ...]  # of each folded sum, which factor of either side it multiplies
     are_whole: tuple[bool, ...]  # of each folded sum
+    moments: tuple[tuple[int | None, int | None], ...] = ()  # of which factor, of one side
     pairs: PairStep | None = None
     shown: tuple[Formula, ...] | None = None  # as the question has it
 
@@ -160,6 +175,7 @@ class _Maker:
         self._terms: list[tuple[int | None, int | None]] = []
         self._are_whole: list[bool] = []
         self._sums: list[tuple[Part, ...]] = []
+        self._moments: list[tuple[int | None, int | None]] = []
 
     # Products of one-sided parts
 
@@ -175,16 +191,15 @@ class _Maker:
             on_side = self._on(side, node, f"by={name!r}", typed)
             self._sides[side].by.append(on_side)
             groups.append(GroupColumn(name, side, on_side.kind.type, on_side.kind.scale))
-        if (measures := self._measures(self._sum_of_products)) is None:
+        if (measures := self._measures(self._products_of, self._term_of)) is None:
             return None
         sides = tuple(self._preparation(side) for side in SIDES)
         return self._workings((sides[0], sides[1]), measures, tuple(groups))
 
-    def _sum_of_products(self, one: Aggregate, make: Callable[..., Products | None], node: Node) -> int | None:
-        products = make(node, self._column_side, self._may_be_null, self._is_number)
-        return None if products is None else self._add_sum([self._part(product, one.what) for product in products])
+    def _products_of(self, make: MakeProducts, node: Node) -> Products | None:
+        return make(node, self._column_side, self._may_be_null, self._is_number)
 
-    def _part(self, product: Product, what: str) -> Part:
+    def _term_of(self, product: Product, what: str) -> Term:
         parts = [None if node is None else self._on(side, node, what, typed) for side, node in enumerate(product)]
         is_whole = all(part is None or part.kind.is_exact for part in parts)
         places = [
@@ -192,15 +207,20 @@ class _Maker:
             for side, part in enumerate(parts)
         ]
         scale = sum(part.kind.scale for part in parts if part is not None) if is_whole else 0
-        return self._part_at((places[0], places[1]), is_whole, scale)
+        return Term((places[0], places[1]), is_whole, scale)
 
-    def _part_at(self, term: tuple[int | None, int | None], is_whole: bool, scale: int) -> Part:
+    def _part_at(self, term: Term) -> Part:
         for at, known in enumerate(zip(self._terms, self._are_whole, strict=True)):
-            if known == (term, is_whole):
-                return Part(is_whole, at, scale)
-        self._terms.append(term)
-        self._are_whole.append(is_whole)
-        return Part(is_whole, len(self._terms) - 1, scale)
+            if known == (term.factors, term.is_whole):
+                return Part(term.is_whole, at, term.scale)
+        self._terms.append(term.factors)
+        self._are_whole.append(term.is_whole)
+        return Part(term.is_whole, len(self._terms) - 1, term.scale)
+
+    def _moments_at(self, term: Term) -> int:
+        if term.factors not in self._moments:
+            self._moments.append(term.factors)
+        return self._moments.index(term.factors)
 
     def _preparation(self, side: int) -> Preparation:
         mine = self._sides[side]
@@ -231,7 +251,8 @@ class _Maker:
 
     def of_pairs(self) -> Workings:
         """All of it is evaluated for pairs, but for conditions on one side."""
-        self._terms, self._are_whole, self._sums, self._sides = [], [], [], (_Side(), _Side())
+        self._terms, self._are_whole, self._sums, self._moments = [], [], [], []
+        self._sides = (_Side(), _Side())
         rest = []
         for one in () if self._question.where is None else conjuncts(self._question.where):
             if (side := self._side_of(one)) is None:
@@ -239,7 +260,7 @@ class _Maker:
             else:
                 self._sides[side].filters.append(self._on(side, one, "where=", condition))
         factors: list[Factor] = []
-        measures = self._measures(partial(self._sum_of_pairs, factors))
+        measures = self._measures(self._products_of_pairs, partial(self._term_of_pairs, factors))
         assert measures is not None, "what is evaluated for pairs may be anything"
         by = tuple(typed(self._in_pairs(node), self._pair_schema, f"by={name!r}") for name, node in self._question.by)
         where = None if not rest else condition(self._in_pairs(all_of(rest)), self._pair_schema, "where=")
@@ -260,20 +281,15 @@ class _Maker:
         )
         return self._workings((sides[0], sides[1]), measures, groups, step)
 
-    def _sum_of_pairs(self, factors: list[Factor], one: Aggregate, make: object, node: Node) -> int:
+    def _products_of_pairs(self, make: MakeProducts, node: Node) -> Products | None:
         """The products of an expression that is all on one side are the expression, with zeros or indicators."""
-        assert make in (of_sum, of_count)
-        whole = of_sum if make is of_sum else of_count
-        products = whole(self._in_pairs(node), lambda _: 0, lambda _: True)
-        assert products is not None, "it is all on one side"
-        parts = []
-        for product in products:
-            assert product.left is not None
-            value = typed(product.left, self._pair_schema, one.what)
-            factors.append(Factor(value, value.kind.is_exact))
-            scale = value.kind.scale if value.kind.is_exact else 0
-            parts.append(self._part_at((len(factors) - 1, None), value.kind.is_exact, scale))
-        return self._add_sum(parts)
+        return make(self._in_pairs(node), lambda _: 0, lambda _: True)
+
+    def _term_of_pairs(self, factors: list[Factor], product: Product, what: str) -> Term:
+        assert product.left is not None
+        value = typed(product.left, self._pair_schema, what)
+        factors.append(Factor(value, value.kind.is_exact))
+        return Term((len(factors) - 1, None), value.kind.is_exact, value.kind.scale if value.kind.is_exact else 0)
 
     @property
     def _pair_schema(self) -> pa.Schema:
@@ -289,26 +305,30 @@ class _Maker:
     # Both
 
     def _measures(
-        self, sum_of: Callable[[Aggregate, Callable[..., Products | None], Node], int | None]
+        self, products_of: Callable[[MakeProducts, Node], Products | None], term_of: Callable[[Product, str], Term]
     ) -> tuple[Measure, ...] | None:
-        every = self._add_sum([self._part_at((None, None), True, 0)])
+        every = self._add_sum([self._part_at(Term((None, None), True, 0))])
         measures = []
         for one in self._question.aggregates:
             if one.of is None:
                 measures.append(Measure(one.name, "count", every))
                 continue
             may_be_null = typed(one.of, self._schema, one.what).may_be_null
-            wanted: list[tuple[Callable[..., Products | None], Node]] = []
-            if one.function != "count":
-                wanted.append((of_sum, one.of))
-            if one.function in ("variance", "stddev"):
-                real = Cast(one.of, FLOAT)
-                wanted.append((of_sum, Arithmetic("*", real, real)))
-            count = sum_of(one, of_count, one.of) if may_be_null else every
-            found = [sum_of(one, *each) for each in wanted]
-            if count is None or None in found:
+            counted = products_of(of_count, one.of) if may_be_null else ()
+            summed = products_of(of_sum, one.of) if one.function != "count" else ()
+            if counted is None or summed is None:
                 return None
-            measures.append(Measure(one.name, one.function, count, *found))
+            n = self._add_sum([self._part_at(term_of(each, one.what)) for each in counted]) if may_be_null else every
+            if one.function == "count":
+                measures.append(Measure(one.name, one.function, n))
+            elif one.function in DEVIATIONS:
+                if len(summed) > 1 or None not in summed[0]:
+                    return None  # the square of what both sides have is a product for none of them
+                term = term_of(summed[0], one.what)
+                measures.append(Measure(one.name, one.function, n, moments=self._moments_at(term), scale=term.scale))
+            else:
+                total = self._add_sum([self._part_at(term_of(each, one.what)) for each in summed])
+                measures.append(Measure(one.name, one.function, n, total))
         return tuple(measures)
 
     def _add_sum(self, parts: list[Part]) -> int:
@@ -323,4 +343,5 @@ class _Maker:
         pairs: PairStep | None = None,
     ) -> Workings:
         sums, terms, wholes = tuple(self._sums), tuple(self._terms), tuple(self._are_whole)
-        return Workings(sides, sums, measures, by, terms, wholes, pairs, self._question.shown)
+        moments = tuple(self._moments)
+        return Workings(sides, sums, measures, by, terms, wholes, moments, pairs, self._question.shown)

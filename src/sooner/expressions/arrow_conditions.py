@@ -1,6 +1,7 @@
 """A condition that is given as a `pyarrow.compute.Expression`, which cannot be looked into.
 
-Which columns it needs is found by trying it on tables without rows: one that lacks a column it needs is refused.
+It means what it means to Arrow, also of NaN, which equals nothing there and is neither less nor more. Which columns it
+needs is found by trying it on tables without rows: one that lacks a column it needs is refused.
 `pyarrow.acero` would load pandas; what it is made of does not, and does the same.
 """
 

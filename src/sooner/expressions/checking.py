@@ -148,7 +148,7 @@ class _Checker:
 
     def comparison(self, node: Comparison) -> Step:
         left, right = self._comparable([node.left, node.right], str(node))
-        return applied(node.operator, (left, right), BOOLEAN, str(node), self._what)
+        return applied(_for_kind(node.operator, left.kind), (left, right), BOOLEAN, str(node), self._what)
 
     def logic(self, node: Logic) -> Step:
         parts = tuple(self._condition(part, str(node)) for part in node.parts)
@@ -179,8 +179,10 @@ class _Checker:
             known = tuple(value for value in constants if value is not None)
             unknown = len(known) < len(constants)
             nullable = of.may_be_null or unknown
-            return applied("IN", (of,), BOOLEAN, str(node), self._what, known, unknown, may_be_null=nullable)
-        same = tuple(applied("=", (of, option), BOOLEAN, str(node), self._what) for option in options)
+            kernel = _for_kind("IN", of.kind)
+            return applied(kernel, (of,), BOOLEAN, str(node), self._what, known, unknown, may_be_null=nullable)
+        equal = _for_kind("=", of.kind)
+        same = tuple(applied(equal, (of, option), BOOLEAN, str(node), self._what) for option in options)
         return applied("OR", same, BOOLEAN, str(node), self._what)
 
     def like(self, node: Like) -> Step:
@@ -204,7 +206,8 @@ class _Checker:
         if function.takes == "alike":
             parts = self._alike(list(node.parts), str(node))
             may_be_null = all(part.may_be_null for part in parts)
-            return applied(node.name, tuple(parts), parts[0].kind, str(node), self._what, may_be_null=may_be_null)
+            kernel = _for_kind(node.name, parts[0].kind)
+            return applied(kernel, tuple(parts), parts[0].kind, str(node), self._what, may_be_null=may_be_null)
         of, *others = map(self.step, node.parts)
         fits = {
             "numbers": of.kind.is_numeric,
@@ -269,6 +272,11 @@ class _Checker:
                 )
             kind = common
         return steps, kind
+
+
+def _for_kind(kernel: str, kind: Kind) -> str:
+    """Floats are compared by kernels of their own: NaN is among them."""
+    return f"float {kernel}" if kind == kinds.FLOAT else kernel
 
 
 def _without_detour(kind: Kind, steps: list[Step]) -> Kind:

@@ -1,7 +1,8 @@
 """What steps do with whole columns or constants, by name, so that a step pickles. Loaded when the first batch comes.
 
-Nulls follow SQL: what has a null in it is null, but AND, OR, COALESCE and CASE know better. Integers never wrap: the
-checked kernels raise, and the step that asked says so in a sentence.
+Nulls follow SQL: what has a null in it is null, but AND, OR, COALESCE and CASE know better. NaN follows DuckDB and
+Spark: it equals itself and is larger than all else, as among keys. Integers never wrap: the checked kernels raise, and
+the step that asked says so in a sentence.
 """
 
 from __future__ import annotations
@@ -44,6 +45,29 @@ def _from_float(value: Value, factor: int) -> Value:
 def _to_float(value: Value, divisor: int) -> Value:
     floats = pc.cast(value, pa.float64(), safe=False)
     return floats if divisor == 1 else pc.divide(floats, float(divisor))
+
+
+def _equal(left: Value, right: Value) -> Value:
+    """Of floats; Arrow's NaN equals nothing."""
+    return pc.or_kleene(pc.equal(left, right), pc.and_kleene(pc.is_nan(left), pc.is_nan(right)))
+
+
+def _less(left: Value, right: Value) -> Value:
+    """Of floats; Arrow's NaN is neither less nor more."""
+    return pc.or_kleene(pc.less(left, right), pc.and_kleene(pc.invert(pc.is_nan(left)), pc.is_nan(right)))
+
+
+def _greatest(*parts: Value) -> Value:
+    """Of floats; Arrow leaves NaN out, as the least of several must."""
+    found = pc.max_element_wise(*parts)
+    for part in parts:
+        found = pc.if_else(pc.fill_null(pc.is_nan(part), False), part, found)
+    return found
+
+
+def _in_floats(value: Value, options: tuple[float, ...], null_among_them: bool) -> Value:
+    """Arrow tells -0.0 from 0.0 here."""
+    return _in(pc.add(value, 0.0), tuple(option + 0.0 for option in options), null_among_them)
 
 
 def _in(value: Value, options: tuple[Any, ...], null_among_them: bool) -> Value:
@@ -119,15 +143,24 @@ KERNELS: Final[dict[str, Callable[..., Value]]] = {
     "<=": pc.less_equal,
     ">": pc.greater,
     ">=": pc.greater_equal,
+    "float =": _equal,
+    "float <>": lambda left, right: pc.invert(_equal(left, right)),
+    "float <": _less,
+    "float <=": lambda left, right: pc.invert(_less(right, left)),
+    "float >": lambda left, right: _less(right, left),
+    "float >=": lambda left, right: pc.invert(_less(left, right)),
     "AND": _all,
     "OR": _any,
     "NOT": pc.invert,
     "IS NULL": pc.is_null,
     "COALESCE": pc.coalesce,
     "IN": _in,
+    "float IN": _in_floats,
     "LIKE": lambda value, pattern, any_case: pc.match_like(value, pattern, ignore_case=any_case),
     "greatest": pc.max_element_wise,
+    "float greatest": _greatest,
     "least": pc.min_element_wise,
+    "float least": pc.min_element_wise,
     "upper": pc.utf8_upper,
     "lower": pc.utf8_lower,
     "length": lambda value: pc.cast(pc.utf8_length(value), pa.int64()),

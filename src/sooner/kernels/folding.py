@@ -3,11 +3,14 @@
 Sums are kept apart by groups, and within a group in *cells*: rows of either side carry a tag, one of a few random parts
 of their input, and a cell has the pairs of one left and one right tag. How cells differ says how sure an estimate is.
 
-Whole numbers are summed in 128 bits, exactly; others as doubles. Where many rows share a code, the rows of each side
-are added up first, so a key with a million rows on both sides costs two million additions, not a million millions.
+Whole numbers are summed in 192 bits, exactly; others as doubles. Of numbers that one side has there may be *moments*:
+their sum and that of their squares, which are exact for doubles too, since their difference is what is wanted.
+
+Where many rows share a code, the rows of each side are added up first, so a key with a million rows on both sides costs
+two million additions, not a million millions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, NamedTuple
@@ -19,23 +22,35 @@ from sooner.kernels.array_types import Codes, Positions
 from sooner.kernels.native import address, addresses, loop
 
 Reals = npt.NDArray[np.float64]
-Wholes = npt.NDArray[np.int64]  # the last axis has the low and the high word
+Wholes = npt.NDArray[np.int64]  # the last axis has three words, the lowest first
+Moments = npt.NDArray[np.int64]  # the last axes: of numbers and of squares; the place of a sum, and five words
+Integers = npt.NDArray[np.object_]  # of any size
 Ages = npt.NDArray[np.uint8]
 NEW, MET, NOT_YET = range(3)  # rows of which pairs are wanted, but not those of two that have met
+WORD_BITS: Final = 64
+_WHOLE_WORDS: Final = 3
+_EXACT_WORDS: Final = 6
+_NOT_FINITE: Final = 2**63 - 1  # in the place of a sum: infinity or NaN is among its numbers
+BYTES_OF_WHOLE, BYTES_OF_REAL, BYTES_OF_MOMENTS = 8 * _WHOLE_WORDS, 8, 2 * 8 * _EXACT_WORDS
 
 _fold_runs: Final = loop("fold_runs", "aaaaanaan", counts=True)
 _fold_many: Final = loop("fold_many", "asaan", counts=True)
 _fold_pairs: Final = loop("fold_pairs", "aaaaan")
+_add_exact: Final = loop("add_exact", "aan")
 
 
 @dataclass(frozen=True)
 class Factors:
-    """Of the rows of one side: tags, groups (None: all in the first), and a factor for each sum (None: 1)."""
+    """Of the rows of one side: tags, groups (None: all in the first), and a factor for each sum (None: 1).
+
+    `numbers` are those whose moments are wanted, int64 or doubles (None: the other side has them).
+    """
 
     tags: npt.NDArray[np.int32]
     groups: npt.NDArray[np.int32] | None
     wholes: Sequence[npt.NDArray[np.int64] | None]
     reals: Sequence[Reals | None]
+    numbers: Sequence[npt.NDArray[np.int64] | Reals | None] = ()
 
     @cached_property
     def address(self) -> int:
@@ -48,7 +63,11 @@ class Factors:
 
     @cached_property
     def _lists(self) -> list[npt.NDArray[np.uint64]]:
-        return [addresses([address(factor) for factor in some]) for some in (self.wholes, self.reals)]
+        numbers = [
+            [one if one is not None and one.dtype == kind else None for one in self.numbers]
+            for kind in (np.int64, np.float64)
+        ]
+        return [addresses([address(factor) for factor in some]) for some in (self.wholes, self.reals, *numbers)]
 
 
 class Operand(NamedTuple):
@@ -66,20 +85,24 @@ class Operand(NamedTuple):
 class Sums:
     """[left group, right group, sum, left tag, right tag]; `n_tags` is a power of two."""
 
-    def __init__(self, n_wholes: int, n_reals: int, n_tags: int, groups: tuple[int, int] = (1, 1)) -> None:
+    def __init__(
+        self, n_wholes: int, n_reals: int, n_tags: int, groups: tuple[int, int] = (1, 1), n_moments: int = 0
+    ) -> None:
         self.n_tags = n_tags
-        self.wholes: Wholes = np.zeros((*groups, n_wholes, n_tags, n_tags, 2), np.int64)
+        self.wholes: Wholes = np.zeros((*groups, n_wholes, n_tags, n_tags, _WHOLE_WORDS), np.int64)
         self.reals: Reals = np.zeros((*groups, n_reals, n_tags, n_tags))
-        self._told: tuple[Wholes, Reals, npt.NDArray[np.int64], list[npt.NDArray[Any]]] | None = None
+        self.moments: Moments = np.zeros((*groups, n_moments, n_tags, n_tags, 2, _EXACT_WORDS), np.int64)
+        self._told: tuple[tuple[npt.NDArray[Any], ...], npt.NDArray[np.int64], list[npt.NDArray[Any]]] | None = None
+
+    @property
+    def arrays(self) -> tuple[Wholes, Reals, Moments]:
+        """All that they are made of."""
+        return self.wholes, self.reals, self.moments
 
     @property
     def groups(self) -> tuple[int, int]:
         left, right = self.wholes.shape[:2]
         return left, right
-
-    @property
-    def n_bytes(self) -> int:
-        return self.wholes.nbytes + self.reals.nbytes
 
     def fold_runs(self, left: Operand, right: Operand, ages: tuple[Ages | None, Ages | None] = (None, None)) -> int:
         """Add all pairs of equal codes. About how many they were."""
@@ -106,9 +129,14 @@ class Sums:
         """What these have as well, of as many groups and tags."""
         self.wholes = added(self.wholes, other.wholes)
         self.reals = self.reals + other.reals
+        self.moments = added_moments(self.moments, other.moments)
 
-    def clear(self) -> None:
-        self.wholes[:], self.reals[:] = 0, 0
+    def add_at(self, at: tuple[Any, ...], other: "Sums") -> None:
+        """The same of groups that have these numbers here."""
+        left, right = at[0].size, at[1].size
+        self.wholes[at] = added(self.wholes[at], other.wholes[:left, :right])
+        self.reals[at] += other.reals[:left, :right]
+        self.moments[at] = added_moments(self.moments[at], other.moments[:left, :right])
 
     def grow(self, groups: tuple[int, int]) -> None:
         """Room for so many groups."""
@@ -116,53 +144,103 @@ class Sums:
             wider = [(0, new - old) for new, old in zip(groups, self.groups, strict=True)]
             self.wholes = np.pad(self.wholes, [*wider, *[(0, 0)] * 4])
             self.reals = np.pad(self.reals, [*wider, *[(0, 0)] * 3])
+            self.moments = np.pad(self.moments, [*wider, *[(0, 0)] * 5])
 
     def halve_tags(self) -> None:
         """Rows whose tags differ by half of their number share one from now on."""
         half = self.n_tags // 2
         shape = (*self.groups, -1, 2, half, 2, half)
         self.reals = self.reals.reshape(shape).sum(axis=(3, 5))
-        wholes = self.wholes.reshape(*shape, 2)
-        self.wholes = added(
-            added(wholes[:, :, :, 0, :, 0], wholes[:, :, :, 0, :, 1]),
-            added(wholes[:, :, :, 1, :, 0], wholes[:, :, :, 1, :, 1]),
-        )
+        self.wholes = _quarters_added(self.wholes.reshape(*shape, _WHOLE_WORDS), added)
+        self.moments = _quarters_added(self.moments.reshape(*shape, 2, _EXACT_WORDS), added_moments)
         self.n_tags = half
 
     @property
     def _address(self) -> int:
         """Where compiled loops find all that; it lies elsewhere when there are more groups, or fewer tags."""
-        if self._told is None or self._told[0] is not self.wholes or self._told[1] is not self.reals:
+        if self._told is None or any(now is not then for now, then in zip(self.arrays, self._told[0], strict=True)):
             rooms = [array for groups in self.groups for array in self._room_for(groups * self.n_tags)]
-            words = [address(array) for array in (*rooms, self.wholes, self.reals)]
-            sizes = [self.n_tags, self.groups[1], self.wholes.shape[2], self.reals.shape[2]]
-            self._told = (self.wholes, self.reals, np.array([*words, *sizes], np.int64), rooms)
-        return address(self._told[2])
+            words = [address(array) for array in (*rooms, *self.arrays)]
+            sizes = [self.n_tags, self.groups[1], *(array.shape[2] for array in self.arrays)]
+            self._told = (self.arrays, np.array([*words, *sizes], np.int64), rooms)
+        return address(self._told[1])
 
     def _room_for(self, rows: int) -> tuple[npt.NDArray[Any], ...]:
-        """For condensed rows: where they are, which they are, and their sums."""
-        n_wholes, n_reals = self.wholes.shape[2], self.reals.shape[2]
-        where, cells = np.full(rows, -1, np.int32), np.empty(rows, np.int32)
-        return where, cells, np.empty((rows, n_wholes, 2), np.int64), np.empty((rows, n_reals + 1))
+        """For condensed rows: where they are, which they are, of how many each was made, and their sums."""
+        n_wholes, n_reals, n_moments = (array.shape[2] for array in self.arrays)
+        where, cells, counts = np.full(rows, -1, np.int32), np.empty(rows, np.int32), np.empty(rows, np.int64)
+        sums = np.empty((rows, n_wholes, 2), np.int64), np.empty((rows, n_reals))
+        return where, cells, counts, *sums, np.empty((rows, n_moments, 2, _EXACT_WORDS), np.int64)
+
+
+def _quarters_added(array: npt.NDArray[Any], add: Callable[..., npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """Of cells by which half of the tags of both sides they belong to."""
+    firsts, seconds = array[:, :, :, 0], array[:, :, :, 1]
+    return add(add(firsts[:, :, :, :, 0], firsts[:, :, :, :, 1]), add(seconds[:, :, :, :, 0], seconds[:, :, :, :, 1]))
 
 
 def added(one: Wholes, other: Wholes) -> Wholes:
-    """Sums of whole numbers of 128 bits."""
-    low = one[..., 0].view(np.uint64) + other[..., 0].view(np.uint64)
-    carry = low < other[..., 0].view(np.uint64)
-    high = one[..., 1] + other[..., 1] + carry
-    return np.stack([low.view(np.int64), high], axis=-1)
+    """Sums of whole numbers, word by word."""
+    found = np.empty_like(one)
+    carry: Any = np.uint64(0)
+    for word in range(_WHOLE_WORDS):
+        mine, theirs = one[..., word].view(np.uint64), other[..., word].view(np.uint64)
+        partly = mine + theirs
+        together = partly + carry
+        carry = ((partly < mine) | (together < partly)).astype(np.uint64)
+        found[..., word] = together.view(np.int64)
+    return found
+
+
+def added_moments(one: Moments, other: Moments) -> Moments:
+    found, other = np.array(one, order="C"), np.ascontiguousarray(other)
+    n_sums = found.size // _EXACT_WORDS
+    _add_exact(n_sums, address(found), address(other), n_sums)
+    return found
+
+
+def integers(wholes: Wholes) -> Integers:
+    """As Python has them, which take any size."""
+    return wholes[..., 0].astype(object) if _fit_in_a_word(wholes) else _of_words(wholes)
+
+
+def integers_of_moments(exact: Moments) -> tuple[Integers, Integers, int] | None:
+    """Sums of numbers, in units of 2^(64 unit), of their squares, in the square of that, and the unit.
+
+    None if infinity or NaN is among the numbers.
+    """
+    places, sums = exact[..., 0], _of_words(exact[..., 1:])
+    if (places == _NOT_FINITE).any():
+        return None
+    used = np.where(sums.astype(np.bool_), places, 0)
+    unit = min(int(used[..., 0].min(initial=0)), int(used[..., 1].min(initial=0)) // 2)
+    bits = (WORD_BITS * (used - np.array([unit, 2 * unit]))).astype(object)
+    shifted: Integers = sums << bits
+    return shifted[..., 0], shifted[..., 1], unit
+
+
+def _of_words(words: npt.NDArray[np.int64]) -> Integers:
+    """Numbers of several words each; but for the highest, words have no sign."""
+    found: Integers = words[..., -1].astype(object)
+    for word in range(words.shape[-1] - 2, -1, -1):
+        found = (found << WORD_BITS) | words[..., word].view(np.uint64).astype(object)
+    return found
 
 
 def total(wholes: Wholes) -> int:
     """All of them together, exactly."""
-    low, high = wholes[..., 0].ravel().view(np.uint64), wholes[..., 1]
-    halves = (low & np.uint64(2**32 - 1)).sum(dtype=np.uint64), (low >> np.uint64(32)).sum(dtype=np.uint64)
-    return int(halves[0]) + (int(halves[1]) << 32) + (int(high.sum()) << 64)
+    low, high = wholes[..., :-1].reshape(-1, _WHOLE_WORDS - 1).view(np.uint64), wholes[..., -1]
+    halves = np.stack([low & np.uint64(2**32 - 1), low >> np.uint64(32)], axis=-1).sum(axis=0, dtype=np.uint64)
+    below = sum(int(half) << 32 * at for at, half in enumerate(halves.ravel()))
+    return below + (int(high.sum()) << WORD_BITS * (_WHOLE_WORDS - 1))
 
 
 def as_reals(wholes: Wholes) -> Reals:
     """The nearest doubles."""
-    low, high = wholes[..., 0], wholes[..., 1]
-    found: Reals = np.where(high == low >> 63, low, high * 2.0**64 + low.view(np.uint64))  # most fit in the low word
+    found: Reals = (wholes[..., 0] if _fit_in_a_word(wholes) else _of_words(wholes)).astype(np.float64)
     return found
+
+
+def _fit_in_a_word(wholes: Wholes) -> bool:
+    """As most do: then the higher words have nothing but the sign."""
+    return bool((wholes[..., 1:] == wholes[..., :1] >> WORD_BITS - 1).all())

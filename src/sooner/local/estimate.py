@@ -186,11 +186,13 @@ class Estimates(Running[Folds]):
         return last
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """All estimates as an Arrow stream: a row for each group and estimate, with when it was made."""
+        """All estimates as an Arrow stream: a row for each group and estimate, with when it was made.
+
+        Values are doubles, as estimates are; `final().to_table()` has all digits of what is exact.
+        """
         batches = (_with_times(found) for found in self)
         first = next(batches)
-        rest = (batch.cast(first.schema) for batch in batches)
-        return pa.RecordBatchReader.from_batches(first.schema, _chained(first, rest))
+        return pa.RecordBatchReader.from_batches(first.schema, _chained(first, batches))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
@@ -245,7 +247,7 @@ def _share(name: str, given: object) -> float | None:
 
 
 def _with_times(found: Estimate) -> pa.RecordBatch:
-    table = found.to_table()
+    table = found.to_table(as_doubles=True)
     times = {"rows": found.rows, "share_read": found.share_read, "seconds": found.seconds, "exact": found.exact}
     types = (pa.int64(), pa.float64(), pa.float64(), pa.bool_())
     for (name, value), type_ in zip(times.items(), types, strict=True):

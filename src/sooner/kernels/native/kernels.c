@@ -953,29 +953,189 @@ SPREAD(8)
 SPREAD(32)
 SPREAD(64)
 
+/* ---- Exact sums: as many bits as whatever is added up may need, so that nothing is ever rounded or runs over. ---- */
+
+/* 192 bits, the lowest first: 2^64 products of two numbers of 64 bits fit. */
+typedef struct __attribute__((packed, aligned(8))) {
+    Natural128 low;
+    uint64_t high;
+} Whole;
+
+#define INLINE static inline __attribute__((always_inline))
+#define SELDOM(condition) __builtin_expect(!!(condition), 0)
+
+INLINE void add_whole(Whole *sum, Integer128 number)
+{
+    Natural128 before = sum->low;
+    sum->low += (Natural128)number;
+    uint64_t carry = (uint64_t)(number >> 127) + (sum->low < before);
+    if (SELDOM(carry)) /* the sum changes its sign, or is very large */
+        sum->high += carry;
+}
+
+/* Add the product of two sums of numbers of 64 bits, or take it away: by words, modulo 2^192. */
+static void add_product(Whole *sum, Integer128 left, Integer128 right, int sign)
+{
+    if (left == (int64_t)left && right == (int64_t)right) {
+        add_whole(sum, sign * left * right);
+        return;
+    }
+    Natural128 of_left = left, of_right = sign < 0 ? -(Natural128)right : (Natural128)right;
+    uint64_t a[3] = {of_left, of_left >> 64, left < 0 ? UINT64_MAX : 0};
+    uint64_t b[3] = {of_right, of_right >> 64, (Integer128)of_right < 0 ? UINT64_MAX : 0};
+    uint64_t words[3] = {sum->low, sum->low >> 64, sum->high};
+    for (int i = 0; i < 3; i++) {
+        Natural128 carry = 0;
+        for (int j = 0; i + j < 3; j++) {
+            carry += (Natural128)a[i] * b[j] + words[i + j];
+            words[i + j] = (uint64_t)carry;
+            carry >>= 64;
+        }
+    }
+    sum->low = (Natural128)words[1] << 64 | words[0];
+    sum->high = words[2];
+}
+
+/* A sum of whole numbers, or of doubles of any size: its lowest word counts in units of 2^(64 place). The highest word is
+   for carries: when a number comes that would reach into it, all are moved. So if anything is lost at the lower end, it
+   is less than 2^-116 of the largest number. */
+enum { WORDS = 5 };
+typedef struct {
+    int64_t place; /* or NOT_FINITE: infinity or NaN is among the numbers */
+    uint64_t words[WORDS];
+} Exact;
+#define NOT_FINITE INT64_MAX
+
+static inline uint64_t sign_of(const uint64_t *words, int n)
+{
+    return words[n - 1] >> 63 ? UINT64_MAX : 0;
+}
+
+/* Where a number of n words begins among those of a sum, once there is room for it. */
+static int64_t make_room(Exact *sum, int n, int64_t place)
+{
+    int64_t at = place - sum->place, up = at + n - (WORDS - 1);
+    uint64_t sign = sign_of(sum->words, WORDS), any = 0;
+    for (int i = 0; i < WORDS; i++)
+        any |= sum->words[i];
+    if (!any)
+        sum->place += up;
+    else if (up > 0) {
+        for (int64_t i = 0; i < WORDS; i++)
+            sum->words[i] = i < WORDS - up ? sum->words[i + up] : sign;
+        sum->place += up;
+    }
+    return place - sum->place;
+}
+
+static void add_words(Exact *sum, const uint64_t *words, int n, int64_t place)
+{
+    uint64_t sign = sign_of(words, n);
+    int64_t at = place - sum->place;
+    if (sum->place == NOT_FINITE)
+        return;
+    if (at < 0 || at + n >= WORDS)
+        at = make_room(sum, n, place);
+    unsigned carry = 0;
+    for (int64_t i = at < 0 ? -at : 0; at + i < WORDS && (i < n || carry != (sign & 1)); i++) {
+        Natural128 found = (Natural128)sum->words[at + i] + (i < n ? words[i] : sign) + carry;
+        sum->words[at + i] = (uint64_t)found;
+        carry = (unsigned)(found >> 64);
+    }
+}
+
+/* Add number * 2^exponent. */
+static inline void add_shifted(Exact *sum, Integer128 number, int64_t exponent)
+{
+    int shift = exponent & 63;
+    Natural128 low = (Natural128)number << shift;
+    uint64_t words[3] = {(uint64_t)low, (uint64_t)(low >> 64), (uint64_t)(number >> (127 - shift) >> 1)};
+    add_words(sum, words, 3, exponent >> 6);
+}
+
+/* Add another sum so many times. */
+static void add_times(Exact *sum, const Exact *other, int64_t times)
+{
+    uint64_t words[WORDS + 1], size = times < 0 ? -(uint64_t)times : (uint64_t)times;
+    uint64_t sign = sign_of(other->words, WORDS);
+    int n = WORDS + 1;
+    Natural128 carry = 0;
+    if (other->place == NOT_FINITE && times)
+        sum->place = NOT_FINITE;
+    for (int i = 0; i < n; i++) {
+        carry += (Natural128)(i < WORDS ? other->words[i] : sign) * size;
+        words[i] = (uint64_t)carry;
+        carry >>= 64;
+    }
+    for (int i = 0, more = times < 0; i < n && times < 0; i++) {
+        words[i] = ~words[i] + more;
+        more = more && !words[i];
+    }
+    while (n > 1 && words[n - 1] == sign_of(words, n - 1))
+        n--;
+    if (n > 1 || words[0])
+        add_words(sum, words, n, other->place);
+}
+
+/* Moments are two sums: of numbers, and of their squares. */
+static inline void add_number(Exact *moments, int64_t number)
+{
+    add_shifted(moments, number, 0);
+    add_shifted(moments + 1, (Integer128)number * number, 0);
+}
+
+static inline void add_double(Exact *moments, double value)
+{
+    uint64_t bits = bits_of(value);
+    int64_t exponent = bits >> 52 & 0x7FF, size = bits & ((UINT64_C(1) << 52) - 1);
+    if (exponent == 0x7FF) {
+        moments[0].place = moments[1].place = NOT_FINITE;
+        return;
+    }
+    if (exponent)
+        size |= INT64_C(1) << 52;
+    exponent = (exponent ? exponent : 1) - 1075;
+    if (!size)
+        return;
+    add_shifted(moments, bits >> 63 ? -size : size, exponent);
+    add_shifted(moments + 1, (Integer128)size * size, 2 * exponent);
+}
+
+/* Sums that were made apart become those of all. */
+EXPORT void add_exact(Exact *sums, const Exact *others, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        add_times(sums + i, others + i, 1);
+}
+
 /* ---- Folding: pairs are added up instead of spelled out. ---- */
 
-/* Of each pair of groups and of random parts (`tags`) of both sides, the sums of products of a left and a right factor;
-   a factor that is missing is 1. Sums of whole numbers have 128 bits, so that they are exact. */
+/* Of each pair of groups and of random parts (`tags`) of both sides: sums of products of a left and a right factor, of
+   which one that is missing is 1; and moments of numbers that one side has, whole or not. */
 typedef struct {
     const int32_t *tags, *groups; /* of each row; groups may be missing */
     const int64_t *const *wholes; /* factors of each row, for each sum */
     const double *const *reals;
+    const int64_t *const *whole_numbers; /* of each row, for each pair of moments; or they are doubles, */
+    const double *const *real_numbers;   /* or the other side's */
 } Factors;
 
 /* Room for rows of one code with those of one group and tag as one; nothing is in it between two calls. */
 typedef struct {
-    int32_t *where; /* [group, tag]: which row that is, or -1 */
-    int32_t *cells; /* of each row, its group and tag as one number */
+    int32_t *where;  /* [group, tag]: which row that is, or -1 */
+    int32_t *cells;  /* of each row, its group and tag as one number */
+    int64_t *counts; /* of how many it was made */
     Integer128 *wholes;
     double *reals;
+    Exact *moments;
 } Condensed;
 
 typedef struct {
     Condensed room[2];
-    Integer128 *wholes; /* [group, sum, left tag, right tag] */
+    Whole *wholes; /* [group, sum, left tag, right tag] */
     double *reals;
-    int64_t n_tags, right_groups, n_wholes, n_reals; /* n_tags is a power of two: tags are taken modulo it */
+    Exact *moments;                                             /* and at the end which of the two */
+    int64_t n_tags, right_groups, n_wholes, n_reals, n_moments; /* n_tags is a power of two: tags are taken modulo it */
 } Sums;
 
 typedef struct {
@@ -993,19 +1153,45 @@ static inline int64_t group_at(const Fold *fold, int side, int64_t at)
     return fold->of[side]->groups ? fold->of[side]->groups[at] : 0;
 }
 
-static inline void fold_pair(const Fold *fold, int64_t left, int64_t right)
+static inline int has_numbers(const Factors *factors, int64_t k)
+{
+    return factors->whole_numbers[k] || factors->real_numbers[k];
+}
+
+static inline void add_moments(Exact *moments, const Factors *factors, int64_t k, int64_t at)
+{
+    if (factors->whole_numbers[k])
+        add_number(moments, factors->whole_numbers[k][at]);
+    else
+        add_double(moments, factors->real_numbers[k][at]);
+}
+
+/* Not inline: moments are rare, and what they need would be in the way of all else. */
+static __attribute__((noinline)) void fold_numbers(const Fold *fold, int64_t left, int64_t right, int64_t at)
+{
+    Exact *moments = fold->into.moments + 2 * at;
+    for (int64_t k = 0; k < fold->into.n_moments; k++, moments += 2 * fold->into.n_tags * fold->into.n_tags)
+        if (has_numbers(fold->of[0], k))
+            add_moments(moments, fold->of[0], k, left);
+        else
+            add_moments(moments, fold->of[1], k, right);
+}
+
+INLINE void fold_pair(const Fold *fold, int64_t left, int64_t right)
 {
     const Factors *lefts = fold->of[0], *rights = fold->of[1];
     int64_t n_cells = fold->into.n_tags * fold->into.n_tags;
     int64_t cell = tag_at(fold, 0, left) * fold->into.n_tags + tag_at(fold, 1, right);
     int64_t group = group_at(fold, 0, left) * fold->into.right_groups + group_at(fold, 1, right);
-    Integer128 *whole = fold->into.wholes + group * fold->into.n_wholes * n_cells + cell;
+    Whole *whole = fold->into.wholes + group * fold->into.n_wholes * n_cells + cell;
     double *real = fold->into.reals + group * fold->into.n_reals * n_cells + cell;
     for (int64_t k = 0; k < fold->into.n_wholes; k++, whole += n_cells)
-        *whole += (Integer128)(lefts->wholes[k] ? lefts->wholes[k][left] : 1) *
-                  (rights->wholes[k] ? rights->wholes[k][right] : 1);
+        add_whole(whole, (Integer128)(lefts->wholes[k] ? lefts->wholes[k][left] : 1) *
+                             (rights->wholes[k] ? rights->wholes[k][right] : 1));
     for (int64_t k = 0; k < fold->into.n_reals; k++, real += n_cells)
         *real += (lefts->reals[k] ? lefts->reals[k][left] : 1) * (rights->reals[k] ? rights->reals[k][right] : 1);
+    if (SELDOM(fold->into.n_moments))
+        fold_numbers(fold, left, right, group * fold->into.n_moments * n_cells + cell);
 }
 
 /* Pairs that were found by their positions, or where these are missing each row with itself. */
@@ -1029,23 +1215,30 @@ enum { MANY = 4096 };       /* pairs of one code, from which on both sides are c
 static int32_t condense(const Fold *fold, int side, const uint8_t *ages, int only_met, int64_t begin, int64_t end)
 {
     const Factors *factors = fold->of[side];
-    const Condensed *room = fold->into.room + side;
+    const Sums *into = &fold->into;
+    const Condensed *room = into->room + side;
     int32_t n = 0;
     for (int64_t i = begin; i < end; i++) {
         if (ages && (only_met ? ages[i] != MET : ages[i] == NOT_YET))
             continue;
-        int64_t cell = group_at(fold, side, i) * fold->into.n_tags + tag_at(fold, side, i);
+        int64_t cell = group_at(fold, side, i) * into->n_tags + tag_at(fold, side, i);
         int64_t row = room->where[cell];
         if (row < 0) {
             row = room->where[cell] = n++;
             room->cells[row] = (int32_t)cell;
-            memset(room->wholes + row * fold->into.n_wholes, 0, fold->into.n_wholes * sizeof(Integer128));
-            memset(room->reals + row * fold->into.n_reals, 0, fold->into.n_reals * sizeof(double));
+            room->counts[row] = 0;
+            memset(room->wholes + row * into->n_wholes, 0, into->n_wholes * sizeof(Integer128));
+            memset(room->reals + row * into->n_reals, 0, into->n_reals * sizeof(double));
+            memset(room->moments + row * into->n_moments * 2, 0, into->n_moments * 2 * sizeof(Exact));
         }
-        for (int64_t k = 0; k < fold->into.n_wholes; k++)
-            room->wholes[row * fold->into.n_wholes + k] += factors->wholes[k] ? factors->wholes[k][i] : 1;
-        for (int64_t k = 0; k < fold->into.n_reals; k++)
-            room->reals[row * fold->into.n_reals + k] += factors->reals[k] ? factors->reals[k][i] : 1;
+        room->counts[row]++;
+        for (int64_t k = 0; k < into->n_wholes; k++)
+            room->wholes[row * into->n_wholes + k] += factors->wholes[k] ? factors->wholes[k][i] : 1;
+        for (int64_t k = 0; k < into->n_reals; k++)
+            room->reals[row * into->n_reals + k] += factors->reals[k] ? factors->reals[k][i] : 1;
+        for (int64_t k = 0; k < into->n_moments; k++)
+            if (has_numbers(factors, k))
+                add_moments(room->moments + (row * into->n_moments + k) * 2, factors, k, i);
     }
     for (int32_t row = 0; row < n; row++)
         room->where[room->cells[row]] = -1;
@@ -1054,18 +1247,28 @@ static int32_t condense(const Fold *fold, int side, const uint8_t *ages, int onl
 
 static void fold_condensed(const Fold *fold, int32_t n_lefts, int32_t n_rights, int sign)
 {
-    const Condensed *lefts = fold->into.room, *rights = fold->into.room + 1;
-    int64_t n_tags = fold->into.n_tags, n_cells = n_tags * n_tags;
-    for (int32_t i = 0; i < n_lefts; i++)
-        for (int32_t j = 0; j < n_rights; j++) {
+    const Sums *into = &fold->into;
+    const Condensed *lefts = into->room, *rights = into->room + 1;
+    int64_t n_tags = into->n_tags, n_cells = n_tags * n_tags;
+    for (int64_t i = 0; i < n_lefts; i++)
+        for (int64_t j = 0; j < n_rights; j++) {
             int64_t cell = lefts->cells[i] % n_tags * n_tags + rights->cells[j] % n_tags;
-            int64_t group = lefts->cells[i] / n_tags * fold->into.right_groups + rights->cells[j] / n_tags;
-            Integer128 *whole = fold->into.wholes + group * fold->into.n_wholes * n_cells + cell;
-            double *real = fold->into.reals + group * fold->into.n_reals * n_cells + cell;
-            for (int64_t k = 0; k < fold->into.n_wholes; k++, whole += n_cells)
-                *whole += sign * lefts->wholes[i * fold->into.n_wholes + k] * rights->wholes[j * fold->into.n_wholes + k];
-            for (int64_t k = 0; k < fold->into.n_reals; k++, real += n_cells)
-                *real += sign * lefts->reals[i * fold->into.n_reals + k] * rights->reals[j * fold->into.n_reals + k];
+            int64_t group = lefts->cells[i] / n_tags * into->right_groups + rights->cells[j] / n_tags;
+            Whole *whole = into->wholes + group * into->n_wholes * n_cells + cell;
+            double *real = into->reals + group * into->n_reals * n_cells + cell;
+            Exact *moments = into->moments + (group * into->n_moments * n_cells + cell) * 2;
+            for (int64_t k = 0; k < into->n_wholes; k++, whole += n_cells)
+                add_product(whole, lefts->wholes[i * into->n_wholes + k], rights->wholes[j * into->n_wholes + k], sign);
+            for (int64_t k = 0; k < into->n_reals; k++, real += n_cells)
+                *real += sign * lefts->reals[i * into->n_reals + k] * rights->reals[j * into->n_reals + k];
+            for (int64_t k = 0; k < into->n_moments; k++, moments += 2 * n_cells) {
+                int of_left = has_numbers(fold->of[0], k);
+                const Exact *numbers = of_left ? lefts->moments + (i * into->n_moments + k) * 2
+                                               : rights->moments + (j * into->n_moments + k) * 2;
+                int64_t times = sign * (of_left ? rights->counts[j] : lefts->counts[i]);
+                add_times(moments, numbers, times);
+                add_times(moments + 1, numbers + 1, times);
+            }
         }
 }
 
@@ -1096,7 +1299,8 @@ EXPORT int64_t fold_runs(const Sums *sums, const Factors *left_factors, const Fa
             left_end++;
         while (right_end < n_rights && rights[right_end] == code)
             right_end++;
-        if ((left_end - i) * (right_end - j) < MANY) {
+        int64_t many = left_end - i, others = right_end - j;
+        if (many < MANY && others < MANY && many * others < MANY) { /* so that the product fits */
             for (int64_t left = i; left < left_end; left++)
                 for (int64_t right = j; right < right_end; right++)
                     if (is_open(left_ages, left, right_ages, right)) {
@@ -1109,7 +1313,8 @@ EXPORT int64_t fold_runs(const Sums *sums, const Factors *left_factors, const Fa
             if (left_ages && right_ages)
                 fold_condensed(fold, condense(fold, 0, left_ages, 1, i, left_end),
                                condense(fold, 1, right_ages, 1, j, right_end), -1);
-            pairs += (left_end - i) * (right_end - j);
+            if (__builtin_mul_overflow(many, others, &many) || __builtin_add_overflow(pairs, many, &pairs))
+                pairs = INT64_MAX;
         }
         i = left_end, j = right_end;
     }

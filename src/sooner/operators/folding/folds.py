@@ -21,11 +21,11 @@ from sooner.estimation.reckoning import Reckoning, Rectangle
 from sooner.estimation.tags import ALL_TAGS, MOST_TAGS, Tags, tallied
 from sooner.estimation.workings import Workings
 from sooner.kernels.array_types import Codes
-from sooner.kernels.folding import Sums
+from sooner.kernels.folding import BYTES_OF_MOMENTS, BYTES_OF_REAL, BYTES_OF_WHOLE, Sums
 from sooner.sides import SIDES
 
 FEWEST_TAGS: Final = 4
-SMALL_BYTES: Final = 2**20  # of sums: more tags than these have room for cost more time than they are worth
+SMALL_BYTES: Final = 3 * 2**19  # of sums: more tags than these have room for cost more time than they are worth
 KEY_PARTS: Final = 1024  # a power of two
 Counts = npt.NDArray[np.int64]
 
@@ -78,7 +78,7 @@ class Folds:
         wanted = (power_of_two(groups[0]), power_of_two(groups[1]))
         if every and all(one.groups == wanted for one in every):
             return
-        cells = 16 * len(self.workings.terms) * wanted[0] * wanted[1]
+        cells = bytes_of_cell(self.workings) * wanted[0] * wanted[1]
         while self.n_tags > FEWEST_TAGS and cells * self.n_tags**2 > SMALL_BYTES:
             self.n_tags //= 2
             for one in every:
@@ -234,17 +234,24 @@ def sums_of(workings: Workings, n_tags: int, groups: tuple[int, int]) -> Sums:
     """Nothing yet, of so many groups at least."""
     n_wholes = sum(workings.are_whole)
     room = power_of_two(groups[0]), power_of_two(groups[1])
-    return Sums(n_wholes, len(workings.are_whole) - n_wholes, n_tags, room)
+    return Sums(n_wholes, len(workings.are_whole) - n_wholes, n_tags, room, len(workings.moments))
+
+
+def bytes_of_cell(workings: Workings) -> int:
+    """What its sums take, for one pair of groups and tags."""
+    n_wholes = sum(workings.are_whole)
+    n_reals = len(workings.are_whole) - n_wholes
+    return n_wholes * BYTES_OF_WHOLE + n_reals * BYTES_OF_REAL + len(workings.moments) * BYTES_OF_MOMENTS
 
 
 def load_sums(sums: Sums, data: Sequence[str]) -> Sums:
     """The same, filled."""
-    sums.wholes, sums.reals = unpacked(data[0], sums.wholes), unpacked(data[1], sums.reals)
+    sums.wholes, sums.reals, sums.moments = (unpacked(text, like) for text, like in zip(data, sums.arrays, strict=True))
     return sums
 
 
 def sums_to_plain(sums: Sums) -> list[str]:
-    return [packed(sums.wholes), packed(sums.reals)]
+    return [packed(array) for array in sums.arrays]
 
 
 def packed(array: npt.NDArray[Any]) -> str:

@@ -247,7 +247,9 @@ class FoldingJoin(RectangleJoin[Folds]):
             at = term[side]
             factor = None if at is None else to_numpy(rows.column(f"{FACTOR}{at}"))
             (wholes if is_whole else reals).append(factor)
-        return Factors(to_numpy(rows.column(TAG)), groups, wholes, reals)
+        at_moments = [term[side] for term in self._workings.moments]
+        numbers = [None if at is None else to_numpy(rows.column(f"{FACTOR}{at}")) for at in at_moments]
+        return Factors(to_numpy(rows.column(TAG)), groups, wholes, reals, numbers)
 
     def _fold_evaluated(self, pairs: Pairs, sums: Sums) -> int:
         """What expressions over both sides give for these pairs."""
@@ -268,12 +270,13 @@ class FoldingJoin(RectangleJoin[Folds]):
             [None if at is None else values[at] for (at, _), is_whole in told if is_whole == kind]
             for kind in (True, False)
         )
+        numbers = [None if at is None else values[at] for at, _ in self._workings.moments]
         by = [one.evaluate(both) for one in step.by]
         with self._one_at_a_time:  # a group that is new makes all sums larger, also those of other workers
             groups = self.folds.groups[LEFT].numbers_of(by) if by else None
             self.folds.make_room_for_groups()
-            left = Factors(tags[LEFT], groups, wholes, reals)
-            right = Factors(tags[RIGHT], None, [None] * len(wholes), [None] * len(reals))
+            left = Factors(tags[LEFT], groups, wholes, reals, numbers)
+            right = Factors(tags[RIGHT], None, *([None] * len(some) for some in (wholes, reals, numbers)))
             sums.fold_pairs(left, right, None, None)
         n_pairs: int = both.num_rows
         return n_pairs

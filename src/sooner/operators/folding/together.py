@@ -16,7 +16,7 @@ from sooner.estimation.groups import Groups
 from sooner.estimation.reading_off import estimate_of, sizes_by_now
 from sooner.estimation.reckoning import Reckoning
 from sooner.estimation.workings import Workings
-from sooner.kernels.folding import Sums, added
+from sooner.kernels.folding import Sums
 from sooner.operators.folding.folds import (
     Counts,
     Folds,
@@ -102,7 +102,7 @@ def _merged(workings: Workings, told: Sequence[Told]) -> tuple[list[Groups], lis
             sums = load_sums(sums_of(workings, one["n_tags"], (len(mine[0]), len(mine[1]))), data)
             while sums.n_tags > n_tags:
                 sums.halve_tags()
-            _add_at(known[1], np.ix_(*at), sums)
+            known[1].add_at(np.ix_(*at), sums)
             found[counts.tobytes()] = *known[:2], known[2] + weight
     return groups, list(found.values())
 
@@ -112,14 +112,8 @@ def _loaded(groups: Groups, text: str) -> Groups:
     return groups
 
 
-def _add_at(sums: Sums, at: tuple[Any, ...], other: Sums) -> None:
-    """Those of groups that have these numbers."""
-    left, right = at[0].size, at[1].size
-    sums.wholes[at] = added(sums.wholes[at], other.wholes[:left, :right])
-    sums.reals[at] += other.reals[:left, :right]
-
-
 def _copy(sums: Sums) -> Sums:
-    copy = Sums(sums.wholes.shape[2], sums.reals.shape[2], sums.n_tags, sums.groups)
+    n_wholes, n_reals, n_moments = (array.shape[2] for array in sums.arrays)
+    copy = Sums(n_wholes, n_reals, sums.n_tags, sums.groups, n_moments)
     copy.add(sums)
     return copy
