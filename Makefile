@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # Spark needs Java 17 or newer; PyPI has one for machines without.
 JAVA_IS_HERE := test -n "$$JAVA_HOME" || java -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])'
 
-.PHONY: setup demo test test-long results lint format clean
+.PHONY: setup demo test test-long fuzz results lint format clean
 
 setup: $(READY)
 
@@ -27,6 +27,11 @@ test: setup lint
 
 test-long: setup
 	$(BIN)/python -m pytest
+
+# Random cases against oracles, half of them under sanitizers; what is wrong is printed with the seed that shows it.
+SECONDS ?= 60
+fuzz: setup
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS)
 
 # All experiments of the papers at their own size, on all cores; benchmarks are run one by one, by hand.
 results: setup

@@ -92,6 +92,8 @@ def test_texts_that_are_refused(text: str, words: str) -> None:
         ("9223372036854775807 + 1", "overflows in (9223372036854775807 + 1)"),
         ("CAST('abc' AS BIGINT)", "cannot compute"),
         ("DATE '9999-12-31' + INTERVAL 1 DAY", "in no year"),
+        ("DATE '0001-01-01' - 1", "in no year"),
+        ("DATE '9999-12-31' + 1", "in no year"),
         ("DATE '9999-12-31' + INTERVAL 1 MONTH", "in no year"),
     ],
 )

@@ -326,3 +326,28 @@ def test_large_values_are_shown_whatever_they_were_before() -> None:
     last = sooner.estimate(left, right, on="k", aggregates=aggregates).final()
     assert last.to_table()["s"].to_pylist() == [Decimal(rows * LARGEST)] and last.to_table()["n"].to_pylist() == [rows]
     assert f"{rows * LARGEST:,}" in str(last)
+
+
+@pytest.mark.parametrize(
+    ("type_", "values"),
+    [
+        (pa.date32(), [2**31 - 1, 5]),
+        (pa.timestamp("us"), [2**62 + 2**61, 1]),
+        (pa.duration("s"), [2**62, 5]),
+        (pa.time64("ns"), [1001, 1002]),  # both are a microsecond after midnight, for Python
+    ],
+)
+def test_groups_that_python_has_no_value_for_are_refused_in_a_sentence(type_: pa.DataType, values: list[int]) -> None:
+    stored = pa.array(values, pa.int32() if type_.bit_width == 32 else pa.int64()).view(type_)
+    left, right = pa.table({"k": [1, 1], "at": stored}), pa.table({"k": [1]})
+    with pytest.raises(InvalidJoin, match=r"by= has a column of .* that Python cannot hold"):
+        sooner.estimate(left, right, on="k", aggregates={"n": "count"}, by="at").final()
+
+
+def test_days_between_a_left_and_a_right_date_are_summed_pair_by_pair() -> None:
+    """Dates subtract, but none of the two is a number by itself that could be summed first."""
+    sent = pa.table({"k": [1, 1, 2], "sent": pa.array([3, None, 5], pa.int32()).cast(pa.date32())})
+    ordered = pa.table({"k": [1, 2], "ordered": pa.array([1, 1], pa.int32()).cast(pa.date32())})
+    aggregates = {"days": ("sum", "sent - ordered"), "mean": ("avg", "sent - ordered + 1")}
+    last = sooner.estimate(sent, ordered, on="k", aggregates=aggregates).final()
+    assert (last["days"].value, last["mean"].value) == (6, 4.0)

@@ -31,6 +31,7 @@ AGGREGATES = {
     "groups of both sides": f"SELECT region, flag, SUM(price * (1 - discount)) AS revenue {JOINED} GROUP BY 1, 2",
     "where on both sides": f"SELECT SUM(price) {JOINED} WHERE price > 100 AND region <> 'EU' AND flag = 'a'",
     "where of a pair": f"SELECT SUM(price) {JOINED} WHERE price > c.id * 50",
+    "one column as two groups": f"SELECT region AS r, region AS again, COUNT(*) {JOINED} GROUP BY 1, 2",
     "an expression as group": f"SELECT UPPER(flag) AS f, COUNT(*) {JOINED} GROUP BY f",
     "decimals as groups": f"SELECT price, COUNT(*) {JOINED} WHERE price < 30 GROUP BY price",
     "group that is not shown": f"SELECT region, SUM(price) AS s {JOINED} GROUP BY region",

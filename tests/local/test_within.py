@@ -107,6 +107,16 @@ def test_clicks_within_ten_minutes_after_an_ad_was_seen() -> None:
     assert near.to_table().select(["ad", "clicked"]).to_pylist() == [{"ad": 1, "clicked": NOON + minutes / 2}]
 
 
+@pytest.mark.parametrize("lateness", [None, dt.timedelta(0)])
+def test_a_moment_beyond_the_finer_of_both_types_is_refused_and_not_taken_for_null(lateness: Any) -> None:
+    """It is surely before all others, yet in milliseconds it cannot be told."""
+    left = pa.table({"at": pa.array([0], pa.timestamp("ms"))})
+    right = pa.table({"at": pa.array([-(2**63)], pa.int64()).view(pa.timestamp("s"))})
+    query = sooner.join(left, right, on="at", within=(None, dt.timedelta(0)), lateness=lateness)
+    with pytest.raises(InvalidJoin, match=r"'at' holds .*, of which there is no timestamp\[ms\]"):
+        query.to_table()
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

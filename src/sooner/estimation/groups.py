@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sooner.errors import InvalidJoin
 from sooner.kernels.arrays import to_numpy
 from sooner.kernels.keys import decoded
 
@@ -35,7 +36,7 @@ class Groups:
     def numbers_of(self, columns: Sequence[pa.Array]) -> Numbers:
         """The group of each row."""
         encoded = [_encoded(column) for column in columns]
-        values = [one.dictionary.to_pylist() for one in encoded]
+        values = [_python_values(one.dictionary) for one in encoded]
         n_possible = math.prod(map(len, values))
         if n_possible > _LARGEST_PLACE:
             return self._numbers_of_many(encoded, values)
@@ -89,6 +90,22 @@ def _encoded(column: pa.Array) -> pa.DictionaryArray:
     if not isinstance(column, pa.DictionaryArray):
         return column.dictionary_encode(null_encoding="encode")
     return decoded(column).dictionary_encode(null_encoding="encode") if column.indices.null_count else column
+
+
+def _python_values(values: pa.Array) -> list[object]:
+    """As users get them; none is rounded, so that no two groups become one."""
+    found: list[object] | None
+    try:
+        found = values.to_pylist()
+        if values.type == pa.time64("ns") and not pa.array(found, values.type).equals(values):
+            found = None
+    except (ValueError, OverflowError):  # years that Python has not, or nanoseconds without pandas
+        found = None
+    if found is None:
+        raise InvalidJoin(
+            f"by= has a column of {values.type} with a value that Python cannot hold; cast it, or group by parts."
+        )
+    return found
 
 
 def _comparable(value: object) -> object:

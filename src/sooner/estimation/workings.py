@@ -197,7 +197,7 @@ class _Maker:
         return self._workings((sides[0], sides[1]), measures, tuple(groups))
 
     def _products_of(self, make: MakeProducts, node: Node) -> Products | None:
-        return make(node, self._column_side, self._may_be_null)
+        return make(node, self._column_side, self._may_be_null, self._is_number)
 
     def _term_of(self, product: Product, what: str) -> Term:
         parts = [None if node is None else self._on(side, node, what, typed) for side, node in enumerate(product)]
@@ -243,6 +243,9 @@ class _Maker:
     def _may_be_null(self, column: Column) -> bool:
         nullable: bool = self._schema.field(column.name).nullable
         return nullable
+
+    def _is_number(self, node: Node) -> bool:
+        return typed(node, self._schema, "aggregates=").kind.name in ("number", "float", "null")
 
     # Pairs
 

@@ -147,7 +147,7 @@ class _Checker:
         return applied("negative", (of,), of.kind, str(node), self._what)
 
     def comparison(self, node: Comparison) -> Step:
-        left, right = self._alike([node.left, node.right], str(node))
+        left, right = self._comparable([node.left, node.right], str(node))
         return applied(_for_kind(node.operator, left.kind), (left, right), BOOLEAN, str(node), self._what)
 
     def logic(self, node: Logic) -> Step:
@@ -173,7 +173,7 @@ class _Checker:
         return applied("COALESCE", tuple(parts), parts[0].kind, str(node), self._what, may_be_null=may_be_null)
 
     def within(self, node: In) -> Step:
-        of, *options = self._alike([node.of, *node.options], str(node))
+        of, *options = self._comparable([node.of, *node.options], str(node))
         if all(isinstance(option, Constant) for option in options) and of.kind != NULL:
             constants = [option.value for option in options if isinstance(option, Constant)]
             known = tuple(value for value in constants if value is not None)
@@ -247,7 +247,17 @@ class _Checker:
         return as_kind(found, BOOLEAN, text, self._what)
 
     def _alike(self, nodes: list[Node], text: str) -> list[Step]:
-        """Values of one kind; texts in quotes become moments where they meet one."""
+        """Values of one kind, of which one is chosen."""
+        steps, kind = self._with_kind(nodes, text)
+        return [as_kind(step, kind, text, self._what) for step in steps]
+
+    def _comparable(self, nodes: list[Node], text: str) -> list[Step]:
+        """Values of one kind, of which nothing remains but how they compare."""
+        steps, kind = self._with_kind(nodes, text)
+        return [as_kind(step, _without_detour(kind, steps), text, self._what) for step in steps]
+
+    def _with_kind(self, nodes: list[Node], text: str) -> tuple[list[Step], Kind]:
+        """Values, and the kind that all of them can have; texts in quotes become moments where they meet one."""
         steps = [self.step(node) for node in nodes]
         moment = next((step.kind for step in steps if step.kind.name in ("date", "local time", "instant")), None)
         if moment is not None:
@@ -261,8 +271,7 @@ class _Checker:
                     f"{_cure(kind, step.kind, node)}."
                 )
             kind = common
-        kind = _without_detour(kind, steps)
-        return [as_kind(step, kind, text, self._what) for step in steps]
+        return steps, kind
 
 
 def _for_kind(kernel: str, kind: Kind) -> str:
@@ -274,7 +283,7 @@ def _without_detour(kind: Kind, steps: list[Step]) -> Kind:
     """Dates that meet midnights stay dates, and times the unit they have, so that no column is cast for a constant."""
     if kind.name != "local time":
         return kind
-    of_columns = {step.kind for step in steps if not isinstance(step, Constant)}
+    of_columns = {step.kind for step in steps if not isinstance(step, Constant)} - {NULL}
     constants = [step.value for step in steps if isinstance(step, Constant) and isinstance(step.value, datetime)]
     if len(of_columns) != 1:
         return kind

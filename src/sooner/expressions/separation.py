@@ -33,6 +33,7 @@ from sooner.expressions.tree import (
 
 SideOf: TypeAlias = Callable[[Column], int]
 MayBeNull: TypeAlias = Callable[[Column], bool]
+IsNumber: TypeAlias = Callable[[Node], bool]
 _MOST_PRODUCTS: Final = 64  # far more than anyone writes; pairs are cheaper then
 
 
@@ -57,14 +58,21 @@ def separated(node: Node, side_of: SideOf, may_be_null: MayBeNull) -> Products |
     return _limited(_Separation(side_of, may_be_null).strictly(node))
 
 
-def of_sum(node: Node, side_of: SideOf, may_be_null: MayBeNull) -> Products | None:
-    """Products whose sum is COALESCE(expression, 0), what a SUM adds for a pair of rows. No part is ever null."""
-    return _limited(_Separation(side_of, may_be_null).with_zeros(node))
+def of_sum(
+    node: Node, side_of: SideOf, may_be_null: MayBeNull, is_number: IsNumber = lambda _: True
+) -> Products | None:
+    """Products whose sum is COALESCE(expression, 0), what a SUM adds for a pair of rows. No part is ever null.
+
+    Two dates subtract, but neither of them is a number to be added up: `is_number` tells.
+    """
+    return _limited(_Separation(side_of, may_be_null, is_number).with_zeros(node))
 
 
-def of_count(node: Node, side_of: SideOf, may_be_null: MayBeNull) -> Products | None:
+def of_count(
+    node: Node, side_of: SideOf, may_be_null: MayBeNull, is_number: IsNumber = lambda _: True
+) -> Products | None:
     """Products whose sum is 1 where the expression is not null and 0 where it is, what a COUNT adds."""
-    return _limited(_Separation(side_of, may_be_null).indicator(Not(IsNull(node))))
+    return _limited(_Separation(side_of, may_be_null, is_number).indicator(Not(IsNull(node))))
 
 
 def of_condition(node: Node, side_of: SideOf, may_be_null: MayBeNull) -> Products | None:
@@ -77,9 +85,10 @@ def _limited(found: Products | None) -> Products | None:
 
 
 class _Separation:
-    def __init__(self, side_of: SideOf, may_be_null: MayBeNull) -> None:
+    def __init__(self, side_of: SideOf, may_be_null: MayBeNull, is_number: IsNumber = lambda _: True) -> None:
         self._side_of = side_of
         self._may_be_null = may_be_null
+        self._is_number = is_number
 
     def strictly(self, node: Node) -> Products | None:
         whole = self._one_sided(node)
@@ -88,6 +97,8 @@ class _Separation:
         if isinstance(node, Negative):
             return _negative(self.strictly(node.of))
         if isinstance(node, Arithmetic) and node.operator in ("+", "-", "*"):
+            if not (self._is_number(node.left) and self._is_number(node.right)):
+                return None
             left, right = self.strictly(node.left), self.strictly(node.right)
             if node.operator == "*":
                 return _times(left, right)

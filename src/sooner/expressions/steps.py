@@ -173,7 +173,10 @@ def applied(
     step = Apply(kind, may_be_null, kernel, parts, fixed, text, what)
     if parts and all(isinstance(part, Constant) for part in parts):
         value = step.of([pa.scalar(part.value, part.kind.type) for part in parts if isinstance(part, Constant)])
-        return Constant(kind, not value.is_valid, value.as_py())
+        try:
+            return Constant(kind, not value.is_valid, value.as_py())
+        except (ValueError, OverflowError) as error:  # Python has no such day
+            raise InvalidJoin(f"{what} has {text}, which is in no year from 1 to 9999; correct it.") from error
     return step
 
 

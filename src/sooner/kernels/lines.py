@@ -51,11 +51,11 @@ class RangeCoder:
 
     def __init__(self, keys: KeyPlan, plan: RangePlan, line: Line | None, side: int) -> None:
         self._keys, self._key_types = (keys.left, keys.right)[side], keys.types
-        self._column, self._plan = (plan.left, plan.right)[side], plan
+        self._column, self._type = (plan.left, plan.right)[side], plan.type
         self._line, self._side = line, side
 
     def __call__(self, batch: pa.RecordBatch) -> tuple[Codes, Flags | None]:
-        values = values_to_compare(batch, self._column, self._plan)
+        values = values_to_compare(batch, self._column, self._type)
         codes, complete = np.full(batch.num_rows, _MIDDLE), None
         if self._keys:
             codes, complete = code_rows(batch, self._keys, self._key_types)

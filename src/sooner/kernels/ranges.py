@@ -229,20 +229,20 @@ def _numbers_at(batch: pa.RecordBatch, column: str, plan: RangePlan, positions: 
     if values.type == plan.type and values.type.bit_width >= 64:
         return numbers_of(values), positions
     picked = gather(pa.RecordBatch.from_arrays([values], [column]), positions)
-    return numbers_of(values_to_compare(picked, column, plan)), np.arange(len(positions))
+    return numbers_of(values_to_compare(picked, column, plan.type)), np.arange(len(positions))
 
 
-def values_to_compare(batch: pa.RecordBatch, column: str, plan: RangePlan) -> pa.Array:
-    """The values of a column in the type of the plan. Moments that it has not are near others all the same."""
-    if family(plan.type) in MOMENTS:
-        return cast_without_loss(column, batch.column(column), plan.type, _IN_ONE_TYPE)
-    [values] = keys_in_common_type(batch, [column], [plan.type])
+def values_to_compare(batch: pa.RecordBatch, column: str, type_: pa.DataType) -> pa.Array:
+    """The values of a column in the type of a plan. Moments that it has not are near others all the same."""
+    if family(type_) in MOMENTS:
+        return cast_without_loss(column, batch.column(column), type_, _IN_ONE_TYPE)
+    [values] = keys_in_common_type(batch, [column], [type_])
     return values
 
 
 def values_in(batch: pa.RecordBatch, column: str, plan: RangePlan) -> tuple[npt.NDArray[Any], pa.Array]:
     """The values of a column as numbers, in the units of the plan, and as they were compared; of 64 bits at most."""
-    values = values_to_compare(batch, column, plan)
+    values = values_to_compare(batch, column, plan.type)
     if pa.types.is_decimal(values.type):
         if not len(values):
             return np.empty(0, np.int64), values

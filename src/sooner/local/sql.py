@@ -123,7 +123,7 @@ def _question(statement: Statement, scope: Scope, where: Node | None, plan: TwoW
     for name, column in joined_columns(plan, schemas).items():
         sides = (*SIDES, None) if column.shared else (column.side,)
         names |= {Place(side, column.name): Column(name) for side in sides}
-    groups = []
+    groups: list[tuple[str, Node]] = []
     items = [one for one in statement.items if isinstance(one, Item)]
     if len(items) < len(statement.items):
         raise InvalidJoin("SELECT has * beside aggregates; name the columns that are grouped by.")
@@ -131,7 +131,8 @@ def _question(statement: Statement, scope: Scope, where: Node | None, plan: TwoW
     for group in statement.groups:
         node = scope.resolved(group_of(group, statement, scope), "GROUP BY", names.__getitem__)
         typed(node, joined, "GROUP BY")
-        named = [one.name for one in items if not one.aggregated and nodes[id(one)] == node]
+        taken = [name for name, _ in groups]  # one expression may be there twice, under two names
+        named = [one.name for one in items if not one.aggregated and nodes[id(one)] == node and one.name not in taken]
         groups.append((named[0] if named else group.text, node))
     for one in items:
         if not one.aggregated and nodes[id(one)] not in [node for _, node in groups]:
