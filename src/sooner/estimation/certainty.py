@@ -105,7 +105,7 @@ class Certainty:
         own = self._variances(cells, at, grows=kind.grows)
         unit, events = (self._alone[at], self._pairs_of[at]) if kind is COUNT else (self._unit[at], self._events[at])
         degrees = np.minimum(own.degrees, self._parts - 1) if len(at) > 1 else own.degrees
-        degrees = degrees.copy() if kind is COUNT else np.minimum(degrees, events) + kind.guess_degrees
+        degrees = degrees.copy() if kind is COUNT else np.minimum(degrees, events + kind.guess_degrees)
         value = np.full(len(at), math.nan)
         told = (own.value >= 0) & (events >= kind.fewest_events)
         if told.any():

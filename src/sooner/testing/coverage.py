@@ -140,7 +140,7 @@ def estimates(survey: Survey, shares: Sequence[float], seed: int) -> Iterator[Es
     prepared = [one.schema for one in workings.sides]
     with tempfile.TemporaryDirectory() as folder:
         stores = [RunFiles(pafs.LocalFileSystem(), folder, one, BLOCK_BYTES) for one in plan.kept(prepared)]
-        inputs = inputs_in(plan.order(prepared), ("left", "right"), plan.kept(prepared), stores, 4)
+        inputs = inputs_in(plan.order(prepared), ("left", "right"), plan.kept(prepared), stores, 1)
         operator = plan.make(inputs, Means(Budget(survey.memory_bytes), expected_rows=sum(sizes)))
         read = [0, 0]
         for share in shares:
