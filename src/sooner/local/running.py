@@ -10,6 +10,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final, Generic, Literal, Self, TypeVar
 
+import pyarrow as pa
+
 from sooner.errors import InvalidJoin, SoonerError
 from sooner.kernels.sizes import data_bytes
 from sooner.local.inbox import Ended, Inbox, Stopped, Waiting
@@ -169,4 +171,6 @@ class Running(Generic[R]):
             if self._stopped:
                 raise Stopped
             yield batch
+            if isinstance(batch, pa.RecordBatch):
+                self._returned_memory.passed(batch.nbytes)
             self._spill_directory.require_own_process()
