@@ -193,7 +193,9 @@ def test_the_process_stays_within_the_budget_and_an_allowance(algorithm: str, tm
     assert peak_mb <= 8 + ALLOWANCE_MB
 
 
-@pytest.mark.parametrize("algorithm", ["pr_join", *(pytest.param(name, marks=LONG) for name in ("hmj", "rpj", "xjoin"))])
+@pytest.mark.parametrize(
+    "algorithm", ["pr_join", *(pytest.param(name, marks=LONG) for name in ("hmj", "rpj", "xjoin"))]
+)
 def test_rows_of_megabytes_take_little_more_than_rows_of_kilobytes(algorithm: str) -> None:
     """Each pair of them is a batch of 10 MB, and what is free between arrays of 5 MB goes back to the system."""
     program = f"""
