@@ -15,20 +15,19 @@ Sizes = Sequence[int | None]
 def estimate_of(
     workings: Workings,
     keys: tuple[Sequence[Key], Sequence[Key]],
-    reckoning: Reckoning,
+    reckoning: Reckoning | None,
     rows: Sequence[int],
     sizes: Sizes,
     seconds: float,
     *,
     exact: bool,
 ) -> Estimate:
-    """All that can be read off now. `keys` are the groups of both sides, `rows` have come of so many."""
-    values = {
-        _key(workings, keys[0][left], keys[1][right]): {
-            result.name: reckoning.value(result, (left, right)) for result in workings.results
-        }
-        for left, right in reckoning.groups
-    }
+    """All that can be read off now, if anything. `keys` are the groups of both sides, `rows` have come of so many."""
+    values = {}
+    for left, right in () if reckoning is None else reckoning.groups:
+        assert reckoning is not None
+        of_group = {result.name: reckoning.value(result, (left, right)) for result in workings.results}
+        values[_key(workings, keys[0][left], keys[1][right])] = of_group
     if not workings.by and not values:
         values = {NO_GROUP: {one.name: _of_nothing(workings, one, exact=exact) for one in workings.results}}
     ordered = dict(

@@ -15,14 +15,16 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sooner.estimation.formulas import EXACTLY, Formula, Linear, Number, exactly, linear
 from sooner.estimation.intervals import Keys, Shares, unseen, variance_of_ratio, variance_of_sum
 from sooner.estimation.workings import Measure, Workings
 from sooner.expressions.tree import columns_of
-from sooner.kernels.folding import Reals, Sums, as_reals, total
+from sooner.kernels.folding import Reals, Sums, as_reals, totals
 
 FEWEST_PAIRS: Final = 20  # fewer say too little for an interval
+ALL_GROUPS: Final = (slice(None), slice(None))
 WIDE: Final = 0.1  # intervals of what cannot be negative are taken on a scale of logarithms from so much on
 
 
@@ -88,6 +90,8 @@ class Reckoning:
         shares = [float(np.average([share or 0.0 for share in some], weights=weights)) for some in known]
         self._left, self._right = (Shares(one, share) for one, share in zip(rows, shares, strict=True))
         self._whole_at, self._real_at = _places(workings)
+        self._has_tags = rectangles[0].sums.n_tags > 1
+        self._totals: dict[int, tuple[npt.NDArray[np.object_], int]] = {}
 
     @property
     def groups(self) -> list[tuple[int, int]]:
@@ -103,6 +107,8 @@ class Reckoning:
             return Value(exact, exact, exact)
         if result.function in ("count", "sum") and not self._has_sizes:
             return Value(self._exactly(result, group), None, None)
+        if not self._has_tags:
+            return Value(self._expected(result, group), None, None)
         found = self._linear(result, group)
         if found is None:
             return NOTHING
@@ -114,6 +120,9 @@ class Reckoning:
         so_far = exactly(formula.node, {name: self._exactly(measures[name], group) for name in names})
         if self._exact:
             return Value(so_far, so_far, so_far)
+        if not self._has_tags and self._has_sizes:
+            expected = {name: self._expected(measures[name], group) for name in names}
+            return Value(exactly(formula.node, expected), None, None)
         parts = {name: found for name in names if (found := self._linear(measures[name], group)) is not None}
         found = linear(formula.node, parts) if len(parts) == len(names) else None
         if found is None:
@@ -140,6 +149,11 @@ class Reckoning:
         square = float(self._total(measure.square, group))
         variance = max(square - float(total_) * average, 0.0) / (float(n) - 1)
         return math.sqrt(variance) if measure.function == "stddev" else variance
+
+    def _expected(self, measure: Measure, group: tuple[int, int]) -> Number | None:
+        """Where there are no tags, and so one rectangle: no interval can be given, so nothing more is computed."""
+        so_far, [one] = self._exactly(measure, group), self._rectangles
+        return so_far if so_far is None or measure.function not in ("count", "sum") else float(so_far) * one.scale
 
     def _linear(self, measure: Measure, group: tuple[int, int]) -> Linear | None:
         """What is estimated, and how it follows from sums over parts of the rows."""
@@ -211,16 +225,26 @@ class Reckoning:
 
     def _total(self, at: int, group: tuple[int, int]) -> Number:
         """Of what is there, exactly where it can be."""
+        if at not in self._totals:
+            self._totals[at] = self._totals_of_all(at)
+        found, scale = self._totals[at]
+        one: Number = found[group]
+        return Decimal(one).scaleb(-scale, EXACTLY) if scale else one
+
+    def _totals_of_all(self, at: int) -> tuple[npt.NDArray[np.object_], int]:
+        """Of all groups, as numbers of Python, and the scale of decimals: one by one they would take long."""
         parts = self._workings.sums[at]
         if not all(part.is_whole for part in parts):
-            return math.fsum(float(cells.sum()) for one in self._rectangles for cells in self._parts(one, at, group))
+            first, *others = (some.sum(axis=(2, 3)) for one in self._rectangles for some in self._parts(one, at))
+            found = np.apply_along_axis(math.fsum, 0, np.stack([first, *others])) if others else first
+            return found.astype(object), 0
         scale = max((part.scale for part in parts), default=0)
         whole = sum(
-            total(one.sums.wholes[(*group, self._whole_at[part.at])]) * 10 ** (scale - part.scale)
+            totals(one.sums.wholes[:, :, self._whole_at[part.at]]) * 10 ** (scale - part.scale)
             for one in self._rectangles
             for part in parts
         )
-        return Decimal(whole).scaleb(-scale, EXACTLY) if scale else whole
+        return np.asarray(whole), scale
 
     def _cells(self, at: int, group: tuple[int, int]) -> Reals:
         """Of all rectangles, each at its own scale."""
@@ -231,7 +255,7 @@ class Reckoning:
                 found += one.scale * cells
         return found
 
-    def _parts(self, one: Rectangle, at: int, group: tuple[int, int]) -> list[Reals]:
+    def _parts(self, one: Rectangle, at: int, group: tuple[int | slice, int | slice] = ALL_GROUPS) -> list[Reals]:
         return [
             as_reals(one.sums.wholes[(*group, self._whole_at[part.at])]) / 10.0**part.scale
             if part.is_whole

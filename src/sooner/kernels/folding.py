@@ -21,6 +21,7 @@ from sooner.kernels.native import address, addresses, loop
 Reals = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]  # the last axis has the low and the high word
 Ages = npt.NDArray[np.uint8]
+BYTES_OF_SUM: Final = 16  # at most
 NEW, MET, NOT_YET = range(3)  # rows of which pairs are wanted, but not those of two that have met
 
 _fold_runs: Final = loop("fold_runs", "aaaaanaan", counts=True)
@@ -154,11 +155,11 @@ def added(one: Wholes, other: Wholes) -> Wholes:
     return np.stack([low.view(np.int64), high], axis=-1)
 
 
-def total(wholes: Wholes) -> int:
-    """All of them together, exactly."""
-    low, high = wholes[..., 0].ravel().view(np.uint64), wholes[..., 1]
-    halves = (low & np.uint64(2**32 - 1)).sum(dtype=np.uint64), (low >> np.uint64(32)).sum(dtype=np.uint64)
-    return int(halves[0]) + (int(halves[1]) << 32) + (int(high.sum()) << 64)
+def totals(wholes: Wholes) -> npt.NDArray[np.object_]:
+    """Of each group all cells together, exactly: integers of any size."""
+    low, high = wholes[..., 0].view(np.uint64), wholes[..., 1]
+    words = (low & np.uint64(2**32 - 1), 0), (low >> np.uint64(32), 32), (high, 64)
+    return np.asarray(sum(word.sum(axis=(-2, -1)).astype(object) << bits for word, bits in words))
 
 
 def as_reals(wholes: Wholes) -> Reals:

@@ -103,7 +103,7 @@ class Step:
         stores = [files(schema, block_bytes) for schema in kept]
         inputs = inputs_in(delivery.order, plan.inputs, kept, stores, CODE_RANGES, self._mapped)
         budget = Budget(share_bytes - share_bytes // FRAMING_SHARE)
-        means = Means(budget, crowd=CROWD, listener=self._note, alone=False)
+        means = Means(budget, crowd=CROWD, listener=self._note, memory_bytes=plan.memory_bytes, alone=False)
         self._operator = plan.operator.make(inputs, means)
         self._trace = None if plan.trace is None else StepTrace(plan.trace, place, attempt.version)
         self._arrived_bytes = 0
