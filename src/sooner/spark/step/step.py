@@ -91,8 +91,9 @@ class Step:
             make_directory(filesystem, directory)
         none = [0] * len(plan.inputs)
         before = self._parent or {"late_rows": none, "copied_rows": none}
-        self._late_rows: list[int] = list(before["late_rows"])
-        self._copied_rows: list[int] = list(before["copied_rows"])
+        with self._versions.believed(attempt.version - 1):
+            self._late_rows: list[int] = list(before["late_rows"])
+            self._copied_rows: list[int] = list(before["copied_rows"])
 
         share_bytes = plan.partition_bytes
         self._copies = open_shared_memory(plan.state, place, share_bytes, plan.shared_memory)
@@ -109,7 +110,8 @@ class Step:
         self._arrived_bytes = 0
         self._was_busy = False
         if self._parent is not None:
-            self._operator.restore(self._parent["operator"])
+            with self._versions.believed(attempt.version - 1):
+                self._operator.restore(self._parent["operator"])
 
     def results(self) -> Iterator[pa.RecordBatch]:
         """All there are; or what is to be said of them at the end, whether any came or not."""
