@@ -139,11 +139,30 @@ class HotText:
 
 @pytest.mark.long
 @pytest.mark.parametrize("memory", ["128MB", "6GB"])
-@pytest.mark.parametrize("algorithm", ["hmj", "xjoin"])
+@pytest.mark.parametrize("algorithm", ["hmj", "xjoin", "pr_join", "hash_ripple"])
 def test_one_key_may_have_more_than_2_gb_of_text(algorithm: str, memory: str) -> None:
     left = pa.table({"k": [7, 8], "n": [1, 2]})
     query = sooner.join(HotText(45_000), left, on="k", memory=memory, algorithm=algorithm)
     assert sum(batch.num_rows for batch in query) == 45_000
+
+
+@pytest.mark.long
+def test_keys_and_groups_of_an_estimate_may_have_more_than_2_gb_of_text() -> None:
+    """Rows of one key, with texts that are grouped by, are made one run after the other in memory."""
+
+    class Texts(HotText):
+        def batches(self) -> Iterator[pa.RecordBatch]:
+            for number in range(self._rows // 50):
+                texts = [str(number % 10) + "z" * 60_000] * 50
+                yield pa.record_batch([pa.array([7] * 50), pa.array(texts)], schema=self.schema)
+
+    right = pa.table({"text": [str(digit) + "z" * 60_000 for digit in range(10)], "n": range(10)})
+    with pytest.warns(UserWarning, match="random"):
+        estimates = sooner.estimate(
+            Texts(45_000), right, on="text", aggregates={"n": "count", "s": ("sum", "n")}, by="text", memory="6GB"
+        )
+        found = estimates.final()
+    assert [(one["n"].value, one["s"].value) for one in found.values.values()] == [(4500, 4500 * n) for n in range(10)]
 
 
 # A4, A5: runs on disk

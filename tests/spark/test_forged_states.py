@@ -102,7 +102,9 @@ def test_whatever_is_changed_in_a_state_ends_in_a_sentence_or_in_a_state(tmp_pat
     assert refused > 50
 
 
-@pytest.mark.parametrize("name", ["../outside.arrows", "/etc/passwd", "a/../../outside.arrows", "..", "", 5, None, ["x"]])
+@pytest.mark.parametrize(
+    "name", ["../outside.arrows", "/etc/passwd", "a/../../outside.arrows", "..", "", 5, None, ["x"]]
+)
 def test_names_that_lead_elsewhere_are_not_followed(name: object, tmp_path: Path) -> None:
     lane = used_lane(tmp_path)
     path = manifest_of(lane)

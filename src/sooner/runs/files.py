@@ -13,6 +13,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import index as whole
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -110,7 +111,7 @@ class RunFiles:
         if "index" in data:
             self.leave_in_file(index, data["file"], Place(*data["index"]))
         shared = tuple(data["shared"]) if "shared" in data else None
-        return Segment(data["file"], data["n_rows"], data["n_bytes"], index, shared)
+        return Segment(data["file"], whole(data["n_rows"]), whole(data["n_bytes"]), index, shared)
 
     def leave_in_file(self, index: BlockIndex, file: str, place: Place) -> None:
         """Where the blocks of a segment lie is read from its file when it is needed."""

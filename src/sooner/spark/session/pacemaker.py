@@ -147,7 +147,9 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         """It comes from Spark's log, which somebody may have changed."""
         kinds = {"pulse": int, "ended": int, "settling": str, "newest": list}
         if not isinstance(offset, dict) or any(type(offset.get(name)) is not kind for name, kind in kinds.items()):
-            raise StateCorrupted(f"The checkpoint has {offset!r} as the offset of the join in {self._state}; it is none.")
+            raise StateCorrupted(
+                f"The checkpoint has {offset!r} as the offset of the join in {self._state}; it is none."
+            )
 
     def _is_asleep(self, start: Offset) -> bool:
         """Looking costs something; but a query that is to stop by itself does so as soon as there is no pulse."""

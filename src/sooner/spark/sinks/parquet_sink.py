@@ -94,7 +94,9 @@ def _read(filesystem: fs.FileSystem, path: str) -> WrittenBatch | None:
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise SinkFailed(f"The record {path} is not what this sink writes ({error}); put it back, or write elsewhere.") from error
+        raise SinkFailed(
+            f"The record {path} is not what this sink writes ({error}); put it back, or write elsewhere."
+        ) from error
     return WrittenBatch(batch, files)
 
 

@@ -8,6 +8,7 @@ results. Nothing here looks at a clock; work on disk is limited by bytes.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import index
 from typing import Final
 
 import pyarrow as pa
@@ -92,8 +93,8 @@ class Step:
         none = [0] * len(plan.inputs)
         before = self._parent or {"late_rows": none, "copied_rows": none}
         with self._versions.believed(attempt.version - 1):
-            self._late_rows: list[int] = list(before["late_rows"])
-            self._copied_rows: list[int] = list(before["copied_rows"])
+            self._late_rows: list[int] = list(map(index, before["late_rows"]))
+            self._copied_rows: list[int] = list(map(index, before["copied_rows"]))
 
         share_bytes = plan.partition_bytes
         self._copies = open_shared_memory(plan.state, place, share_bytes, plan.shared_memory)
