@@ -16,6 +16,8 @@ NEXT: Final[dict[Phase, tuple[Phase, ...]]] = {
 
 class Phases:
     def __init__(self, history: tuple[Phase, ...] = ("arriving",)) -> None:
+        if history[-1] not in NEXT:
+            raise PhaseError(f"A join is never {history[-1]!r}.")
         self._history = list(history)
 
     @property

@@ -138,11 +138,30 @@ class HotText:
 
 @pytest.mark.long
 @pytest.mark.parametrize("memory", ["128MB", "6GB"])
-@pytest.mark.parametrize("algorithm", ["hmj", "xjoin"])
+@pytest.mark.parametrize("algorithm", ["hmj", "xjoin", "pr_join", "hash_ripple"])
 def test_one_key_may_have_more_than_2_gb_of_text(algorithm: str, memory: str) -> None:
     left = pa.table({"k": [7, 8], "n": [1, 2]})
     query = sooner.join(HotText(45_000), left, on="k", memory=memory, algorithm=algorithm)
     assert sum(batch.num_rows for batch in query) == 45_000
+
+
+@pytest.mark.long
+def test_keys_and_groups_of_an_estimate_may_have_more_than_2_gb_of_text() -> None:
+    """Rows of one key, with texts that are grouped by, are made one run after the other in memory."""
+
+    class Texts(HotText):
+        def batches(self) -> Iterator[pa.RecordBatch]:
+            for number in range(self._rows // 50):
+                texts = [str(number % 10) + "z" * 60_000] * 50
+                yield pa.record_batch([pa.array([7] * 50), pa.array(texts)], schema=self.schema)
+
+    right = pa.table({"text": [str(digit) + "z" * 60_000 for digit in range(10)], "n": range(10)})
+    with pytest.warns(UserWarning, match="random"):
+        estimates = sooner.estimate(
+            Texts(45_000), right, on="text", aggregates={"n": "count", "s": ("sum", "n")}, by="text", memory="6GB"
+        )
+        found = estimates.final()
+    assert [(one["n"].value, one["s"].value) for one in found.values.values()] == [(4500, 4500 * n) for n in range(10)]
 
 
 # A4, A5: runs on disk
@@ -159,7 +178,25 @@ def test_runs_on_disk_stay_few_in_process_too(algorithm: str) -> None:
     assert 1 < most_runs <= 2 * CROWD  # and those of a flush
 
 
-def test_the_process_stays_within_the_budget_and_an_allowance(tmp_path: Path) -> None:
+def rows_and_peak_mb(program: str) -> tuple[int, int]:
+    """How many rows a query in a process of its own gives, and the peak that the system counts for the process."""
+    measured = """
+        rows = sum(batch.num_rows for batch in query)
+        peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+        print(rows, int(peak.split()[1]) // 1024)
+        """
+    command = [sys.executable, "-c", textwrap.dedent(program) + textwrap.dedent(measured)]
+    rows, peak_mb = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    return rows, peak_mb
+
+
+LONG = pytest.mark.long
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["rpj", *(pytest.param(name, marks=LONG) for name in ("hash_ripple", "dbo", "grace", "sms"))]
+)
+def test_the_process_stays_within_the_budget_and_an_allowance(algorithm: str, tmp_path: Path) -> None:
     """The peak of the process itself, for rows of which a batch by number would be the whole table."""
     for side in ("left", "right"):
         table = wide_table(10_000, side, seed=len(side))
@@ -167,15 +204,36 @@ def test_the_process_stays_within_the_budget_and_an_allowance(tmp_path: Path) ->
     program = f"""
         import sooner
 
-        query = sooner.join({str(tmp_path / "left.parquet")!r}, {str(tmp_path / "right.parquet")!r}, "k", memory="8MB")
-        rows = sum(batch.num_rows for batch in query)
-        peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
-        print(rows, int(peak.split()[1]) // 1024)
+        files = [{str(tmp_path)!r} + f"/{{side}}.parquet" for side in ("left", "right")]
+        query = sooner.join(*files, "k", memory="8MB", algorithm={algorithm!r})
         """
-    command = [sys.executable, "-c", textwrap.dedent(program)]
-    rows, peak_mb = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    rows, peak_mb = rows_and_peak_mb(program)
     assert rows > 5000
     assert peak_mb <= 8 + ALLOWANCE_MB
+
+
+@pytest.mark.parametrize(
+    "algorithm", ["pr_join", *(pytest.param(name, marks=LONG) for name in ("hmj", "rpj", "xjoin"))]
+)
+def test_rows_of_megabytes_take_little_more_than_rows_of_kilobytes(algorithm: str) -> None:
+    """Each pair of them is a batch of 10 MB, and what is free between arrays of 5 MB goes back to the system."""
+    program = f"""
+        import pyarrow as pa
+        import sooner
+
+        class Rows:
+            def __init__(self, name):
+                self.schema, self.name = pa.schema([("k", pa.int64()), (name, pa.string())]), name
+
+            def batches(self):
+                for key in range(60):
+                    yield pa.record_batch([[key * 7 % 60], [str(key % 10) * 5_000_000]], schema=self.schema)
+
+        query = sooner.join(Rows("a"), Rows("b"), on="k", memory="24MB", algorithm={algorithm!r})
+        """
+    rows, peak_mb = rows_and_peak_mb(program)
+    assert rows == 60
+    assert peak_mb <= 24 + ALLOWANCE_MB - 8
 
 
 def test_what_the_allocator_keeps_between_arrays_goes_back_to_the_system() -> None:

@@ -226,7 +226,10 @@ def test_too_many_groups_for_the_memory_are_refused(tmp_path: Path) -> None:
     world = World(9, SUMS, None, tmp_path, LITTLE)
     world.tables[0] = world.tables[0].set_column(2, "g", pa.array([f"group {row}" for row in range(ROWS)]))
     world.tables[1] = world.tables[1].set_column(2, "h", pa.array([f"group {row}" for row in range(ROWS)]))
-    with world.operator() as operator, pytest.raises(BudgetTooSmall, match="groups, and their sums would take more"):
+    with (
+        world.operator() as operator,
+        pytest.raises(BudgetTooSmall, match=r"groups so far, whose sums take .* each; give memory="),
+    ):
         for piece in world.pieces():
             list(operator.arrive(piece, 0.0))
 

@@ -8,10 +8,11 @@ import threading
 import time
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from patience import HANG_SECONDS, until
-from sooner.operators.parallel import Crew
+from sooner.operators.parallel import AHEAD_BYTES, Crew
 
 
 def counting(begin: int) -> Iterator[int]:
@@ -61,6 +62,22 @@ def test_no_work_goes_on_after_the_results_were_left() -> None:
     so_far = next(done)
     time.sleep(0.2)
     assert next(done) == so_far + 1
+    crew.dismiss()
+
+
+def test_large_results_wait_one_at_a_time() -> None:
+    crew, made = Crew(2), itertools.count()
+
+    def large() -> Iterator[np.ndarray]:
+        for _ in range(20):
+            next(made)
+            yield np.empty(AHEAD_BYTES, np.uint8)
+
+    results = iter(crew.together([large(), large()]))
+    next(results)
+    time.sleep(0.2)
+    assert next(made) <= 4  # one was taken, one is ready, and each of two workers has one in its hands
+    assert sum(1 for _ in results) == 39
     crew.dismiss()
 
 

@@ -242,3 +242,4 @@ def test_a_code_with_more_than_its_share_is_a_partition_of_its_own() -> None:
     assert even_bounds(codes, 3).tolist() == [13, 14]
     assert even_bounds(np.arange(8, dtype=np.uint64), 4).tolist() == [2, 4, 6]
     assert even_bounds(np.full(5, 7, np.uint64), 3).tolist() == [0, 0]
+    assert even_bounds(np.array([3, 9], np.uint64), 16).tolist() == [0] * 14 + [9]  # few rows that fill the memory

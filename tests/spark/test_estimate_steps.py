@@ -131,3 +131,23 @@ def test_rows_of_a_block_have_one_tag_and_every_partition_knows_of_all(tmp_path:
         tags = np.concatenate([to_numpy(rows.column(TAG)) for rows in unpacked(mine, made.schema)])
         assert set(tags[tags >= 0].tolist()) == {3, 8}
         assert {tag: count for tag, count in enumerate(tallied(tags).tolist()) if count} == {3: 2000, 8: 2000}
+
+
+def test_very_many_groups_are_exact_in_the_end_and_nothing_is_said_before_if_rows_wait(tmp_path: Path) -> None:
+    dice = np.random.default_rng(3)
+    rows, keys = 60_000, 20_000
+    left = pa.table({"k": dice.integers(0, keys, rows), "g": dice.integers(0, 30_000, rows), "v": np.arange(rows)})
+    right = pa.table({"k": np.arange(keys), "w": dice.integers(0, 9, keys)})
+    steps = EstimateSteps(
+        tmp_path, [left.schema, right.schema], {"n": "count", "s": ("sum", "v * w")}, ["g"],
+        memory_bytes=2**20, partitions=2, total_rows=(rows, keys),
+    )  # fmt: skip
+    said = [steps.step(some) for some in zip(slices(left, 3), slices(right, 3), strict=True)]
+    assert said[-1].values == {}
+    found = steps.end()
+    joined = left.join(right, "k", join_type="inner")
+    sums = pa.compute.multiply(joined["v"], joined["w"])
+    wanted = joined.append_column("s", sums).group_by("g").aggregate([("s", "sum"), ("s", "count")]).to_pylist()
+    assert {key: (one["n"].value, one["s"].value) for key, one in found.values.items()} == {
+        (row["g"],): (row["s_count"], row["s_sum"]) for row in wanted
+    }

@@ -1,6 +1,7 @@
 """Steps that forget rows are pure too: the same set of rows and the same word of the driver give the same state."""
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -79,3 +80,79 @@ def test_time_passes_where_no_row_comes(tmp_path: Path) -> None:
     assert len(lane.step(replace(silence, seconds=1e9 + 4))) == ROWS
     assert not len(lane.step(replace(silence, seconds=1e9 + 60)))
     assert summary_of(plan, 3)["progress"]["resident_rows_by_side"] == [0, 0]
+
+
+# Against a model: rows that come too late are left out, and all others are joined as if nothing were ever forgotten
+
+
+def in_order(step: int, side: int) -> int:  # noqa: ARG001 - the contract
+    return step * RISE
+
+
+def in_reverse(step: int, side: int) -> int:  # noqa: ARG001
+    return -step * RISE
+
+
+def one_far_ahead(step: int, side: int) -> int:
+    return step * RISE + side * 1_000_000 * (step > STEPS // 2)
+
+
+def to_and_fro(step: int, side: int) -> int:
+    return (7 * step + 3 * side) % STEPS * RISE
+
+
+def joined(tables: list[list[pa.Table]], how: str) -> set[tuple[int, int]]:
+    """Pairs by their numbers; -1 where there is none."""
+    left, right = ([row for step in tables for row in step[side].to_pylist()] for side in SIDES)
+    pairs = {
+        (one["a"], other["b"])
+        for one in left
+        for other in right
+        if one["k"] == other["k"] and -20 <= other["v"] - one["v"] <= 30
+    }
+    alone = {(one["a"], -1) for one in left} - {(a, -1) for a, _ in pairs}
+    others = {(-1, one["b"]) for one in right} - {(-1, b) for _, b in pairs}
+    return {"inner": pairs, "left": pairs | alone, "full": pairs | alone | others, "anti": alone}[how]
+
+
+ORDERS = [in_order, in_reverse, one_far_ahead, to_and_fro]
+HOWS = ["inner", "left", "full", "anti"]
+
+
+@pytest.mark.parametrize(
+    ("order", "how"),
+    [
+        pytest.param(order, how, marks=[] if ORDERS.index(order) == HOWS.index(how) else pytest.mark.long)
+        for order in ORDERS
+        for how in HOWS
+    ],
+)
+def test_what_is_not_late_is_joined_whatever_the_order(
+    order: Callable[[int, int], int], how: str, tmp_path: Path
+) -> None:
+    """Each step is a process of its own as far as the state goes, and is tried twice."""
+    dice = np.random.default_rng(STEPS)
+    plan = plan_of(*SCHEMAS, tmp_path, how=how, near=Near("v", "v", (-20, 30)), lateness=LATENESS)
+    lane, in_time, late = Lane(plan), list[list[pa.Table]](), [0, 0]
+    newest: list[int | None] = [None, None]
+    for step in range(STEPS):
+        tables = [rows(dice, 0, side) for side in SIDES]
+        for side, table in enumerate(tables):
+            values = pa.array(order(step, side) + dice.integers(0, RISE, ROWS))
+            numbers = pa.array(np.arange(ROWS) + step * ROWS)
+            tables[side] = table.set_column(1, "v", values).set_column(2, "ab"[side], numbers)
+        arriving = Arriving(*tables, newest=(newest[0], newest[1]))
+        run(plan, step, arriving, seed=step)
+        lane.step(arriving)
+        kept = []
+        for side, table in enumerate(tables):
+            floor, told = None if newest[side] is None else newest[side] - LATENESS, newest[side]
+            kept.append(table if floor is None else table.filter(pa.compute.greater_equal(table["v"], floor)))
+            late[side] += ROWS - len(kept[side])
+            highest = pa.compute.max(table["v"]).as_py()
+            newest[side] = highest if told is None else max(told, highest)
+        in_time.append(kept)
+    lane.end()
+    assert summary_of(plan, lane.version - 1)["late_rows"] == late
+    found = [divmod(int(pair), 2**32) for pair in pairs_in(lane.results)]
+    assert sorted((left - 1, right - 1) for left, right in found) == sorted(joined(in_time, how))

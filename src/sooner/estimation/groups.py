@@ -2,7 +2,7 @@
 
 import base64
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -36,7 +36,7 @@ class Groups:
     def numbers_of(self, columns: Sequence[pa.Array]) -> Numbers:
         """The group of each row."""
         encoded = [_encoded(column) for column in columns]
-        values = [_python_values(one.dictionary) for one in encoded]
+        values = [list(map(_comparable, _python_values(one.dictionary))) for one in encoded]
         n_possible = math.prod(map(len, values))
         if n_possible > _LARGEST_PLACE:
             return self._numbers_of_many(encoded, values)
@@ -50,7 +50,7 @@ class Groups:
             among_seen = np.zeros(n_possible, np.int64)
             among_seen[seen] = np.arange(len(seen))
             places = among_seen[places]
-        numbers: Numbers = np.array([self._number(_key_at(one, values)) for one in seen.tolist()], np.int32)
+        numbers: Numbers = np.array([self._number(key) for key in _keys_at(seen, values)], np.int32)
         found: Numbers = numbers[places.reshape(-1)]
         return found
 
@@ -68,7 +68,7 @@ class Groups:
         return np.array([self._number(key) for key in other.keys], np.int32)
 
     def _number(self, key: Key) -> int:
-        return self._numbers.setdefault(tuple(map(_comparable, key)), len(self._numbers))
+        return self._numbers.setdefault(key, len(self._numbers))
 
     def to_plain(self) -> str:
         """As text: values of any type, by Arrow."""
@@ -115,9 +115,10 @@ def _comparable(value: object) -> object:
     return math.nan if math.isnan(value) else value + 0.0
 
 
-def _key_at(number: int, values: Sequence[Sequence[object]]) -> Key:
-    key: list[object] = []
+def _keys_at(numbers: npt.NDArray[np.int64], values: Sequence[Sequence[object]]) -> Iterable[Key]:
+    """The combinations of values that have these numbers."""
+    columns: list[list[object]] = []
     for one in reversed(values):
-        number, at = divmod(number, len(one))
-        key.append(one[at])
-    return tuple(reversed(key))
+        numbers, at = np.divmod(numbers, len(one))
+        columns.append([one[place] for place in at.tolist()])
+    return zip(*reversed(columns), strict=True)

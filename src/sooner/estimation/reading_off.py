@@ -15,20 +15,20 @@ Sizes = Sequence[int | None]
 def estimate_of(
     workings: Workings,
     keys: tuple[Sequence[Key], Sequence[Key]],
-    reckoning: Reckoning,
+    reckoning: Reckoning | None,
     rows: Sequence[int],
     sizes: Sizes,
     seconds: float,
     *,
     exact: bool,
 ) -> Estimate:
-    """All that can be read off now. `keys` are the groups of both sides, `rows` have come of so many."""
-    found = [reckoning.values(result) for result in workings.results]
+    """All that can be read off now, if anything. `keys` are the groups of both sides, `rows` have come of so many."""
     names = tuple(result.name for result in workings.results)
-    values = {
-        _key(workings, keys[0][left], keys[1][right]): dict(zip(names, of_group, strict=True))
-        for (left, right), *of_group in zip(reckoning.groups, *found, strict=True)
-    }
+    values = {}
+    if reckoning is not None:
+        found = [reckoning.values(result) for result in workings.results]
+        for (left, right), *of_group in zip(reckoning.groups, *found, strict=True):
+            values[_key(workings, keys[0][left], keys[1][right])] = dict(zip(names, of_group, strict=True))
     if not workings.by and not values:
         values = {NO_GROUP: {one.name: _of_nothing(workings, one, exact=exact) for one in workings.results}}
     ordered = dict(sorted(values.items(), key=lambda entry: list(map(_in_order, entry[0]))))

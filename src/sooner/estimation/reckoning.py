@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sooner.estimation.certainty import KINDS, Certainty, Found
 from sooner.estimation.formulas import EXACTLY, Formula, Linear, Number, exactly, fitting, linear
@@ -23,9 +24,10 @@ from sooner.estimation.intervals import Keys, Shares, unseen
 from sooner.estimation.moments import Spread, average, root, spread_of
 from sooner.estimation.workings import DEVIATIONS, Measure, Workings
 from sooner.expressions.tree import columns_of
-from sooner.kernels.folding import Integers, Reals, Sums, as_reals, integers, total
+from sooner.kernels.folding import Integers, Reals, Sums, as_reals, integers, totals
 
 Group = tuple[int, int]
+ALL_GROUPS: Final = (slice(None), slice(None))
 
 
 class Value(NamedTuple):
@@ -96,6 +98,8 @@ class Reckoning:
         shares = [float(np.average([share or 0.0 for share in some], weights=weights)) for some in known]
         self._left, self._right = (Shares(one, share) for one, share in zip(rows, shares, strict=True))
         self._whole_at, self._real_at = _places(workings)
+        self._has_tags = rectangles[0].sums.n_tags > 1
+        self._totals: dict[int, tuple[npt.NDArray[np.object_], int]] = {}
 
     @cached_property
     def groups(self) -> list[Group]:
@@ -113,6 +117,8 @@ class Reckoning:
             return [Value(exact, exact, exact) for exact in self._so_far(result)]
         if result.function in ("count", "sum") and not self._has_sizes:
             return [Value(exact, None, None) for exact in self._so_far(result)]
+        if not self._has_tags:
+            return [Value(self._expected(result, group), None, None) for group in self.groups]
         found = [self._linear(result, group) for group in self.groups]
         positive = [
             one is not None and one.value > 0 and self._is_never_negative(result, one, group)
@@ -127,6 +133,9 @@ class Reckoning:
         if self._exact:
             return [Value(exact, exact, exact) for exact in self._so_far(formula)]
         found, measures = [], self._measures_in(formula)
+        if not self._has_tags and self._has_sizes:
+            expected = [{one.name: self._expected(one, group) for one in measures} for group in self.groups]
+            return [Value(exactly(formula.node, parts), None, None) for parts in expected]
         for group in self.groups:
             parts = {one.name: part for one in measures if (part := self._linear(one, group)) is not None}
             found.append(linear(formula.node, parts) if len(parts) == len(measures) else None)
@@ -164,6 +173,11 @@ class Reckoning:
         if spread is None:
             return math.nan
         return spread.variance if measure.function == "variance" else spread.deviation
+
+    def _expected(self, measure: Measure, group: tuple[int, int]) -> Number | None:
+        """Where there are no tags, and so one rectangle: no interval can be given, so nothing more is computed."""
+        so_far, [one] = self._exactly(measure, group), self._rectangles
+        return so_far if so_far is None or measure.function not in ("count", "sum") else float(so_far) * one.scale
 
     def _linear(self, measure: Measure, group: tuple[int, int]) -> Linear | None:
         """What is estimated, and how it follows from sums over parts of the rows."""
@@ -239,17 +253,25 @@ class Reckoning:
 
     def _total(self, at: int, group: tuple[int, int]) -> Number:
         """Of what is there, exactly where it can be."""
+        if at not in self._totals:
+            self._totals[at] = self._totals_of_all(at)
+        found, scale = self._totals[at]
+        one: Number = found[group]
+        return Decimal(one).scaleb(-scale, EXACTLY) if scale else one
+
+    def _totals_of_all(self, at: int) -> tuple[npt.NDArray[np.object_], int]:
+        """Of all groups, as numbers of Python, and the scale of decimals: one by one they would take long."""
         if not self._is_whole(at):
-            sums = [float(cells.sum()) for one in self._rectangles for cells in self._parts(one, at, group)]
-            return math.fsum(sums) if all(map(math.isfinite, sums)) else sum(sums)
-        parts = self._workings.sums[at]
-        scale = self._scale_of(at)
+            first, *others = (some.sum(axis=(2, 3)) for one in self._rectangles for some in self._parts(one, at))
+            found = np.apply_along_axis(_sum, 0, np.stack([first, *others])) if others else first
+            return found.astype(object), 0
+        parts, scale = self._workings.sums[at], self._scale_of(at)
         whole = sum(
-            total(one.sums.wholes[(*group, self._whole_at[part.at])]) * 10 ** (scale - part.scale)
+            totals(one.sums.wholes[:, :, self._whole_at[part.at]]) * 10 ** (scale - part.scale)
             for one in self._rectangles
             for part in parts
         )
-        return Decimal(whole).scaleb(-scale, EXACTLY) if scale else whole
+        return np.asarray(whole), scale
 
     def _integers(self, at: int, group: tuple[int, int]) -> tuple[Integers, int]:
         """[rectangle, left tag, right tag], and how many decimals they have."""
@@ -279,13 +301,18 @@ class Reckoning:
                 found += one.scale * cells
         return found
 
-    def _parts(self, one: Rectangle, at: int, group: tuple[int, int]) -> list[Reals]:
+    def _parts(self, one: Rectangle, at: int, group: tuple[int | slice, int | slice] = ALL_GROUPS) -> list[Reals]:
         return [
             as_reals(one.sums.wholes[(*group, self._whole_at[part.at])]) / 10.0**part.scale
             if part.is_whole
             else one.sums.reals[(*group, self._real_at[part.at])]
             for part in self._workings.sums[at]
         ]
+
+
+def _sum(numbers: Reals) -> float:
+    """Rounded once; infinity and NaN stay what they are."""
+    return math.fsum(numbers) if np.isfinite(numbers).all() else float(numbers.sum())
 
 
 def _places(workings: Workings) -> tuple[dict[int, int], dict[int, int]]:

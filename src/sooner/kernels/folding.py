@@ -227,12 +227,14 @@ def _of_words(words: npt.NDArray[np.int64]) -> Integers:
     return found
 
 
-def total(wholes: Wholes) -> int:
-    """All of them together, exactly."""
-    low, high = wholes[..., :-1].reshape(-1, _WHOLE_WORDS - 1).view(np.uint64), wholes[..., -1]
-    halves = np.stack([low & np.uint64(2**32 - 1), low >> np.uint64(32)], axis=-1).sum(axis=0, dtype=np.uint64)
-    below = sum(int(half) << 32 * at for at, half in enumerate(halves.ravel()))
-    return below + (int(high.sum()) << WORD_BITS * (_WHOLE_WORDS - 1))
+def totals(wholes: Wholes) -> Integers:
+    """Of each group all cells together, exactly."""
+    low, high = wholes[..., :-1].view(np.uint64), wholes[..., -1]
+    found = high.sum(axis=(-2, -1)).astype(object) << WORD_BITS * (_WHOLE_WORDS - 1)
+    for word in range(_WHOLE_WORDS - 1):
+        for bits, half in ((0, low[..., word] & np.uint64(2**32 - 1)), (32, low[..., word] >> np.uint64(32))):
+            found = found + (half.sum(axis=(-2, -1)).astype(object) << WORD_BITS * word + bits)
+    return np.asarray(found)
 
 
 def as_reals(wholes: Wholes) -> Reals:

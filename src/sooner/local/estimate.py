@@ -33,7 +33,8 @@ from sooner.sources.source import Source
 
 SILENCE_SECONDS: Final = 0.025
 RECKONING_SHARE: Final = 20  # of the time, one part in so many at most goes into reading off estimates,
-RECKONING_SECONDS: Final = 0.02  # beside so much at first
+RECKONING_SECONDS: Final = 0.02  # beside so much at first;
+MANY_GROUPS: Final = 100  # what more of them would take is foreseen
 
 
 def estimate(
@@ -198,17 +199,19 @@ class Estimates(Running[Folds]):
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def _estimates(self, changes: Iterator[Folds]) -> Iterator[Estimate]:
-        began, spent, known = time.monotonic(), 0.0, -1
+        began, spent, of_group, known = time.monotonic(), 0.0, 0.0, -1
         with self:
             for folds in changes:
                 now, at_work = time.monotonic(), time.thread_time()
                 exact = self._operator.phase == "done"
-                is_news = folds.changes > known and spent <= RECKONING_SECONDS + (now - began) / RECKONING_SHARE
+                allowed, groups = RECKONING_SECONDS + (now - began) / RECKONING_SHARE, folds.n_groups
+                is_news = folds.changes > known and spent + max(groups - MANY_GROUPS, 0) * of_group <= allowed
                 if not is_news and not exact:
                     continue
                 known = folds.changes
                 found = self._estimate(folds, now - began, exact=exact)
-                spent += time.thread_time() - at_work  # without waiting for other threads
+                took = time.thread_time() - at_work  # without waiting for other threads
+                spent, of_group = spent + took, took / groups
                 yield found
                 if exact or self._limits.are_reached(found):
                     return

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 LOOK_EVERY_BYTES: Final = 2 * 2**20  # that go through in between
 MEMORY_TIMES: Final = 1.3
-BESIDE_BYTES: Final = 80 * 2**20  # sources, results on their way, scratch memory
+BESIDE_BYTES: Final = 48 * 2**20  # sources, results on their way, scratch memory
 PLENTY: Final = 0.7  # of what may be used is not in use
 _PAGES: Final = Path("/proc/self/statm")  # of Linux; elsewhere nobody looks
 _SYSTEM: Final = ctypes.CDLL(None)

@@ -14,6 +14,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, Final, Generic, Literal, Self, TypeVar
 
+import pyarrow as pa
+
 from sooner.errors import InvalidJoin, SoonerError
 from sooner.fallbacks import report
 from sooner.kernels.sizes import data_bytes
@@ -188,6 +190,8 @@ class Running(Generic[R]):
             if self._stopped:
                 raise Stopped
             yield batch
+            if isinstance(batch, pa.RecordBatch):
+                self._returned_memory.passed(batch.nbytes)
             self._spill_directory.require_own_process()
 
 

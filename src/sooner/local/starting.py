@@ -61,6 +61,7 @@ def parts_of(
         CROWD,
         listener=None if tracer is None else timed(tracer),
         expected_rows=expected_rows,
+        memory_bytes=memory_bytes,
     )
     inbox, returned = Inbox(len(sources), piece_bytes), ReturnedMemory(memory_bytes)
     readers = [Reader(checked(source), which, inbox, piece_bytes, returned) for which, source in enumerate(sources)]

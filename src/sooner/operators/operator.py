@@ -104,6 +104,7 @@ class Means:
     device: DeviceCosts = SOLID_STATE
     listener: Listener | None = None
     expected_rows: int | None = None  # of all inputs together, if their sources know
+    memory_bytes: int = 0  # as the user gave them, for refusals that name how many would do
     alone: bool = True  # whether all rows of its inputs come to it; else it is told how new the newest are
 
 

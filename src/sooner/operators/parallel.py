@@ -4,7 +4,6 @@ Partitions share nothing, and NumPy and Arrow let other threads run while they w
 ready: a parallel run gives the same results and the same state as a serial one, in another order.
 """
 
-import contextlib
 import os
 import queue
 import sys
@@ -21,7 +20,8 @@ from sooner.threads import start_thread
 A = TypeVar("A")
 T = TypeVar("T")
 
-AHEAD: Final = 2  # results that each thread may have ready before anyone asked: they can be large
+AHEAD: Final = 2  # results that each thread may have ready before anyone asked,
+AHEAD_BYTES: Final = 8 * 2**20  # as long as all of them have no more than these
 
 _Jobs: TypeAlias = "queue.SimpleQueue[Callable[[], None] | None]"
 
@@ -111,8 +111,7 @@ class _Shift(Generic[T]):
         self._works = iter(works)
         self._going_on = len(works)
         self._crew = crew
-        self._ready: queue.Queue[T | _End] = queue.Queue(AHEAD * crew.workers)
-        self._abandoned = threading.Event()
+        self._ready: _Ready[T | _End] = _Ready(AHEAD * crew.workers)
         self._choosing = threading.Lock()
 
     def __iter__(self) -> Iterator[T]:
@@ -120,21 +119,22 @@ class _Shift(Generic[T]):
         try:
             yield from self._take_all()
         finally:
-            self._abandoned.set()
+            self._ready.abandon()
             self._crew.wait_for(at_work)
 
     def _take_all(self) -> Iterator[T]:
         while self._going_on:
-            entry = self._ready.get()
+            entry = self._ready.take()
             if not isinstance(entry, _End):
                 yield entry
             elif entry.error is not None:
                 raise entry.error
             else:
                 self._going_on -= 1
+            del entry  # it may be large, and the next one long in coming
 
     def _work(self) -> None:
-        while not self._abandoned.is_set():
+        while not self._ready.abandoned:
             with self._choosing:
                 work = next(self._works, None)
             if work is None:
@@ -144,19 +144,55 @@ class _Shift(Generic[T]):
     def _do(self, work: Iterator[T]) -> None:
         try:
             for result in work:
-                self._put(result)
-                if self._abandoned.is_set():
+                self._ready.put(result, getattr(result, "nbytes", 0))
+                del result  # as above
+                if self._ready.abandoned:
                     return
         except BaseException as error:
-            self._put(_End(error))
+            self._ready.put(_End(error))
         else:
-            self._put(_End(None))
+            self._ready.put(_End(None))
 
-    def _put(self, entry: "T | _End") -> None:
-        while not self._abandoned.is_set():
-            with contextlib.suppress(queue.Full):
-                self._ready.put(entry, timeout=0.1)
-                return
+
+class _Ready(Generic[T]):
+    """Results between the threads that make them and the one that takes them: few, and of few bytes.
+
+    One that has more by itself is let in when there is no other.
+    """
+
+    def __init__(self, at_most: int) -> None:
+        self.abandoned = False
+        self._at_most = at_most
+        self._entries: deque[tuple[T, int]] = deque()
+        self._n_bytes = 0
+        self._changed = threading.Condition()
+
+    def put(self, entry: T, n_bytes: int = 0) -> None:
+        """Waits for room; what nobody will take any more is dropped."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.abandoned or self._has_room(n_bytes))
+            if not self.abandoned:
+                self._entries.append((entry, n_bytes))
+                self._n_bytes += n_bytes
+                self._changed.notify_all()
+
+    def take(self) -> T:
+        with self._changed:
+            self._changed.wait_for(lambda: self._entries)
+            entry, n_bytes = self._entries.popleft()
+            self._n_bytes -= n_bytes
+            self._changed.notify_all()
+            return entry
+
+    def abandon(self) -> None:
+        with self._changed:
+            self.abandoned = True
+            self._entries.clear()
+            self._changed.notify_all()
+
+    def _has_room(self, n_bytes: int) -> bool:
+        is_full = len(self._entries) >= self._at_most or self._n_bytes + n_bytes > AHEAD_BYTES
+        return not is_full or not self._entries
 
 
 class _End:

@@ -8,10 +8,12 @@ A row that is known to have a match has the negative of its arrival.
 """
 
 import os
+import re
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import index as whole
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -36,6 +38,7 @@ _STAMPS: Final = [pa.field(name, pa.int32()) for name in ("arrived", "departed",
 _STAMPS_KEPT: Final = {"spilled": 3, "resident": 1}  # rows in memory have not left it, and share one `met_disk`
 _END_OF_STREAM: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 BLOCK_BYTES: Final = 64 * 1024
+_NAME: Final = re.compile(r"[0-9a-f-]+\.arrows")
 READ_BYTES: Final = 2**20  # adjoining blocks are read together up to so many bytes
 
 
@@ -101,12 +104,14 @@ class RunFiles:
                 yield self._checked(path, block, view[begin : begin + block.n_bytes])
 
     def from_plain(self, data: dict[str, Any]) -> Segment:
-        """A segment that was written here, as its `to_plain` told."""
+        """A segment that was written here, as its `to_plain` told: in this directory, and nowhere else."""
+        if not _NAME.fullmatch(data["file"]):
+            raise StateCorrupted(f"The state in {self._directory} names a run file {data['file']!r}, which is no name.")
         index = BlockIndex(Blocks.of([Block(*block) for block in data.get("blocks", ())]))
         if "index" in data:
             self.leave_in_file(index, data["file"], Place(*data["index"]))
         shared = tuple(data["shared"]) if "shared" in data else None
-        return Segment(data["file"], data["n_rows"], data["n_bytes"], index, shared)
+        return Segment(data["file"], whole(data["n_rows"]), whole(data["n_bytes"]), index, shared)
 
     def leave_in_file(self, index: BlockIndex, file: str, place: Place) -> None:
         """Where the blocks of a segment lie is read from its file when it is needed."""
@@ -116,6 +121,8 @@ class RunFiles:
     def _read_at(self, path: str, offset: int, n_bytes: int) -> bytes:
         try:
             with self._filesystem.open_input_file(path) as file:
+                if min(offset, n_bytes) < 0 or offset + n_bytes > file.size():
+                    raise StateCorrupted(f"The run file {path} is damaged: it has not the bytes that the state names.")
                 content: bytes = file.read_at(n_bytes, offset)
         except FileNotFoundError as error:
             raise StateCorrupted(f"The run file {path} is gone; rows that were spilled to it are lost.") from error

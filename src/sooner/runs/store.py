@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
+from operator import index
 from typing import Any, Protocol
 
 from sooner.runs.block_index import Block, BlockIndex, Blocks
@@ -144,7 +145,7 @@ def adopted(store: RunStore, data: dict[str, Any]) -> Segment:
 
 def run_from_plain(store: RunStore, data: dict[str, Any]) -> SpilledRun:
     segments = tuple(adopted(store, one) for one in data["segments"])
-    return SpilledRun(data["number"], data["level"], segments, data.get("newest"))
+    return SpilledRun(index(data["number"]), index(data["level"]), segments, data.get("newest"))
 
 
 def remove_run(store: RunStore, run: SpilledRun) -> None:

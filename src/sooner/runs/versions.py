@@ -12,13 +12,15 @@ begins with its own checksum and holds that of the second.
 import json
 import re
 import uuid
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow.fs as pafs
 import xxhash
 
-from sooner.errors import SpillFailed, StateCorrupted
+from sooner.errors import SoonerError, SpillFailed, StateCorrupted
 from sooner.runs.private_files import create
 
 FORMAT: Final = 10
@@ -67,8 +69,15 @@ class Versions:
         second = second.rstrip(b"\n")
         if xxhash.xxh3_64_intdigest(second) != checksum or header.version != version:
             raise StateCorrupted(f"The manifest {path} is damaged: it is not what was written there.")
-        state: dict[str, Any] = json.loads(second)
+        with believed(path):
+            state = json.loads(second)
+            if not isinstance(state, dict):
+                raise TypeError("the state is no object")
         return header, state
+
+    def believed(self, version: int) -> AbstractContextManager[None]:
+        """In which what a version says is used."""
+        return believed(self._path(version))
 
     def header(self, version: int) -> Header | None:
         """What a version says of itself, without its state; None if it is not there."""
@@ -174,10 +183,29 @@ def _parse(line: bytes, path: str) -> tuple[Header, int]:
     line_itself = line[17:]
     if line != _sealed(line_itself):
         raise StateCorrupted(f"The manifest {path} is damaged: it is not what was written there.")
-    first = json.loads(line_itself)
-    if first["format"] != FORMAT:
+    with believed(path):
+        first = json.loads(line_itself)
+        if first["format"] != FORMAT:
+            raise StateCorrupted(
+                f"The manifest {path} has format {first['format']}, and this release reads format {FORMAT}: another "
+                "release wrote it. Go on with that one, or start anew with another checkpoint and state."
+            )
+        header = Header(first["version"], first["identity"], first["summary"])
+        kinds = (header.version, int), (first["checksum"], int), (header.identity, dict), (header.summary, dict)
+        if not all(type(value) is kind for value, kind in kinds):
+            raise TypeError("something is of another type")
+    return header, first["checksum"]
+
+
+@contextmanager
+def believed(path: str) -> Iterator[None]:
+    """Checksums tell what was damaged, not what was forged: whatever is wrong with content that has one is said so."""
+    try:
+        yield
+    except SoonerError:
+        raise
+    except Exception as error:
         raise StateCorrupted(
-            f"The manifest {path} has format {first['format']}, and this release reads format {FORMAT}: another "
-            "release wrote it. Go on with that one, or start anew with another checkpoint and state."
-        )
-    return Header(first["version"], first["identity"], first["summary"]), first["checksum"]
+            f"The manifest {path} has its checksum, but is not what a join writes ({type(error).__name__}: {error}). "
+            "Start anew with another checkpoint and state."
+        ) from error

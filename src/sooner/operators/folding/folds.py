@@ -2,9 +2,13 @@
 
 Sums in which a task adds up what it finds are *pending* until the partition is whole, since before that they are of no
 rectangle. While all has met, several workers fold at once, each into sums of its own.
+
+Sums of very many groups are *in one*: without tags, without partitions, and workers take turns. There are no intervals
+then, and once rows wait no estimates before the exact ones; but all that counts in the end is kept once, and no more.
 """
 
 import base64
+import math
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
@@ -14,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from sooner.budget import Budget, format_bytes
 from sooner.errors import BudgetTooSmall
 from sooner.estimation.groups import Groups
 from sooner.estimation.intervals import Keys
@@ -24,19 +29,29 @@ from sooner.kernels.array_types import Codes
 from sooner.kernels.folding import BYTES_OF_MOMENTS, BYTES_OF_REAL, BYTES_OF_WHOLE, Sums
 from sooner.sides import SIDES
 
-FEWEST_TAGS: Final = 4
+FEWEST_TAGS: Final = 4  # fewer tell nothing
+SUMS_SHARE: Final = 8  # of the memory, one part in so many may be for sums,
+LEAST_SUMS_BYTES: Final = 4 * 2**20  # or so many bytes beside it, if that is more;
+IN_ONE_SHARE: Final = 2  # and if they are in one, one part in so many, which rows then do without
+GROWING: Final = 2  # what is there is copied into more room
 SMALL_BYTES: Final = 3 * 2**19  # of sums: more tags than these have room for cost more time than they are worth
 KEY_PARTS: Final = 1024  # a power of two
 Counts = npt.NDArray[np.int64]
 
 
 class Folds:
-    def __init__(self, workings: Workings, partitions: int, most_bytes: int, guided: int | None) -> None:
+    """`budget` is that of the rows, and `memory_bytes` what the user gave, to be named where it is too little."""
+
+    def __init__(
+        self, workings: Workings, partitions: int, budget: Budget, memory_bytes: int, guided: int | None
+    ) -> None:
         self.workings = workings
         self.guided = guided  # the side whose rows meet all that they can match when they come
         self.changes = 0  # as long as they are as many, an estimate is what it was
         self._partitions = partitions
-        self._most_bytes = most_bytes
+        self._budget = budget
+        self._limit_bytes = budget.limit_bytes
+        self._memory_bytes = memory_bytes
         self.groups = [groups_of(workings, side) for side in SIDES]
         self.n_tags = MOST_TAGS
         self._met: list[Sums] = []  # of the one rectangle, by whoever folded
@@ -49,7 +64,14 @@ class Folds:
         self._before: Counts | None = None  # what had come before the rows that are being taken in
         self._at_begin: dict[int, Counts] = {}  # of pending ones, when they began
         self._when_whole: list[Counts] = []  # of each partition
+        self._in_one = False
         self._choosing = threading.Lock()
+        self._in_turn = threading.Lock()  # for sums in one
+
+    @property
+    def n_groups(self) -> int:
+        """That there can be, by what has come; at least one."""
+        return max(math.prod(map(len, self.groups)), 1)
 
     def came(self, side: int, tags: Tags) -> None:
         """These tallies have come."""
@@ -72,28 +94,68 @@ class Folds:
         with self._choosing:
             self._make_room_for_groups()
 
+    def now_in(self, sums: Sums) -> Sums:
+        """Where to go on that had these sums in its hands when room was made: they may be in one by now."""
+        return self._met[0] if self._in_one else sums
+
     def _make_room_for_groups(self) -> None:
-        groups = len(self.groups[0]), len(self.groups[1])
-        every = self._every()
-        wanted = (power_of_two(groups[0]), power_of_two(groups[1]))
-        if every and all(one.groups == wanted for one in every):
-            return
-        cells = bytes_of_cell(self.workings) * wanted[0] * wanted[1]
-        while self.n_tags > FEWEST_TAGS and cells * self.n_tags**2 > SMALL_BYTES:
-            self.n_tags //= 2
-            for one in every:
-                one.halve_tags()
-        if cells * self.n_tags**2 * (len(every) + 1) > self._most_bytes:
+        while self.n_tags > FEWEST_TAGS and self._bytes_of(self.n_tags) > SMALL_BYTES:
+            self._halve_tags()
+        if not self._in_one and self._bytes_of(self.n_tags) * self._copies > self._share(SUMS_SHARE):
+            self._put_in_one()
+        self._require_room()
+        for one in self._every():
+            one.grow(self._room)
+
+    @property
+    def _room(self) -> tuple[int, int]:
+        return power_of_two(len(self.groups[0])), power_of_two(len(self.groups[1]))
+
+    def _bytes_of(self, n_tags: int) -> int:
+        """What the sums of all groups take."""
+        return bytes_of_cell(self.workings) * math.prod(self._room) * n_tags**2
+
+    def _share(self, share: int) -> int:
+        return max(self._limit_bytes // share, LEAST_SUMS_BYTES)
+
+    @property
+    def _copies(self) -> int:
+        """How many sums there are; of those in one, more are there only while they grow."""
+        return GROWING if self._in_one else len(self._every()) + 1
+
+    def _halve_tags(self) -> None:
+        self.n_tags //= 2
+        for one in self._every():
+            one.halve_tags()
+
+    def _put_in_one(self) -> None:
+        while self.n_tags > 1:
+            self._halve_tags()
+        first, *others = self._every() or [self._new_sums()]
+        for other in others:
+            first.add(other)
+        self._in_one, self._met, self._free, self._pending = True, [first], [], {}
+        self.parts = None if self.parts is None else []
+
+    def _require_room(self) -> None:
+        """What sums take beyond their share, rows do without."""
+        n_bytes, share_bytes = self._bytes_of(self.n_tags) * self._copies, self._share(SUMS_SHARE)
+        if n_bytes > self._share(IN_ONE_SHARE):
+            groups = self.n_groups
+            needed_bytes = n_bytes * IN_ONE_SHARE * self._memory_bytes // self._limit_bytes
             raise BudgetTooSmall(
-                f"by= gives {max(groups[0], 1) * max(groups[1], 1):,} groups, and their sums would take more than an "
-                "eighth of the memory; raise `memory`, or group by less."
+                f"by= gives {groups:,} groups so far, whose sums take {format_bytes(n_bytes / groups)} each; give "
+                f"memory='{needed_bytes // 2**20 + 1}MB' for these, or group by less."
             )
-        for one in every:
-            one.grow(wanted)
+        self._budget.limit_bytes = self._limit_bytes - max(n_bytes - share_bytes, 0)
 
     @contextmanager
     def of_all(self) -> Iterator[Sums]:
         """Sums of the one rectangle, for one worker at a time."""
+        if self._in_one:
+            with self._in_turn:
+                yield self._met[0]
+            return
         with self._choosing:
             sums = self._free.pop() if self._free else self._new(self._met)
         try:
@@ -102,10 +164,16 @@ class Folds:
             with self._choosing:
                 self._free.append(sums)
 
-    def pending_of(self, p: int) -> Sums:
+    @contextmanager
+    def pending_of(self, p: int) -> Iterator[Sums]:
+        """Sums of what a task finds in a partition."""
+        if self._in_one:
+            with self._in_turn:
+                yield self._met[0]
+            return
         if p not in self._pending:
             self._pending[p] = self._new_sums()
-        return self._pending[p]
+        yield self._pending[p]
 
     def begin_waiting(self, *, all_is_there: bool) -> Sequence[Sums]:
         """What comes from now on waits. Sums for each partition, to be filled with what is in memory and has met.
@@ -113,6 +181,9 @@ class Folds:
         If rows that have met are gone, it cannot be said what each partition has of the sums: they stay as they are,
         and so do estimates until the end.
         """
+        if self._in_one:
+            self.parts = []
+            return ()
         met = self.tallies if self._before is None else self._before
         self.parts = [self._new_sums() for _ in range(self._partitions)]
         self._when_whole = [met.copy() for _ in range(self._partitions)]
@@ -131,18 +202,24 @@ class Folds:
         if self.parts is None:
             assert pending is None, "only partitions that wait are joined as wholes"
             return
+        if self._in_one:
+            return
         self.changes += 1
         self._when_whole[p] = self.tallies.copy() if began is None else began
         if pending is not None:
             self.parts[p].add(pending)
 
-    def reckoning(self, sizes: Sequence[int | None], confidence: float, *, exact: bool) -> Reckoning:
-        """Of inputs with so many rows, where that is known."""
+    def reckoning(self, sizes: Sequence[int | None], confidence: float, *, exact: bool) -> Reckoning | None:
+        """Of inputs with so many rows, where that is known; None while nothing can be said."""
         found = [rectangle_of(sums, counts, sizes, self.guided) for sums, counts in self.rectangles(done=exact)]
+        if not found:
+            return None
         return Reckoning(self.workings, found, confidence, keys_of(self.keys, self.tallies), exact=exact)
 
     def rectangles(self, *, done: bool) -> list[tuple[Sums, Counts]]:
         """Sums over what has met, and what had come by then; when all has met they are one."""
+        if self._in_one:
+            return [(self._met[0], self.tallies)] if done or self.parts is None else []
         parts = list(zip(self.parts or (), self._when_whole, strict=True))
         if done:
             return [(self._together([*self._met, *(self.parts or ())]), self.tallies)]
@@ -174,6 +251,7 @@ class Folds:
         return {
             "groups": [one.to_plain() for one in self.groups],
             "n_tags": self.n_tags,
+            "in_one": self._in_one,
             "met": sums_to_plain(self._together(self._met)) if self._met else None,
             "until_full": None if self._until_full is None else self._until_full.tolist(),
             "parts": None if self.parts is None else [sums_to_plain(one) for one in self.parts],
@@ -187,7 +265,7 @@ class Folds:
     def load_plain(self, data: dict[str, Any]) -> None:
         for one, text in zip(self.groups, data["groups"], strict=True):
             one.load_plain(text)
-        self.n_tags = data["n_tags"]
+        self.n_tags, self._in_one = data["n_tags"], data["in_one"]
         self._met = [] if data["met"] is None else [self._loaded(data["met"])]
         self._until_full = None if data["until_full"] is None else np.array(data["until_full"], np.int64)
         self._free = list(self._met)
@@ -197,6 +275,7 @@ class Folds:
         self.keys = unpacked(data["keys"], no_keys())
         self._at_begin = {p: np.array(one, np.int64) for p, one in data["at_begin"]}
         self._when_whole = [np.array(one, np.int64) for one in data["when_whole"]]
+        self._require_room()
 
     def _loaded(self, data: list[str]) -> Sums:
         return load_sums(self._new_sums(), data)

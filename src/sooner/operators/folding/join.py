@@ -40,8 +40,6 @@ from sooner.runs.run import Run, Stamp
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 GROUP: Final = "#group"
-SUMS_SHARE: Final = 8  # of the memory, one part in so many may be for sums,
-LEAST_SUMS_BYTES: Final = 4 * 2**20  # or so many bytes beside it, if that is more
 WHY_NOT: Final = {
     "rpj": "keeps the rows in memory that match best, so what it has joined is no random sample",
     "diner": "keeps the values in memory that match best, so what it has joined is no random sample",
@@ -82,8 +80,8 @@ class FoldingJoin(RectangleJoin[Folds]):
         guided: int | None = None,
     ) -> None:
         self._workings = workings
-        most_bytes = max(means.budget.limit_bytes // SUMS_SHARE, LEAST_SUMS_BYTES)
-        self.folds = Folds(workings, len(inputs[LEFT].partitions), most_bytes, guided)
+        memory_bytes = means.memory_bytes or means.budget.limit_bytes
+        self.folds = Folds(workings, len(inputs[LEFT].partitions), means.budget, memory_bytes, guided)
         self._by_codes = order.only_matching is None and order.reach == EQUAL and workings.pairs is None
         self._counts_keys = guided is None and order.reach == EQUAL and order.is_spread
         self.new_state = partial(FoldingState, self.folds, self._fold_all)
@@ -179,7 +177,8 @@ class FoldingJoin(RectangleJoin[Folds]):
             if self._by_codes:
                 others = [self._state.operands[id(other)][1] for other in there[p]]
                 with self.folds.of_all() as sums:
-                    yield Folded(sums.fold_many(side, self._operand(side, run), others))
+                    n_pairs = sums.fold_many(side, self._operand(side, run), others)
+                yield Folded(n_pairs)
             else:
                 for other in there[p]:
                     yield from self._join_runs(*((run, other) if side == LEFT else (other, run)))
@@ -191,27 +190,30 @@ class FoldingJoin(RectangleJoin[Folds]):
 
     def _join_runs(self, left: Run, right: Run) -> Iterator[Findings]:
         with self.folds.of_all() as sums:
-            yield Folded(self._fold_all(left, right, sums))
+            n_pairs = self._fold_all(left, right, sums)
+        yield Folded(n_pairs)
 
     def _join_by_index(
         self, side: int, rows: Run, wanted: Flags | None, other: Run, index: CodeIndex
     ) -> Iterator[Findings]:
         for pairs in pairs_by_index(side, rows, wanted, other, index, self._reach, *self._filters):
             with self.folds.of_all() as sums:
-                yield Folded(self._fold_found(pairs, sums))
+                n_pairs = self._fold_found(pairs, sums)
+            yield Folded(n_pairs)
 
     def _open_pairs_of(self, task: Task) -> JoinRuns:
         """Into what is pending of its partition."""
         p, until = task.partition, task.tick
 
         def fold(left: Run, right: Run) -> Iterator[Findings]:
-            sums = self.folds.pending_of(p)
-            if not self._by_codes:
-                yield Folded(self._fold_pairs(left, right, sums, self._state.only_open(p, until)))
-                return
             horizon = self._state.horizons[p]
-            ages = _ages(left, horizon.left, until), _ages(right, horizon.right, until)
-            yield Folded(self._fold_runs(left, right, sums, ages))
+            with self.folds.pending_of(p) as sums:
+                if self._by_codes:
+                    ages = _ages(left, horizon.left, until), _ages(right, horizon.right, until)
+                    n_pairs = self._fold_runs(left, right, sums, ages)
+                else:
+                    n_pairs = self._fold_pairs(left, right, sums, self._state.only_open(p, until))
+            yield Folded(n_pairs)
 
         return fold
 
@@ -277,7 +279,7 @@ class FoldingJoin(RectangleJoin[Folds]):
             self.folds.make_room_for_groups()
             left = Factors(tags[LEFT], groups, wholes, reals, numbers)
             right = Factors(tags[RIGHT], None, *([None] * len(some) for some in (wholes, reals, numbers)))
-            sums.fold_pairs(left, right, None, None)
+            self.folds.now_in(sums).fold_pairs(left, right, None, None)
         n_pairs: int = both.num_rows
         return n_pairs
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sooner.budget import UNLIMITED_BYTES, Budget
 from sooner.estimation.estimate import Estimate
 from sooner.estimation.groups import Groups
 from sooner.estimation.reading_off import estimate_of, sizes_by_now
@@ -66,7 +67,7 @@ def told_by(folds: Folds, ended: Sequence[bool], *, done: bool) -> Told:
 
 def told_in(workings: Workings, snapshot: dict[str, Any]) -> Told:
     """The same, from the snapshot of an operator."""
-    folds = Folds(workings, 1, 0, None)
+    folds = Folds(workings, 1, Budget(UNLIMITED_BYTES), 0, None)
     folds.load_plain(snapshot["folds"])
     return told_by(folds, [one["ended"] for one in snapshot["inputs"]], done=snapshot["phase"] == "done")
 
@@ -79,6 +80,8 @@ def estimated(wanted: Wanted, told: Sequence[Told], seconds: float) -> Estimate:
     rows = [int(count) for count in tallies.sum(axis=1)]
     ended = [all(one["ended"][side] for one in told) for side in SIDES]
     sizes = sizes_by_now(wanted.total_rows, rows, ended)
+    if not all(one["rectangles"] for one in told):  # what one cannot say yet, all together cannot
+        return estimate_of(workings, ((), ()), None, rows, sizes, seconds, exact=exact)
     groups, merged = _merged(workings, told)
     rectangles = [rectangle_of(sums, counts, sizes, weight=weight) for counts, sums, weight in merged]
     counted = np.sum([unpacked(one["keys"], no_keys()) for one in told], axis=0)

@@ -49,8 +49,9 @@ def even_bounds(codes: Codes, partitions: int) -> Codes:
     for partitions_left in range(partitions, 1, -1):
         share = (len(codes) - up_to[first]) / partitions_left
         first = max(first + 1, int(np.searchsorted(middles, up_to[first] + share)))
-        if first < len(each):
-            bounds.append(int(each[first]))
+        if first >= len(each):
+            break
+        bounds.append(int(each[first]))
     empty = [0] * (partitions - 1 - len(bounds))  # if there are fewer codes than partitions
     return np.array([*empty, *bounds], np.uint64)
 

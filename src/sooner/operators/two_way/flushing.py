@@ -62,9 +62,11 @@ def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, crew: 
     if not departures:
         return False
     going_bytes = sum(run.n_bytes for departure in departures for run in departure.going)
-    crew = crew if going_bytes >= BYTES_WORTH_THREADS else ALONE
+    widest = max(run.n_bytes // len(run) for departure in departures for run in departure.going)
     # Each worker has a slab, and one is being written, unless there is room for all of them at once.
-    slab_bytes = going_bytes if going_bytes <= bench.slab_bytes else bench.slab_bytes // (crew.workers + 1)
+    share_bytes = bench.slab_bytes // (crew.workers + 1)
+    crew = crew if going_bytes >= BYTES_WORTH_THREADS and widest <= share_bytes else ALONE
+    slab_bytes = going_bytes if going_bytes <= bench.slab_bytes else share_bytes
     written = _written(state, departures, slab_bytes, bench, crew)
     unseen = list(crew.in_order(lambda departure: _leave(state, departure, bench.divided(crew.workers)), departures))
     for departure, spilled, arrivals in zip(departures, written, unseen, strict=True):

@@ -1,6 +1,7 @@
 """All that a two-way join knows: rows in memory and on disk, what has met, statistics, phase; saved as plain data."""
 
 from collections.abc import Iterator, Sequence
+from operator import index
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -308,7 +309,7 @@ class JoinState:
 
     def load_plain(self, data: dict[str, Any]) -> None:
         """Go on from what was saved, once; this state must be new, and made with the same arguments."""
-        self.tick = data["tick"]
+        self.tick = index(data["tick"])
         self._phases = Phases((data["phase"],))
         self.next_to_clean = data["next_to_clean"]
         self.met_disk = [list(ticks) for ticks in data["met_disk"]]

@@ -28,7 +28,7 @@ def noted_ends(state: str, names: Sequence[str], query: str) -> int:
     for which, file in enumerate(found):
         if file.type == pafs.FileType.File:
             with filesystem.open_input_stream(file.path) as content:
-                ended |= (content.read().decode(errors="replace") == query) << which
+                ended |= (content.read(len(query.encode()) + 1) == query.encode()) << which
     return ended
 
 

@@ -25,7 +25,7 @@ from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidJoin, StateCorrupted
 from sooner.spark.session.endings import noted_ends
 from sooner.spark.shuffle.row_kinds import SETTLING, Settling
 from sooner.spark.step.standing import JoinProgress, Standing, newest_batch, read_standing
@@ -127,6 +127,7 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, start: Offset) -> tuple[Iterator[Row], Offset]:
         """One more pulse, if there is something to do."""
+        self._require_own(start)
         if self._is_asleep(start):
             return iter([]), start
         is_known = self._look()
@@ -140,7 +141,16 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def readBetweenOffsets(self, start: Offset, end: Offset) -> Iterator[Row]:  # noqa: ARG002, N802
         """The same pulse again, with what was known then."""
+        self._require_own(end)
         return iter([self._row(end, None)])
+
+    def _require_own(self, offset: Offset) -> None:
+        """It comes from Spark's log, which somebody may have changed."""
+        kinds = {"pulse": int, "ended": int, "settling": str, "newest": list}
+        if not isinstance(offset, dict) or any(type(offset.get(name)) is not kind for name, kind in kinds.items()):
+            raise StateCorrupted(
+                f"The checkpoint has {offset!r} as the offset of the join in {self._state}; it is none."
+            )
 
     def _is_asleep(self, start: Offset) -> bool:
         """Looking costs something; but a query that is to stop by itself does so as soon as there is no pulse."""

@@ -87,9 +87,17 @@ def parquet(rows: DataFrame, path: str, *, compression: str = "snappy") -> DataS
 def _read(filesystem: fs.FileSystem, path: str) -> WrittenBatch | None:
     try:
         with filesystem.open_input_stream(path) as file:
-            return WrittenBatch(**json.loads(file.read()))
+            content = json.loads(file.read())
+        batch, files = content["batch"], content["files"]
+        if type(batch) is not int or not all(NAME.fullmatch(name) for name in files):
+            raise ValueError("no batch, or no names of files")
     except FileNotFoundError:
         return None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise SinkFailed(
+            f"The record {path} is not what this sink writes ({error}); put it back, or write elsewhere."
+        ) from error
+    return WrittenBatch(batch, files)
 
 
 def _write(filesystem: fs.FileSystem, path: str, batch: WrittenBatch) -> None:

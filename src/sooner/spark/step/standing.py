@@ -10,7 +10,7 @@ import pyarrow.fs as pafs
 from sooner.operators.operator import Operator
 from sooner.policies.view import SETTLING, SILENT
 from sooner.progress import PerInput, Progress, together
-from sooner.runs.versions import Header, Versions
+from sooner.runs.versions import Header, Versions, believed
 from sooner.spark.step.state_directory import QUERY, open_state, partition_directory
 
 READ_TOGETHER: Final = 16  # manifests that lie far away; those at hand are read before a thread has started
@@ -68,15 +68,16 @@ def read_standing(state: str, partitions: int, batch: int) -> Standing | None:
     if headers is None:
         return None
     said = [header.summary for header in headers]
-    parts = tuple(Progress.from_plain(one["progress"]) for one in said)
-    late_rows = tuple(map(sum, zip(*(one["late_rows"] for one in said), strict=True)))
-    return Standing(
-        query=headers[0].identity[QUERY],
-        progress=JoinProgress(batch, together(parts), parts, late_rows),
-        was_busy=any(one["was_busy"] for one in said),
-        has_work=any(one["has_work"] for one in said),
-        is_settled=all(one["is_settled"] for one in said),
-    )
+    with believed(f"of batch {batch} in {state}"):
+        parts = tuple(Progress.from_plain(one["progress"]) for one in said)
+        late_rows = tuple(map(sum, zip(*(one["late_rows"] for one in said), strict=True)))
+        return Standing(
+            query=headers[0].identity[QUERY],
+            progress=JoinProgress(batch, together(parts), parts, late_rows),
+            was_busy=any(one["was_busy"] for one in said),
+            has_work=any(one["has_work"] for one in said),
+            is_settled=all(one["is_settled"] for one in said),
+        )
 
 
 def read_progress(state: str, partitions: int, batch: int | None = None) -> JoinProgress | None:

@@ -8,6 +8,7 @@ results. Nothing here looks at a clock; work on disk is limited by bytes.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import index
 from typing import Final
 
 import pyarrow as pa
@@ -93,8 +94,9 @@ class Step:
             make_directory(filesystem, directory)
         none = [0] * len(plan.inputs)
         before = self._parent or {"late_rows": none, "copied_rows": none}
-        self._late_rows: list[int] = list(before["late_rows"])
-        self._copied_rows: list[int] = list(before["copied_rows"])
+        with self._versions.believed(attempt.version - 1):
+            self._late_rows: list[int] = list(map(index, before["late_rows"]))
+            self._copied_rows: list[int] = list(map(index, before["copied_rows"]))
 
         share_bytes = plan.partition_bytes
         self._copies = open_shared_memory(plan.state, place, share_bytes, plan.shared_memory)
@@ -105,13 +107,14 @@ class Step:
         stores = [files(schema, block_bytes) for schema in kept]
         inputs = inputs_in(delivery.order, plan.inputs, kept, stores, CODE_RANGES, self._mapped)
         budget = Budget(share_bytes - share_bytes // FRAMING_SHARE)
-        means = Means(budget, crowd=CROWD, listener=self._note, alone=False)
+        means = Means(budget, crowd=CROWD, listener=self._note, memory_bytes=plan.memory_bytes, alone=False)
         self._operator = plan.operator.make(inputs, means)
         self._trace = None if plan.trace is None else StepTrace(plan.trace, place, attempt.version)
         self._arrived_bytes = 0
         self._was_busy = False
         if self._parent is not None:
-            self._operator.restore(self._parent["operator"])
+            with self._versions.believed(attempt.version - 1):
+                self._operator.restore(self._parent["operator"])
 
     def results(self) -> Iterator[pa.RecordBatch]:
         """All there are; or what is to be said of them at the end, whether any came or not."""
