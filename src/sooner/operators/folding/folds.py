@@ -79,7 +79,8 @@ class Folds:
         if every and all(one.groups == wanted for one in every):
             return
         cells = bytes_of_cell(self.workings) * wanted[0] * wanted[1]
-        while self.n_tags > FEWEST_TAGS and cells * self.n_tags**2 > SMALL_BYTES:
+        most_of_one = min(SMALL_BYTES, self._most_bytes // (len(every) + 1))
+        while self.n_tags > FEWEST_TAGS and cells * self.n_tags**2 > most_of_one:
             self.n_tags //= 2
             for one in every:
                 one.halve_tags()
