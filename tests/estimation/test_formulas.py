@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sooner.errors import ResultTooLarge
 from sooner.estimation.formulas import Linear, exactly, linear
 from sooner.expressions.reading import parse
 
@@ -34,6 +35,14 @@ def test_values_are_those_of_sql(text: str, expected: Any) -> None:
     found = exactly(parse(text, "formula"), VALUES)
     assert found == expected
     assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize("text", ["large * 2", "large + large", "-large - 9", "fine * fine * 100", "fine + large"])
+def test_what_fits_no_type_of_sql_is_said(text: str) -> None:
+    values = {"large": 2**127 - 1, "fine": Decimal(10**18 + 1).scaleb(-2)}
+    with pytest.raises(ResultTooLarge, match="are the most that exact numbers have; cast"):
+        exactly(parse(text, "formula"), values)
+    assert exactly(parse("-large - 1", "formula"), values) == -(2**127)
 
 
 @pytest.mark.parametrize("text", ["a + 2 * b", "a - b", "a * b", "100 * a / b", "-(a / (b + 3)) * b - a", "1 / b / b"])

@@ -351,3 +351,52 @@ def test_days_between_a_left_and_a_right_date_are_summed_pair_by_pair() -> None:
     aggregates = {"days": ("sum", "sent - ordered"), "mean": ("avg", "sent - ordered + 1")}
     last = sooner.estimate(sent, ordered, on="k", aggregates=aggregates).final()
     assert (last["days"].value, last["mean"].value) == (6, 4.0)
+
+
+SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.5, 3.0, None]
+
+
+@pytest.mark.parametrize("memory", ["1GB", "64KB"])
+@pytest.mark.parametrize("where", ["x > 1", "x <= 3", "NOT x = 0", "x >= y", "x IN (0, 3)", "x <> x OR y = y", "x < y"])
+def test_nan_and_infinity_are_as_in_duckdb(where: str, memory: str) -> None:
+    rows = len(SPECIAL) ** 2 * 4
+    lefts = pa.table({"k": np.arange(rows) % 40, "x": pa.array((SPECIAL * rows)[:rows], pa.float64())})
+    rights = pa.table({"k": np.arange(40), "y": pa.array((SPECIAL[::-1] * 40)[:40], pa.float64())})
+    aggregates = {"n": "count", "s": ("sum", "x"), "m": ("avg", "x"), "v": ("variance", "x"), "d": ("stddev", "y")}
+    query = sooner.estimate(lefts, rights, on="k", aggregates=aggregates, by="y", where=where, memory=memory)
+    found = [(key, *(value.value for value in group.values())) for (key,), group in query.final().values.items()]
+    expected = duckdb.sql(
+        "SELECT y, count(*), sum(x), avg(x), variance(x), stddev(y) "
+        f"FROM lefts JOIN rights USING (k) WHERE {where} GROUP BY y ORDER BY y NULLS LAST"
+    ).fetchall()
+    assert [row[:2] for row in map(repr_of, found)] == [row[:2] for row in map(repr_of, expected)]
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine[2:] == pytest.approx(theirs[2:], nan_ok=True)
+
+
+def repr_of(row: Sequence[Any]) -> list[str]:
+    """In which NaN is itself, and -0.0 is 0.0."""
+    return [repr(one + 0.0 if isinstance(one, float) else one) for one in row]
+
+
+def test_estimates_go_on_where_sums_are_not_finite() -> None:
+    dice, rows = np.random.default_rng(6), 100_000
+    x = dice.normal(size=rows)
+    x[::100], x[1::100], x[2::100] = np.nan, np.inf, -np.inf
+    left = pa.table({"k": dice.integers(0, 200, rows), "x": x, "z": np.where(np.isfinite(x), x, 1e308)})
+    aggregates = {name: (name, "x") for name in ("sum", "avg", "variance", "stddev")} | {"large": ("sum", "z")}
+    query = sooner.estimate(left, pa.table({"k": np.arange(200)}), on="k", aggregates=aggregates, sampling="rows")
+    *_, last = query
+    assert all(math.isnan(last[name].value) for name in ("sum", "avg", "variance", "stddev"))
+    assert last["large"].value == math.inf and last.relative_error == 0
+    assert "sum = nan" in str(last)
+
+
+def test_many_columns_of_many_values_are_as_many_groups() -> None:
+    """More combinations than 64 bits tell apart."""
+    rows, columns = 3_000, 6
+    dice = np.random.default_rng(2)
+    left = pa.table({"k": np.zeros(rows, np.int64), **{f"g{at}": dice.permutation(rows) for at in range(columns)}})
+    by = [f"g{at}" for at in range(columns)]
+    found = sooner.estimate(left, pa.table({"k": [0]}), on="k", aggregates={"n": "count"}, by=by).final()
+    assert set(found.values) == set(zip(*(left[name].to_pylist() for name in by), strict=True))

@@ -2,10 +2,12 @@
 
 import gc
 import json
+import statistics
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,12 @@ from sooner.policies.view import SILENT
 from sooner.runs.files import RunFiles
 
 SUMS: dict[str, Any] = {"n": "count", "s": ("sum", "x * y"), "a": ("avg", "x"), "c": ("count", "x")}
+SPREADS: dict[str, Any] = {
+    "n": "count",
+    "s": ("sum", "x * y"),
+    "v": ("variance", "x + 4000000000000000000"),
+    "d": ("variance", "x + 1e15"),
+}
 MIXED: dict[str, Any] = {"n": "count", "s": ("sum", "abs(x - y)")}
 PLENTY, LITTLE = 2**30, 20_000
 ROWS, PIECE = 600, 60
@@ -107,6 +115,17 @@ class World:
                 found[left["g"], right["h"]] = n + 1, total + self.value(left["x"], right["y"])
         return found
 
+    def spreads(self) -> dict[tuple[str, str], float]:
+        """The variance of x in each group, the slow way."""
+        lefts, rights = (table.to_pylist() for table in self.tables)
+        found: dict[tuple[str, str], list[int]] = {}
+        for left in lefts:
+            for right in rights:
+                alike = left["k"] is not None and left["k"] == right["k"]
+                if alike and left["x"] is not None and self.holds(left["x"], right["y"]):
+                    found.setdefault((left["g"], right["h"]), []).append(left["x"])
+        return {key: float(statistics.variance(map(Fraction, values))) for key, values in found.items()}
+
     def holds(self, x: int | None, y: int | None) -> bool:
         if self.where is None:
             return True
@@ -133,6 +152,8 @@ CASES = {
     "texts as keys": (SUMS, None, lambda number: f"key {number}"),
     "expressions over both": (MIXED, None, int),
     "a condition over both": (SUMS, "x + y > 50", int),
+    "deviations": (SPREADS, "x > 20 AND y < 80", int),
+    "deviations over both": (SPREADS, "x + y > 50", int),
 }
 
 
@@ -151,7 +172,13 @@ def test_sums_are_those_of_all_pairs(case: str, memory_bytes: int, algorithm: st
         finish(operator)
         found = world.read_off(operator)
     assert found.exact
+    require_truth(found, world)
+
+
+def require_truth(found: Estimate, world: World) -> None:
     assert {key: (group["n"].value, group["s"].value) for key, group in found.values.items()} == world.truth()
+    for name in {"v", "d"} & {*found.names}:
+        assert {key: group[name].value for key, group in found.values.items()} == world.spreads()
 
 
 @pytest.mark.one_in(2)
@@ -181,7 +208,7 @@ def test_it_goes_on_from_any_snapshot(case: str, memory_bytes: int, tmp_path: Pa
             list(operator.work(8_000, SILENT))
             state = operator.snapshot()
     found = world.read_off(operator)
-    assert {key: (group["n"].value, group["s"].value) for key, group in found.values.items()} == world.truth()
+    require_truth(found, world)
 
 
 def test_rows_with_keys_are_counted_as_long_as_the_other_side_may_have_more(tmp_path: Path) -> None:

@@ -17,7 +17,13 @@ from sooner.spark.shuffle.sampled import Sampled
 from sooner.spark.step.estimates import read_estimate
 
 IN_PIECES, TIGHT, PLENTY = 2**15, 2**17, 2**24
-AGGREGATES = {"n": "count", "s": ("sum", "price * w"), "w": ("count", "w"), "a": ("avg", "w"), "d": ("stddev", "w")}
+AGGREGATES = {
+    "n": "count",
+    "s": ("sum", "price * w"),
+    "w": ("count", "w"),
+    "a": ("avg", "w"),
+    "d": ("stddev", "w + 1e15"),
+}
 
 
 def tables(seed: int, rows: int = 4000) -> tuple[pa.Table, pa.Table]:
@@ -79,6 +85,11 @@ def test_attempts_in_any_order_say_the_same_and_the_end_is_exact(
     for key, (n, total, n_w) in expected(left, right).items():
         values = found.values[key]
         assert (values["n"].value, values["s"].value, values["w"].value) == (n, total, n_w)
+    positive = left.join(right.filter(pa.compute.greater(right["w"], 0)), "k", join_type="inner")
+    for row in (
+        positive.group_by(["g", "h"]).aggregate([("w", "stddev", pa.compute.VarianceOptions(ddof=1))]).to_pylist()
+    ):
+        assert found.values[row["g"], row["h"]]["d"].value == pytest.approx(row["w_stddev"], rel=1e-12)
     assert read_estimate(steps.plan.state, 3, steps.wanted, 0.0) == found
 
 

@@ -99,7 +99,8 @@ class Folds:
         return self._met[0] if self._in_one else sums
 
     def _make_room_for_groups(self) -> None:
-        while self.n_tags > FEWEST_TAGS and self._bytes_of(self.n_tags) > SMALL_BYTES:
+        most_of_one = min(SMALL_BYTES, self._share(SUMS_SHARE) // self._copies)
+        while self.n_tags > FEWEST_TAGS and self._bytes_of(self.n_tags) > most_of_one:
             self._halve_tags()
         if not self._in_one and self._bytes_of(self.n_tags) * self._copies > self._share(SUMS_SHARE):
             self._put_in_one()
