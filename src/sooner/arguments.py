@@ -70,6 +70,7 @@ def plain_path(name: str, value: object) -> Path:
         raise InvalidJoin(f"{name}={value!r} must be the path of a directory.")
     try:
         path = Path(text).expanduser().absolute()
+        str(path).encode()  # Arrow takes names that are text
         return path.resolve() if ".." in path.parts else path
-    except (RuntimeError, OSError) as error:  # nobody of that name; links that go round in circles
+    except (RuntimeError, OSError, UnicodeEncodeError) as error:  # nobody of that name; links that go round in circles
         raise InvalidJoin(f"{name}={value!r} cannot be followed ({error}); give the path of a directory.") from error

@@ -310,3 +310,5 @@ def _refusing(what: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError) as error:
         raise InvalidCall(f"{what}: {error}") from error
+    except UnicodeEncodeError as error:  # Arrow takes names that are text
+        raise InvalidCall(f"{what}: its name is not UTF-8; rename it") from error

@@ -191,9 +191,15 @@ def _new_parquet(path: AnyPath) -> Path:
         raise InvalidCall(f"path={str(path)!r} is what to write; give a name that ends in .parquet")
     if file.is_dir():
         raise InvalidCall(f"path={str(path)!r} is a directory; give the name of a file")
+    if not _is_utf8(str(file.absolute())):
+        raise InvalidCall(f"path={str(path)!r} is not UTF-8; give another name")
     if not file.parent.is_dir():
         raise InvalidCall(f"path={str(path)!r} is in a directory that is not there; make it first")
     return file.resolve()  # a link stays, and what it leads to is replaced
+
+
+def _is_utf8(name: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 @contextmanager
