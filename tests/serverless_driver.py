@@ -1,6 +1,7 @@
 """A driver whose fork server is killed while its query runs: python serverless_driver.py FOLDER
 
-No task is tried twice. Its last words are the fallbacks that the query told, those of `explain`, and the log.
+No task is tried twice. Its last words are where the server was, the fallbacks that its query told, what `explain`
+says, and what the log does.
 """
 
 import json
@@ -14,12 +15,11 @@ import sooner.spark as ss
 from sooner.spark.session import worker_python
 from spark_joins import JoinCase, killable_session, skewed
 
-LEFT, RIGHT = skewed(4000, 2000, 1, "a"), skewed(3500, 2000, 2, "b")
+LEFT, RIGHT = skewed(400, 200, 1, "a"), skewed(350, 200, 2, "b")
 
 
 def case_in(spark: SparkSession, folder: Path) -> JoinCase:
-    folder.mkdir(exist_ok=True)
-    return JoinCase(spark, folder, LEFT, RIGHT, ways=("packed", "packed"))
+    return JoinCase(spark, folder, LEFT, RIGHT, batches=2, ways=("packed", "packed"))
 
 
 def main(folder: Path) -> None:
@@ -27,8 +27,7 @@ def main(folder: Path) -> None:
     handler = logging.Handler()
     handler.emit = lambda record: log.append(record.getMessage())  # type: ignore[method-assign]
     logging.getLogger("sooner").addHandler(handler)
-    spark = killable_session("local[2]")
-    case, [server] = case_in(spark, folder / "killed"), worker_python._servers
+    case, [server] = case_in(killable_session("local[2]"), folder), worker_python._servers
     listen = case.listen
 
     def kill(progress: ss.JoinProgress) -> None:
@@ -39,10 +38,10 @@ def main(folder: Path) -> None:
 
     case.listen = kill  # type: ignore[method-assign]
     case.run()
-    after = case_in(spark, folder / "after")
-    after.run()
-    told = [list(progress.total.fallbacks) for progress in (case.progress[0], case.progress[-1], after.progress[-1])]
-    print(json.dumps({"told": told, "explained": ss.explain(after.joined()), "log": log}), flush=True)  # noqa: T201
+    told = [case.progress[at].total.fallbacks for at in (0, -1)]
+    explained = ss.explain(case.joined())
+    seen = {"socket": str(server.socket), "told": told, "explained": explained, "log": log}
+    print(json.dumps(seen), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":
