@@ -2,6 +2,7 @@
 
 import datetime as dt
 import itertools
+import sys
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -17,34 +18,80 @@ from sooner.kernels.ranges import Within, only_near, plan_range
 
 DAY, SECOND, MICROSECOND = dt.timedelta(days=1), dt.timedelta(seconds=1), dt.timedelta(microseconds=1)
 LEAST, MOST = -(2**63), 2**63 - 1
+BEYOND: list[Within] = [2**147, 2**148, 2**149 - 1, 10**400, (2**150, None), (None, -(2**150)), (-(2**150), 2**64)]
+EVER = -dt.timedelta.min  # of whole days
 EDGES: dict[str, tuple[pa.Array, list[Within]]] = {
     "integers": (
         pa.array([LEAST, LEAST + 1, LEAST + 5, -7, -1, 0, 1, 4, MOST - 5, MOST - 1, MOST, None]),
-        [0, 1, 5, 2**63 - 1, 2**64, (1, 5), (-5, -1), (None, -(2**63)), (2**64 - 1, None), (-(2**64), 2**70)],
+        [
+            0,
+            1,
+            5,
+            2**63 - 1,
+            2**64,
+            (1, 5),
+            (-5, -1),
+            (None, -(2**63)),
+            (2**64 - 1, None),
+            (-(2**64), 2**70),
+            *BEYOND,
+            (2**63, 2**148),
+            (-(2**148), 0),
+            Decimal("1e60"),
+        ],
     ),
-    "small integers": (pa.array([-128, -100, 0, 1, 127, None], pa.int8()), [0, 1, 255, (200, None)]),
-    "naturals": (pa.array([0, 1, 2**63, 2**64 - 1], pa.uint64()), [0, 1, 2**63, (None, -1), 2**65]),
+    "small integers": (pa.array([-128, -100, 0, 1, 127, None], pa.int8()), [0, 1, 255, (200, None), *BEYOND]),
+    "naturals": (pa.array([0, 1, 2**63, 2**64 - 1], pa.uint64()), [0, 1, 2**63, (None, -1), 2**65, *BEYOND]),
     "doubles": (
         pa.array([-np.inf, -1.7e308, -1.0, -5e-324, -0.0, 0.0, 5e-324, 0.1, 0.15, 1e15, 1e15 + 0.125, 1.7e308, np.inf]),
-        [0, 5e-324, 0.05, 1.0, 1e300, 1.7e308, (0.05, 0.05), (-1e308, 1.7e308), (1e308, 1.7e308), (None, 0), (1, None)],
+        [
+            0,
+            5e-324,
+            0.05,
+            1.0,
+            1e300,
+            1.7e308,
+            (0.05, 0.05),
+            (-1e308, 1.7e308),
+            (1e308, 1.7e308),
+            (None, 0),
+            (1, None),
+            sys.float_info.max,
+            (-sys.float_info.max, 5e-324),
+            (5e-324, 1e-323),
+            10**308,
+            Fraction(1, 3),
+        ],
     ),
     "floats": (pa.array([0.1, 0.15, 1e30, np.nan, None], pa.float32()), [0.05, 0.06, 0]),
     "decimals": (
         pa.array([Decimal("-9.99"), Decimal("0.00"), Decimal("0.05"), None, Decimal("9.99")], pa.decimal128(3, 2)),
-        [0, Decimal("0.05"), 0.05, Decimal("19.98"), (Decimal("0.01"), 10)],
+        [0, Decimal("0.05"), 0.05, Decimal("19.98"), (Decimal("0.01"), 10), *BEYOND],
     ),
     "long decimals": (
         pa.array([Decimal(10**38 - 1), Decimal(1 - 10**38), Decimal(0), Decimal(5)], pa.decimal128(38, 0)),
-        [0, 5, 10**38, 2 * 10**38 - 2, 2 * 10**38 - 3, (10**38, 3 * 10**38), (None, -(10**38))],
+        [0, 5, 10**38, 2 * 10**38 - 2, 2 * 10**38 - 3, (10**38, 3 * 10**38), (None, -(10**38)), *BEYOND],
     ),
     "dates": (
         pa.array([dt.date.min, dt.date(2026, 1, 1), dt.date(2026, 1, 8), dt.date.max]),
-        [0 * DAY, 7 * DAY, 6 * DAY, (DAY, None)],
+        [0 * DAY, 7 * DAY, 6 * DAY, (DAY, None), EVER, (dt.timedelta.min, EVER), np.timedelta64(10**9, "W")],
     ),
     "dates in milliseconds": (pa.array([dt.date(2026, 1, 1), dt.date(2026, 1, 3)], pa.date64()), [DAY, 2 * DAY]),
     "moments": (
         pa.array([LEAST, -1, 0, 10**6, 10**6 + 1, MOST], pa.timestamp("us", "UTC")),
-        [0 * DAY, SECOND, SECOND + MICROSECOND, (MICROSECOND, SECOND), (None, -SECOND)],
+        [
+            0 * DAY,
+            SECOND,
+            SECOND + MICROSECOND,
+            (MICROSECOND, SECOND),
+            (None, -SECOND),
+            EVER,
+            (np.timedelta64(MOST, "D"), None),
+            dt.timedelta.max,
+            np.timedelta64(10**7, "D"),
+            np.timedelta64(10**18, "as"),
+            (-np.timedelta64(MOST, "W"), dt.timedelta.min),
+        ],
     ),
     "times of day": (pa.array([0, 1, 86_399], pa.time32("s")), [SECOND, DAY]),
     "durations": (pa.array([-5, 0, 5], pa.duration("ms")), [np.timedelta64(5, "ms"), dt.timedelta(milliseconds=9)]),
@@ -163,6 +210,10 @@ REFUSED: dict[str, tuple[str, str, Any, str]] = {
     "true": ("n", "n", True, "within=True must be a number"),
     "a word": ("n", "n", "5", "within='5' must be a number"),
     "too many digits": ("u", "v", 5, "within= takes 38 digits at most; cast one"),
+    "no time": ("t", "t", np.timedelta64("NaT"), "must be a datetime.timedelta"),
+    "beyond all doubles": ("f", "f", 10**400, "within is beyond all doubles, but 'f' is double"),
+    "a decimal beyond all doubles": ("f", "f", Decimal("1e400"), "within is beyond all doubles"),
+    "an infinite decimal": ("d", "d", Decimal("inf"), "is no finite number"),
     "no such column": ("n", "m", 5, "the right has no column 'm'"),
 }
 
@@ -173,3 +224,15 @@ def test_what_cannot_be_is_refused_in_a_sentence(case: str) -> None:
     with pytest.raises(InvalidJoin) as refusal:
         plan_range(SCHEMA, SCHEMA, left, right, within)
     assert sentence in str(refusal.value)
+
+
+def test_a_moment_that_the_finer_type_has_not_is_near_others_and_so_refused() -> None:
+    """As null it would match nothing, but the last day of the calendar is after every nanosecond."""
+    days = pa.record_batch({"v": pa.array([dt.date(2026, 1, 1), dt.date.max])})
+    moments = pa.record_batch({"v": pa.array([0], pa.timestamp("ns"))})
+    plan = plan_range(days.schema, moments.schema, "v", "v", (None, 0 * DAY))
+    coders, _ = code_ranges(NO_KEYS, plan)
+    coders[0](days.slice(0, 1))
+    with pytest.raises(InvalidJoin) as refusal:
+        coders[0](days)
+    assert "column 'v' holds 9999-12-31, of which there is no timestamp[ns]" in str(refusal.value)

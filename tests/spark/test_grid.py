@@ -134,3 +134,19 @@ def test_spark_and_a_reader_place_values_in_the_same_cells(spark: SparkSession) 
             assert len(by_reader) == 3, "one of a side that is not copied, two of one that is"
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+ABSURD: list[tuple[pa.Array, list[Any]]] = [
+    (pa.array([LEAST, -1, 0, MOST]), [2**61, 2**62, 2**63, 2**64, 2**148, 10**400, (-(2**200), 0), (2**63, 2**150)]),
+    (pa.array([-1.7e308, 0.0, 5e-324, 1.7e308]), [1.7976931348623157e308, 1e300, 5e-324, (-1e308, 1.7e308)]),
+    (pa.array([Decimal(1 - 10**38), Decimal(0), Decimal(10**38 - 1)]), [2**100, 2**148, 10**400, (10**39, 10**60)]),
+    (pa.array([LEAST, 0, MOST], pa.timestamp("us")), [dt.timedelta.max, (dt.timedelta.min, dt.timedelta(0))]),
+]
+
+
+@pytest.mark.parametrize(("values", "within"), [(values, one) for values, some in ABSURD for one in some], ids=str)
+def test_where_a_range_is_as_wide_as_all_values_rows_still_meet(values: pa.Array, within: Any) -> None:
+    schema = pa.schema([("v", values.type)])
+    plan = plan_range(schema, schema, "v", "v", within)
+    if grids_of(plan, placed_type(plan.type), LEFT)[RIGHT].width is not None:  # else there is one cell, for all
+        require_all_matches_in_reach(values, values, within)

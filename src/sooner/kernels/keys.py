@@ -9,9 +9,11 @@ Not covered: keys of nested or interval type, collations, and the hashing of key
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 import numpy as np
@@ -42,7 +44,8 @@ _ONE_WORD = {"boolean", "integer", "float", *MOMENTS}
 _UNITS_COARSE_TO_FINE = ("s", "ms", "us", "ns")
 _DIGITS_BY_INTEGER_BITS = {8: 3, 16: 5, 32: 10, 64: 19}
 _SPARK_DIGITS_OF_INT64 = 20
-_MOST_DIGITS = 38
+_MOST_DIGITS = 38  # of decimals that are not decimal256
+_DIGITS_OF_A_DOUBLE = 15
 
 
 @dataclass(frozen=True)
@@ -105,8 +108,9 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
     return left if families == {"boolean"} else None
 
 
-def coalesced_type(left: pa.DataType, right: pa.DataType) -> pa.DataType:
-    """The type of a column that has the values of both, which are keys: as Spark's `coalesce` would have it.
+def coalesced_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:
+    """The type of a column that has the values of both, which are keys: as Spark's `coalesce` would have it, but of as
+    many digits as they need. None if no type has the values of both.
 
     >>> coalesced_type(pa.int16(), pa.int32())
     DataType(int32)
@@ -119,9 +123,19 @@ def coalesced_type(left: pa.DataType, right: pa.DataType) -> pa.DataType:
     common = common_type(left, right)
     assert common is not None, "keys that can be equal have a type in common"
     if pa.types.is_decimal(common) and pa.int64() in (left, right):  # Spark has 20 digits for it, and needs 19
-        digits = max(_whole_digits(left), _whole_digits(right), _SPARK_DIGITS_OF_INT64) + common.scale
-        return pa.decimal128(min(digits, _MOST_DIGITS), common.scale)
-    return common
+        return _decimal(max(_whole_digits(left), _whole_digits(right), _SPARK_DIGITS_OF_INT64), common.scale)
+    return common if _holds(common, left) and _holds(common, right) else None
+
+
+def _holds(common: pa.DataType, type_: pa.DataType) -> bool:
+    """Whether a type has the values of another: of durations all, of the calendar the years 1 to 9999.
+
+    What else it has not (a later year, an integer that no double is) is told when it comes: see `cast_without_loss`.
+    """
+    if pa.types.is_duration(common):
+        return bool(type_ == common or pa.types.is_null(type_))
+    in_nanoseconds = pa.types.is_timestamp(common) and common.unit == "ns"
+    return not in_nanoseconds or pa.types.is_null(type_) or getattr(type_, "unit", None) == "ns"
 
 
 def keys_in_common_type(batch: pa.RecordBatch, columns: Sequence[str], types: Sequence[pa.DataType]) -> list[pa.Array]:
@@ -139,6 +153,39 @@ def keys_in_common_type(batch: pa.RecordBatch, columns: Sequence[str], types: Se
                 f"correct that value, or cast the column before the join"
             ) from error
     return keys
+
+
+def cast_without_loss(column: str, array: pa.Array, type_: pa.DataType, reason: str) -> pa.Array:
+    """The values of a column in another type. If that has not all of them: a sentence, with the reason for the type."""
+    array = decoded(array)
+    try:
+        cast = _cast(array, type_)
+    except pa.ArrowInvalid as error:
+        raise InvalidJoin(f"column {column!r} holds a value that is no {type_} ({error}), but {reason}") from error
+    if (at := _first_lost(array, cast)) is not None:
+        text = pa.int64() if pa.types.is_duration(array.type) else pa.string()  # of which Arrow has a cast
+        raise InvalidJoin(
+            f"column {column!r} holds {array.slice(at, 1).cast(text)[0]}, of which there is no {type_}, but {reason}"
+        )
+    return cast
+
+
+def _first_lost(array: pa.Array, cast: pa.Array) -> int | None:
+    """Which value is not what it was: a moment that became null, or a number that no double is written as."""
+    import pyarrow.compute as pc
+
+    if cast.null_count > array.null_count:
+        return int(pc.index(pc.and_(cast.is_null(), array.is_valid()), True).as_py())
+    if not pa.types.is_floating(cast.type) or family(array.type) not in {"integer", "decimal"}:
+        return None
+    if _whole_digits(array.type) + _scale(array.type) <= _DIGITS_OF_A_DOUBLE:
+        return None
+    with contextlib.suppress(pa.ArrowInvalid):
+        if pa.types.is_integer(array.type) and array.cast(cast.type):  # none is beyond those that all are doubles
+            return None
+    pairs = enumerate(zip(array.to_pylist(), cast.to_pylist(), strict=True))
+    lost = (at for at, (one, other) in pairs if one not in (None, Decimal(other or 0), Decimal(repr(other or 0))))
+    return next(lost, None)
 
 
 def require_usable_columns(side: str, schema: pa.Schema, names: Sequence[str]) -> None:
@@ -197,9 +244,12 @@ def _common_number(left: pa.DataType, right: pa.DataType, families: set[str | No
         return pa.decimal128(20, 0) if pa.uint64() in (left, right) else pa.int64()
     scale = max(_scale(left), _scale(right), 0)  # Arrow does not compare decimals of a negative scale
     precision = max(_whole_digits(left), _whole_digits(right)) + scale
-    if precision > 76:
-        return None
-    return pa.decimal128(precision, scale) if precision <= 38 else pa.decimal256(precision, scale)
+    return None if precision > 76 else _decimal(precision - scale, scale)
+
+
+def _decimal(whole_digits: int, scale: int) -> pa.DataType:
+    digits = whole_digits + scale
+    return pa.decimal128(digits, scale) if digits <= _MOST_DIGITS else pa.decimal256(digits, scale)
 
 
 def _scale(number: pa.DataType) -> int:

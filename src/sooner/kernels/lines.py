@@ -6,6 +6,7 @@ than a value, and lines end where codes do. Whether rows match is looked at in t
 """
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from sooner.kernels.codes import code_rows
 from sooner.kernels.keys import KeyPlan
 from sooner.kernels.matching import EQUAL, Reach
 from sooner.kernels.native import address, loop
-from sooner.kernels.ranges import LAYOUTS, RangePlan, compared_values, numbers_of
+from sooner.kernels.ranges import LAYOUTS, RangePlan, numbers_of, values_to_compare
 
 _add_places: Final = {layout: loop(f"add_places_of_{layout}", "aana") for layout in LAYOUTS}
 
@@ -54,7 +55,7 @@ class RangeCoder:
         self._line, self._side = line, side
 
     def __call__(self, batch: pa.RecordBatch) -> tuple[Codes, Flags | None]:
-        values = compared_values(batch, self._column, self._type)
+        values = values_to_compare(batch, self._column, self._type)
         codes, complete = np.full(batch.num_rows, _MIDDLE), None
         if self._keys:
             codes, complete = code_rows(batch, self._keys, self._key_types)
@@ -100,7 +101,7 @@ def _doubles(plan: RangePlan) -> tuple[int, Sequence[npt.NDArray[Any]]]:
     low, high = _ends(plan)
     middle = low / 2 + high / 2
     rounding = math.ulp(max(abs(low), abs(high))) + math.ulp(middle)
-    half = high / 2 - low / 2 + rounding
+    half = min(high / 2 - low / 2 + rounding, sys.float_info.max)
     unit = max(_LEAST_UNIT, min(2.0 ** (math.frexp(half)[1] - 1 - _RANGE_BITS), _MOST_UNIT))
     lines = [np.array([by, unit, unit * 2.0**52], np.float64) for by in (middle, 0.0)]
     return math.ceil(half / unit) + 3, lines  # a place for where each of both begins, and one for the rounding of a sum

@@ -6,6 +6,7 @@ are; doubles are subtracted as doubles, as SQL does. Null and NaN are near nothi
 Not covered: decimals of more than 38 digits, and texts, of which none says how far apart they are.
 """
 
+import contextlib
 import datetime as dt
 import math
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from sooner.kernels.gathering import gather
 from sooner.kernels.keys import (
     MOMENTS,
     NUMBERS,
+    cast_without_loss,
     decoded,
     family,
     keys_in_common_type,
@@ -43,7 +45,16 @@ LAYOUTS: Final = ("integers", "naturals", "decimals", "doubles")
 _near_enough: Final = {layout: loop(f"near_enough_{layout}", "aaaanaa") for layout in LAYOUTS}
 _UNITS_IN_A_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _SECONDS_IN_A_DAY: Final = 86_400
+_SECONDS_OF_NUMPY: Final = {
+    **{unit: Fraction(seconds) for unit, seconds in (("W", 604_800), ("D", 86_400), ("h", 3_600), ("m", 60), ("s", 1))},
+    **{unit: Fraction(1, 10**digits) for unit, digits in (("ms", 3), ("us", 6), ("ns", 9), ("ps", 12), ("fs", 15))},
+    "as": Fraction(1, 10**18),
+}
 _DIGITS_OF_A_WORD: Final = 18
+_FURTHEST: Final = 2**128 - 1  # no two values are so far apart that are not doubles
+
+
+_IN_ONE_TYPE: Final = "within= compares both sides in one type; cast the other column to that of this one."
 
 
 class Near(NamedTuple):
@@ -97,7 +108,10 @@ def plan_range(left: pa.Schema, right: pa.Schema, left_on: str, right_on: str, w
         raise InvalidJoin(
             f"{left_on!r} and {right_on!r} are compared as {type_}; within= takes 38 digits at most; cast one."
         )
-    return RangePlan(left_on, right_on, type_, *_limits_of(within, left_on, type_))
+    low, high = _limits_of(within, left_on, type_)
+    if not pa.types.is_floating(type_):
+        low, high = (None if limit is None else max(-_FURTHEST, min(limit, _FURTHEST)) for limit in (low, high))
+    return RangePlan(left_on, right_on, type_, low, high)
 
 
 def _limits_of(within: Within, column: str, type_: pa.DataType) -> tuple[Limit, Limit]:
@@ -122,10 +136,10 @@ def in_units(argument: str, value: object, column: str, type_: pa.DataType) -> i
         return _in_units_of_time(argument, value, column, type_)
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):
         raise InvalidJoin(f"{argument}={value!r} must be a number, since {column!r} is {type_}.")
-    if not math.isfinite(value):
+    if not (isinstance(value, Rational) or (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value))):
         raise InvalidJoin(f"{argument}={value!r} is no finite number; None stands for no limit in (low, high).")
     if pa.types.is_floating(type_):
-        return float(value)
+        return _as_double(argument, value, column, type_)
     # A float stands for the decimal that it is written as: 0.05 is a twentieth.
     exact = Fraction(value) if isinstance(value, Rational | Decimal) else Fraction(repr(float(value)))
     scaled = exact * 10 ** (type_.scale if pa.types.is_decimal(type_) else 0)
@@ -134,6 +148,15 @@ def in_units(argument: str, value: object, column: str, type_: pa.DataType) -> i
             f"{argument}={value!r} is finer than {column!r}, which is {type_}; round it, or cast the column."
         )
     return scaled.numerator
+
+
+def _as_double(argument: str, value: Any, column: str, type_: pa.DataType) -> float:
+    with contextlib.suppress(OverflowError):
+        if math.isfinite(double := float(value)):
+            return double
+    raise InvalidJoin(
+        f"{argument} is beyond all doubles, but {column!r} is {type_}; None stands for no limit in (low, high)."
+    )
 
 
 def units_of_lateness(lateness: Width, plan: RangePlan) -> int | float:
@@ -150,14 +173,15 @@ def units_of_lateness(lateness: Width, plan: RangePlan) -> int | float:
 
 
 def _in_units_of_time(argument: str, value: object, column: str, type_: pa.DataType) -> int:
-    if isinstance(value, np.timedelta64) and np.datetime_data(value)[0] not in ("Y", "M", "generic"):
-        nanoseconds = int(value.astype("timedelta64[ns]").astype(np.int64))
+    if isinstance(value, np.timedelta64) and not np.isnat(value) and np.datetime_data(value)[0] in _SECONDS_OF_NUMPY:
+        unit, count = np.datetime_data(value)
+        seconds = int(value.astype(np.int64)) * count * _SECONDS_OF_NUMPY[unit]
     elif isinstance(value, dt.timedelta):
         nanoseconds = value // dt.timedelta(microseconds=1) * 1_000 + int(getattr(value, "nanoseconds", 0))
+        seconds = Fraction(nanoseconds, _UNITS_IN_A_SECOND["ns"])
     else:
         raise InvalidJoin(f"{argument}={value!r} must be a datetime.timedelta, since {column!r} is {type_}.")
-    per_unit = Fraction(_UNITS_IN_A_SECOND["ns"]) * _seconds_in_a_unit(type_)
-    units = nanoseconds / per_unit
+    units = seconds / _seconds_in_a_unit(type_)
     if units.denominator != 1:
         raise InvalidJoin(
             f"{argument}={value!r} is finer than {column!r}, which is {type_}; round it, or cast the column."
@@ -205,26 +229,20 @@ def _numbers_at(batch: pa.RecordBatch, column: str, plan: RangePlan, positions: 
     if values.type == plan.type and values.type.bit_width >= 64:
         return numbers_of(values), positions
     picked = gather(pa.RecordBatch.from_arrays([values], [column]), positions)
-    return numbers_of(compared_values(picked, column, plan.type)), np.arange(len(positions))
+    return numbers_of(values_to_compare(picked, column, plan.type)), np.arange(len(positions))
 
 
-def compared_values(batch: pa.RecordBatch, column: str, type_: pa.DataType) -> pa.Array:
-    """The values of a column in the type in which both sides are compared.
-
-    A key which that type cannot hold equals nothing; but how far it is from others could not be told.
-    """
+def values_to_compare(batch: pa.RecordBatch, column: str, type_: pa.DataType) -> pa.Array:
+    """The values of a column in the type of a plan. Moments that it has not are near others all the same."""
+    if family(type_) in MOMENTS:
+        return cast_without_loss(column, batch.column(column), type_, _IN_ONE_TYPE)
     [values] = keys_in_common_type(batch, [column], [type_])
-    if values.null_count and values.null_count > decoded(batch.column(column)).null_count:
-        raise InvalidJoin(
-            f"column {column!r} holds a value beyond all of {type_}, in which both sides of a range are compared; "
-            "cast the finer one."
-        )
     return values
 
 
 def values_in(batch: pa.RecordBatch, column: str, plan: RangePlan) -> tuple[npt.NDArray[Any], pa.Array]:
     """The values of a column as numbers, in the units of the plan, and as they were compared; of 64 bits at most."""
-    values = compared_values(batch, column, plan.type)
+    values = values_to_compare(batch, column, plan.type)
     if pa.types.is_decimal(values.type):
         if not len(values):
             return np.empty(0, np.int64), values
@@ -242,6 +260,6 @@ def _limits(plan: RangePlan) -> npt.NDArray[Any]:
         return np.array([low, high], np.float64)
     words = []
     for limit in (plan.low, plan.high):
-        size = min(abs(int(limit or 0)), 2**128 - 1)
+        size = abs(int(limit or 0))
         words += [size % 2**64, size >> 64, int((limit or 0) < 0), int(limit is not None)]
     return np.array(words, np.uint64)

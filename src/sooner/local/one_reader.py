@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from sooner.errors import SoonerError
+from sooner.threads import Staying
 
 R = TypeVar("R")
 
@@ -25,6 +26,7 @@ class OneReader(Generic[R]):
                 "Another thread is reading this query; read it in one thread, which may hand its batches to others."
             )
         try:
-            return next(self._results)
+            with Staying():  # a daemon of the user's may be inside Arrow, too
+                return next(self._results)
         finally:
             self._in_hands.release()

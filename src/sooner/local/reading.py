@@ -1,8 +1,12 @@
 """A thread per source: read batches, cut them to size, put them into the inbox."""
 
+import atexit
 import contextlib
 import threading
+import time
+import weakref
 from collections.abc import Iterator
+from typing import Final
 
 import pyarrow as pa
 
@@ -12,6 +16,11 @@ from sooner.local.inbox import Ended, Inbox, Stopped
 from sooner.local.returned_memory import ReturnedMemory
 from sooner.runs.run import HELPER_BYTES
 from sooner.sources.source import Source, close_source
+from sooner.threads import start_thread
+
+FAREWELL_SECONDS: Final = 1.0  # for threads that are in the middle of a library when the program ends
+
+_threads: "Final[weakref.WeakSet[threading.Thread]]" = weakref.WeakSet()
 
 
 class Reader:
@@ -23,10 +32,9 @@ class Reader:
         self._inbox = inbox
         self._piece_bytes = piece_bytes
         self._returned_memory = returned_memory
-        self._thread = threading.Thread(target=self._run, name=f"sooner-read-{source.name}", daemon=True)
 
     def start(self) -> None:
-        self._thread.start()
+        _threads.add(start_thread(self._run, f"sooner-read-{self._source.name}"))
 
     def close(self) -> None:
         """Wake a source that waits for data; the inbox has been stopped."""
@@ -56,6 +64,17 @@ class Reader:
             self._inbox.end(self._which, Ended(failure))
         else:
             self._inbox.end(self._which, Ended())
+
+
+@atexit.register
+def _say_farewell() -> None:
+    """All queries were stopped (`running`). A library that still reads would find its own memory gone in the end.
+
+    Who sleeps in a source is not waited for any longer.
+    """
+    deadline = time.monotonic() + FAREWELL_SECONDS
+    for thread in list(_threads):
+        thread.join(max(deadline - time.monotonic(), 0))
 
 
 def cut(batch: pa.RecordBatch, at_most_bytes: int) -> Iterator[pa.RecordBatch]:

@@ -4,11 +4,15 @@ The operator runs in the thread that iterates; each source has a thread of its o
 in which sources fill the inbox and then wait.
 """
 
+import atexit
+import contextlib
+import os
 import time
+import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Final, Generic, Literal, Self, TypeVar
+from typing import Any, Final, Generic, Literal, Self, TypeVar
 
 from sooner.errors import InvalidJoin, SoonerError
 from sooner.kernels.sizes import data_bytes
@@ -27,6 +31,8 @@ CLEAN_UP_QUANTUM_BYTES: Final = 64 * 2**20
 TIDYING: Final = 4  # times the bytes that arrive, at least: each row is read and written anew, and then perhaps again
 
 R = TypeVar("R")
+
+_running: "Final[weakref.WeakSet[Running[Any]]]" = weakref.WeakSet()  # that were begun
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,7 @@ class Running(Generic[R]):
         self._results = self._run()
         self._asked = False
         self._stopped = False
+        self._abandoned = False
         self._silent = False
         self._at_end = ExitStack()
 
@@ -97,6 +104,11 @@ class Running(Generic[R]):
         """This is called when the query has ended, well or not."""
         self._at_end.callback(close)
 
+    def _abandon(self) -> None:
+        self._abandoned = True
+        with contextlib.suppress(Exception):  # of a source that is closed: nobody is there to be told
+            self.stop()
+
     def _stop_reading(self) -> None:
         self._inbox.stop()
         for reader in self._readers:
@@ -110,6 +122,7 @@ class Running(Generic[R]):
 
     def _run(self) -> Generator[R, None, None]:
         self._spill_directory.require_own_process()
+        _running.add(self)
         try:
             for reader in self._readers:
                 reader.start()
@@ -117,8 +130,10 @@ class Running(Generic[R]):
             while self._operator.phase != "done":
                 yield from self._until_stopped(self._next_work(time.monotonic() - started))
         except (Stopped, Interrupted):
-            return
+            if self._abandoned:  # who reads must not take this for the end of the results; a thread is silent about it
+                raise SystemExit from None
         finally:
+            _running.discard(self)
             self._stop_reading()
             self._operator.close()
             self._at_end.close()
@@ -170,3 +185,13 @@ class Running(Generic[R]):
                 raise Stopped
             yield batch
             self._spill_directory.require_own_process()
+
+
+@atexit.register
+def _abandon_all() -> None:
+    """The program ends, and with it what somebody has begun to read and left, or reads in a daemon."""
+    for query in list(_running):
+        query._abandon()
+
+
+os.register_at_fork(after_in_child=_running.clear)  # a forked child has none of the threads, and perhaps their locks

@@ -16,6 +16,8 @@ from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
+from sooner.threads import start_thread
+
 A = TypeVar("A")
 T = TypeVar("T")
 
@@ -27,8 +29,8 @@ _Jobs: TypeAlias = "queue.SimpleQueue[Callable[[], None] | None]"
 class Crew:
     """Threads that a join keeps: to start them for each piece of work takes as long as the work.
 
-    They start with the first work for two, and end with `dismiss` or when nobody has the crew any more. They are
-    daemons: a consumer who walks away must not keep a program from ending.
+    They start with the first work for two, and end with `dismiss` or when nobody has the crew any more. A
+    consumer who walks away does not keep a program from ending.
     """
 
     def __init__(self, workers: int) -> None:
@@ -70,9 +72,7 @@ class Crew:
 
     def start(self, job: Callable[[], T]) -> "Future[T]":
         while len(self._threads) < self.workers:
-            thread = threading.Thread(target=_work, args=(self._jobs,), name="sooner-join", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+            self._threads.append(start_thread(partial(_work, self._jobs), "sooner-join"))
         future: Future[T] = Future()
         self._jobs.put(partial(_fulfil, future, job))
         return future

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +17,13 @@ from sooner.errors import InvalidJoin
 from sooner.how import INNER, Kind
 from sooner.kernels.array_types import Positions
 from sooner.kernels.gathering import Columns, gather_from
-from sooner.kernels.keys import KeyPlan, coalesced_type
+from sooner.kernels.keys import KeyPlan, cast_without_loss, coalesced_type
 from sooner.kernels.sorting import Places
 from sooner.operators.two_way.pairs import Bundle, Pairs, Singles
 from sooner.sides import LEFT, RIGHT
+
+_ONE_COLUMN: Final = "a full join gives the keys of both sides in one column"
+_CURE: Final = "cast one of them before the join, or rename it and give left_on= and right_on="
 
 
 class OutputColumn(NamedTuple):
@@ -76,9 +79,13 @@ class OutputPlan:
         )
 
     def _assembled(self, arrays: Sequence[pa.Array]) -> pa.RecordBatch:
-        both = zip(arrays, self.schema.types, strict=True)
-        cast = [array if array.type == type_ else array.cast(type_) for array, type_ in both]
+        both = zip(arrays, self.schema, strict=True)
+        cast = [one if one.type == field.type else _coalesced(one, field) for one, field in both]
         return pa.RecordBatch.from_arrays(cast, schema=self.schema)
+
+
+def _coalesced(array: pa.Array, field: pa.Field) -> pa.Array:
+    return cast_without_loss(field.name, array, field.type, f"{_ONE_COLUMN}; {_CURE}.")
 
 
 def _gathered(runs: Sequence[Columns], numbers: tuple[int, ...], at: Sequence[Positions]) -> Iterator[pa.Array]:
@@ -118,7 +125,13 @@ def _shared_key(left: pa.Schema, right: pa.Schema, name: str, kind: Kind) -> Out
         return OutputColumn(left.field(at_left), left=at_left)
     if not kind.may_be_null(RIGHT):
         return OutputColumn(right.field(at_right), right=at_right)
-    type_ = coalesced_type(left.field(at_left).type, right.field(at_right).type)
+    types = left.field(at_left).type, right.field(at_right).type
+    type_ = coalesced_type(*types)
+    if type_ is None:
+        raise InvalidJoin(
+            f"key {name!r} is {types[LEFT]} on the left and {types[RIGHT]} on the right: no type has all values of "
+            f"both, but {_ONE_COLUMN}; {_CURE}."
+        )
     return OutputColumn(pa.field(name, type_), left=at_left, right=at_right)
 
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
@@ -15,6 +16,7 @@ from pyspark.java_gateway import launch_gateway
 
 from sooner.errors import SoonerError
 from sooner.spark.session.scripts import write_script
+from sooner.threads import start_thread
 
 _TRACEBACK: Final = b"Traceback (most recent call last):"
 _CHAINED: Final = (b"During handling of the above", b"The above exception was")  # another one follows
@@ -54,7 +56,7 @@ def start_java(configuration: SparkConf) -> None:
     ENDING.clear()
     settings = {"stderr": subprocess.PIPE, "start_new_session": True}
     gateway = launch_gateway(configuration, settings)  # type: ignore[no-untyped-call]
-    threading.Thread(target=_pass_on, args=(gateway.proc.stderr,), name="java-stderr", daemon=True).start()
+    start_thread(partial(_pass_on, gateway.proc.stderr), "java-stderr")
     SparkContext._ensure_initialized(gateway=gateway, conf=configuration)
 
 

@@ -27,6 +27,7 @@ from sooner.spark.session.wanted_estimates import wanted_estimate
 from sooner.spark.step.estimates import read_estimate
 from sooner.spark.step.standing import JoinProgress, read_progress
 from sooner.spark.step.state_directory import location_of
+from sooner.threads import start_thread
 
 POLL_SECONDS: Final = 0.05
 Side = Literal["left", "right"]
@@ -63,8 +64,7 @@ class Query:
         self._seen_batch = -1
         self._failure: BaseException | None = None
         self._began = time.monotonic()
-        self._watcher = threading.Thread(target=self._watch, name="sooner-query", daemon=True)
-        self._watcher.start()
+        self._watcher = start_thread(self._watch, "sooner-query")
 
     @property
     def id(self) -> str:

@@ -5,7 +5,7 @@ On a cluster you have a session already, which is then what this gives; nothing 
 
 import os
 import subprocess
-import threading
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 from sooner.spark.session.java import ENDING, java_home, start_java
 from sooner.spark.session.prerequisites import UnfitSession
 from sooner.spark.session.worker_python import end_fork_server, environment_of_java, let_workers_be_this_python
+from sooner.threads import start_thread
 
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 SILENT_LOGS: Final = Path(__file__).with_name("silent_log4j2.properties")
@@ -84,9 +85,7 @@ def end_local_session() -> None:
         return
     ENDING.set()
     # A thread has its own connection to Java: that of this one may be in the middle of an answer, after Ctrl-C.
-    farewell = threading.Thread(target=_say_farewell, args=(gateway,), daemon=True)
-    farewell.start()
-    farewell.join(DEATH_SECONDS)
+    start_thread(partial(_say_farewell, gateway), "sooner-farewell").join(DEATH_SECONDS)
     process: subprocess.Popen[bytes] = gateway.proc  # PySpark leaves it there
     assert process.stdin is not None
     process.stdin.close()  # Java ends when it sees that

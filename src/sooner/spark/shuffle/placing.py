@@ -25,7 +25,7 @@ from sooner.kernels.array_types import Flags
 from sooner.kernels.arrays import to_flags
 from sooner.kernels.keys import decoded, keys_in_common_type
 from sooner.kernels.lines import can_match
-from sooner.kernels.ranges import compared_values
+from sooner.kernels.ranges import values_to_compare
 from sooner.kernels.xxh64 import is_hashed, xxh64
 from sooner.spark.shuffle.grid import Grid
 from sooner.spark.shuffle.shared_columns import quoted
@@ -95,7 +95,7 @@ class Placement:
         return reduce(and_, found) if found else None
 
     def _values(self, rows: pa.RecordBatch, grid: Grid) -> pa.Array:
-        return compared_values(rows, grid.column, grid.type)
+        return values_to_compare(rows, grid.column, grid.type)
 
 
 def placed_type(type_: pa.DataType) -> pa.DataType:
