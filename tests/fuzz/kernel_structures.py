@@ -205,7 +205,7 @@ def some_numbers(dice: Random) -> list[Any]:
 
 
 def add_exact(arguments: list[Any], fences: Fences) -> None:
-    """Moments that were made apart, and then added: sums of numbers and of their squares, exactly."""
+    """Moments that were made apart, and then added: sums of numbers and of their squares."""
     lots = []
     for numbers in arguments:
         sums, rows = Sums(0, 0, 1, n_moments=1), len(numbers)
@@ -217,6 +217,8 @@ def add_exact(arguments: list[Any], fences: Fences) -> None:
     found = integers_of_moments(lots[0].moments)
     assert found is not None
     exact = [Fraction(number.item()) for numbers in arguments for number in numbers]
-    unit = Fraction(2) ** (64 * found[2])
-    require(sum(exact) == found[0].sum() * unit, f"the sum is {found[0].sum() * unit}")
-    require(sum(one**2 for one in exact) == found[1].sum() * unit**2, f"that of squares is {found[1].sum() * unit**2}")
+    unit, is_whole = Fraction(2) ** (64 * found[2]), arguments[0].dtype == np.int64
+    for power, sums_found in ((1, found[0].sum() * unit), (2, found[1].sum() * unit**2)):
+        lost = abs(sum(one**power for one in exact) - sums_found)
+        allowed = 0 if is_whole else sum(abs(one**power) for one in exact) / 2**100  # beside far larger ones
+        require(lost <= allowed, f"the sum of powers of {power} is {float(lost)} apart")
