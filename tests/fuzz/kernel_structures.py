@@ -221,4 +221,4 @@ def add_exact(arguments: list[Any], fences: Fences) -> None:
     for power, sums_found in ((1, found[0].sum() * unit), (2, found[1].sum() * unit**2)):
         lost = abs(sum(one**power for one in exact) - sums_found)
         allowed = 0 if is_whole else sum(abs(one**power) for one in exact) / 2**100  # beside far larger ones
-        require(lost <= allowed, f"the sum of powers of {power} is {float(lost)} apart")
+        require(lost <= allowed, f"the sum of powers of {power} is wrong")
