@@ -33,7 +33,16 @@ from fuzz.code_kernels import (
 )
 from fuzz.fences import Fences
 from fuzz.kernel_arguments import WORD, codes, doubles, integers, size, wide, wides
-from fuzz.kernel_structures import fold_many, fold_pairs, fold_runs, gathered, some_folds, some_rows
+from fuzz.kernel_structures import (
+    add_exact,
+    fold_many,
+    fold_pairs,
+    fold_runs,
+    gathered,
+    some_folds,
+    some_numbers,
+    some_rows,
+)
 from fuzz.row_kernels import (
     bytes_are_equal,
     concatenate,
@@ -150,6 +159,7 @@ KERNELS: dict[str, Kernel] = {
     **{f"spread_{bits}": Kernel("rrnw", make_spread(type_), spread) for bits, type_ in _SPREAD.items()},
     "plan_columns": Kernel("", some_rows, by_itself=gathered),
     "gather_columns": Kernel("", some_rows, by_itself=gathered),
+    "add_exact": Kernel("", some_numbers, by_itself=add_exact),
     "fold_pairs": Kernel("", some_folds, by_itself=fold_pairs),
     "fold_runs": Kernel("", some_folds, by_itself=fold_runs),
     "fold_many": Kernel("", some_folds, by_itself=fold_many),

@@ -3,6 +3,7 @@ lie between fences.
 """
 
 import itertools
+from fractions import Fraction
 from random import Random
 from typing import Any
 
@@ -13,7 +14,7 @@ from fuzz.family import require
 from fuzz.fences import Fences
 from fuzz.tables import column
 from fuzz.values import FLAT, NESTED, raw_values
-from sooner.kernels.folding import Factors, Operand, Sums, total
+from sooner.kernels.folding import Factors, Operand, Sums, integers_of_moments, total
 from sooner.kernels.gathering import Columns, gather_from
 from sooner.kernels.sorting import Places
 
@@ -190,3 +191,34 @@ def fold_pairs(arguments: list[Any], fences: Fences) -> None:
     where = [fences.place(np.array([pair[at] for pair in pairs], np.int64))[1] for at in (1, 3)]
     sums.fold_pairs(_operand(left, fences)[0].factors, _operand(rights[0], fences)[0].factors, where[0], where[1])
     _check_sums(sums, arguments, pairs)
+
+
+# Moments
+
+
+def some_numbers(dice: Random) -> list[Any]:
+    """Two lots of numbers, whole or not, of any size."""
+    whole = dice.random() < 0.5
+    ends: tuple[Any, ...] = (2**63 - 1, -(2**63), 0, 1) if whole else (5e-324, -1.7e308, 1e-30, 1e200, -0.0, 3.5)
+    lots = [[dice.choice(ends) for _ in range(dice.choice((0, 1, 9, 40)))] for _ in range(2)]
+    return [np.array(lot, np.int64 if whole else np.float64) for lot in lots]
+
+
+def add_exact(arguments: list[Any], fences: Fences) -> None:
+    """Moments that were made apart, and then added: sums of numbers and of their squares."""
+    lots = []
+    for numbers in arguments:
+        sums, rows = Sums(0, 0, 1, n_moments=1), len(numbers)
+        tags = fences.place(np.zeros(rows, np.int32))[1]
+        left, right = Factors(tags, None, [], [], [fences.place(numbers)[1]]), Factors(tags, None, [], [], [None])
+        sums.fold_pairs(left, right, None, None)
+        lots.append(sums)
+    lots[0].add(lots[1])
+    found = integers_of_moments(lots[0].moments)
+    assert found is not None
+    exact = [Fraction(number.item()) for numbers in arguments for number in numbers]
+    unit, is_whole = Fraction(2) ** (64 * found[2]), arguments[0].dtype == np.int64
+    for power, sums_found in ((1, found[0].sum() * unit), (2, found[1].sum() * unit**2)):
+        lost = abs(sum(one**power for one in exact) - sums_found)
+        allowed = 0 if is_whole else sum(abs(one**power) for one in exact) / 2**100  # beside far larger ones
+        require(lost <= allowed, f"the sum of powers of {power} is wrong")

@@ -163,8 +163,10 @@ def cast_without_loss(column: str, array: pa.Array, type_: pa.DataType, reason: 
     except pa.ArrowInvalid as error:
         raise InvalidJoin(f"column {column!r} holds a value that is no {type_} ({error}), but {reason}") from error
     if (at := _first_lost(array, cast)) is not None:
-        values = array.slice(at, 1).cast(pa.string()) if not pa.types.is_duration(array.type) else array.slice(at, 1)
-        raise InvalidJoin(f"column {column!r} holds {values[0]}, of which there is no {type_}, but {reason}")
+        text = pa.int64() if pa.types.is_duration(array.type) else pa.string()  # of which Arrow has a cast
+        raise InvalidJoin(
+            f"column {column!r} holds {array.slice(at, 1).cast(text)[0]}, of which there is no {type_}, but {reason}"
+        )
     return cast
 
 
