@@ -143,9 +143,8 @@ class Certainty:
     @cached_property
     def _least(self) -> Reals:
         """The same, less what is known since it is known how many rows were read: less than that cannot be."""
-        of_left = self._right.share * (1 - self._left.share) / self._left.rows.sum()
-        of_right = self._left.share * (1 - self._right.share) / self._right.rows.sum()
-        found: Reals = np.maximum(self._alone - of_left - of_right, 0.0)
+        known = sum((1 - side.share) / side.rows.sum() for side in (self._left, self._right))
+        found: Reals = np.maximum(self._alone - known, 0.0)
         return found
 
     @cached_property
