@@ -73,3 +73,18 @@ def test_nothing_is_said_of_values_that_are_all_equal_until_there_are_many() -> 
     many = np.full((1, TAGS, TAGS), 100.0)
     low, _ = certainty(many).of_any(np.array([3.0]), np.zeros((1, TAGS, TAGS)), np.array([0]), grow=False)
     assert low[0] == 3
+
+
+def test_a_foreign_key_is_not_held_for_less_sure_than_it_is() -> None:
+    """Each of 8,000 left rows has its one of 2,000 right rows: only which of these came is left to chance."""
+    dice = np.random.default_rng(3)
+    keys, n, m = dice.integers(0, 2000, 8000), 1000, 1000
+    relative, found = [], []
+    for _ in range(60):
+        here = np.isin(keys[dice.permutation(8000)[:n]], dice.permutation(2000)[:m])
+        pairs = np.zeros((1, TAGS, TAGS))
+        np.add.at(pairs[0], (np.arange(n)[here] % TAGS, dice.integers(0, TAGS, here.sum())), 1.0)
+        found.append(here.sum())
+        rows = Shares(np.full(TAGS, n / TAGS), n / 8000), Shares(np.full(TAGS, m / TAGS), m / 2000)
+        relative.append(Certainty(Found(pairs, pairs, *rows, 0.0), 0.95)._least[0])
+    assert np.max(relative) < np.var(found) / np.mean(found) ** 2

@@ -79,11 +79,12 @@ class Certainty:
         if not self._lack:
             return values, values
         found = self._moderated(kind, cells / values[:, None, None], at)
-        if kind.grows:
-            return ends_of_sums(values, *found.and_more(self._lacking), self._confidence)
-        return ends_of_scales(
-            values, self._unless_unknown(found.value, at), found.degrees, self._confidence, kind.shift
-        )
+        if not kind.grows:
+            relative = self._unless_unknown(found.value, at)
+            return ends_of_scales(values, relative, found.degrees, self._confidence, kind.shift)
+        found = found.and_more(self._lacking)
+        least = found.at_least(self._least[at])
+        return ends_of_sums(values, least.value, (least if kind is COUNT else found).degrees, self._confidence)
 
     def of_any(self, values: Reals, cells: Reals, at: At, *, grow: bool) -> Ends:
         """The same of anything, where other groups tell nothing; `grow` if values do as sums do."""
@@ -91,10 +92,10 @@ class Certainty:
             return values, values
         found = self._variances(cells, at, grows=grow)
         if grow:
-            value = np.maximum(found.value, self._least[at] * values**2)
             degrees = np.minimum(found.degrees, self._events[at] + SUM.guess_degrees)
-            found = Variances(value, degrees).and_more(self._lacking * values**2)
-        variances = np.where(values == 0, np.where(found.value == 0, math.nan, found.value), found.value)
+            found = Variances(found.value, degrees).and_more(self._lacking * values**2)
+            found = Variances(np.maximum(found.value, self._least[at] * values**2), found.degrees)
+        variances = np.where((found.value == 0) & (values == 0), math.nan, found.value)
         return ends_around(values, self._unless_unknown(variances, at), found.degrees, self._confidence)
 
     def _unless_unknown(self, variances: Reals, at: At) -> Reals:
@@ -121,9 +122,7 @@ class Certainty:
             value[told] = found.value * unit[told]
             value[told] *= (events[told] + kind.spare_events) / (events[told] - kind.spare_events)
             degrees[told] = found.degrees
-        if kind is COUNT:
-            return Variances(value, degrees).at_least(self._least[at])
-        return Variances(np.maximum(value, self._least[at] if kind.grows else 0.0), degrees)
+        return Variances(value, degrees)
 
     def _variances(self, cells: Reals, at: At, *, grows: bool) -> Variances:
         sides = self._left, self._right
@@ -144,15 +143,15 @@ class Certainty:
     @cached_property
     def _least(self) -> Reals:
         """The same, less what is known since it is known how many rows were read: less than that cannot be."""
-        of_left = self._right.share * (1 - self._left.share) / self._left.rows.sum()
-        of_right = self._left.share * (1 - self._right.share) / self._right.rows.sum()
-        found: Reals = np.maximum(self._alone - of_left - of_right, 0.0)
+        known = sum((1 - side.share) / side.rows.sum() for side in (self._left, self._right))
+        found: Reals = np.maximum(self._alone - known, 0.0)
         return found
 
     @cached_property
     def _of_counts(self) -> Variances:
         """Of all pairs of a group."""
-        return self._moderated(COUNT, self._counts / self._counts.sum(axis=(1, 2), keepdims=True), self._every)
+        cells = self._counts / self._counts.sum(axis=(1, 2), keepdims=True)
+        return self._moderated(COUNT, cells, self._every).at_least(self._least)
 
     @cached_property
     def _unit(self) -> Reals:
