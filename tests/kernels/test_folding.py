@@ -1,14 +1,26 @@
 """Sums over pairs of equal codes, against pairs that are spelled out."""
 
+import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sooner.kernels.folding import Ages, Factors, Operand, Sums, as_reals, integers_of_moments, totals
+from sooner.kernels.folding import (
+    ABSENT,
+    Ages,
+    Factors,
+    Operand,
+    Sums,
+    as_reals,
+    integers_of_moments,
+    totals,
+    with_absent,
+)
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 TAGS = 8
@@ -120,6 +132,57 @@ def test_infinity_and_nan_leave_no_moments() -> None:
         sums.fold_runs(one_key(3, numbers=[np.array([1.0, value, 2.0])]), one_key(1, numbers=[None]))
         more.add(sums)
         assert integers_of_moments(sums.moments) is None and integers_of_moments(more.moments) is None
+
+
+SPECIAL = [math.nan, math.inf, -math.inf, 0.0, 2.0, -1.0]
+
+
+def special(dice: np.random.Generator, rows: int) -> Operand:
+    """Of few kinds and few tags, so that sums of each kind come about; a fourth is not there."""
+    among = dice.permutation(SPECIAL)[: dice.integers(1, 4)]
+    reals = np.where(dice.random(rows) < 0.25, ABSENT, dice.choice(among, rows))
+    if dice.random() < 0.2:
+        reals[:] = ABSENT
+    tags = dice.integers(0, 2, rows).astype(np.int32)
+    return Operand(np.zeros(rows, np.uint64), Factors(tags, None, [], [reals, None], [reals]))
+
+
+@pytest.mark.parametrize("rows", [4, 80])  # pair by pair, and where the rows of each side are added up first
+@pytest.mark.parametrize("aged", [False, True])
+def test_what_is_absent_adds_nothing_to_what_is_not_finite(rows: int, aged: bool) -> None:
+    dice = np.random.default_rng(rows)
+    for case in range(150):
+        left, right = special(dice, rows), special(dice, rows)
+        right = right._replace(factors=replace(right.factors, numbers=[None]))
+        ages = [dice.integers(0, 3, rows).astype(np.uint8) if aged and dice.random() < 0.8 else None for _ in SIDES]
+        sums = Sums(0, 2, 2, n_moments=1)
+        sums.fold_runs(left, right, (ages[0], ages[1]))
+        expected, not_finite = np.zeros((2, 2, 2)), np.zeros((2, 2), np.bool_)
+        for i, j in itertools.product(range(rows), range(rows)):
+            of_pair = [0 if age is None else age[at] for age, at in zip(ages, (i, j), strict=True)]
+            if 2 in of_pair or 0 not in of_pair:
+                continue
+            cell = left.factors.tags[i], right.factors.tags[j]
+            a, b = (one.factors.reals[0][at] for one, at in ((left, i), (right, j)))  # type: ignore[index]
+            if not is_absent(a):
+                not_finite[cell] |= not math.isfinite(a)
+            with np.errstate(invalid="ignore"):
+                if not is_absent(a) and not is_absent(b):
+                    expected[(0, *cell)] += a * b
+        assert np.array_equal(sums.reals[0, 0, 0], expected[0], equal_nan=True), f"case {case}"
+        found = [[integers_of_moments(sums.moments[0, 0, 0, one, other]) is None for other in (0, 1)] for one in (0, 1)]
+        assert found == not_finite.tolist(), f"case {case}"
+
+
+def is_absent(value: np.float64) -> bool:
+    return value.tobytes() == ABSENT.tobytes()
+
+
+def test_no_nan_of_data_is_absent() -> None:
+    values = np.array([1.0, ABSENT, math.nan, -math.inf])
+    assert not any(map(is_absent, with_absent(values, None)))
+    some = with_absent(values, np.array([True, True, False, False]))
+    assert [is_absent(one) for one in some] == [False, False, True, True] and math.isnan(some[1])
 
 
 def test_more_groups_and_fewer_tags_change_no_sum() -> None:

@@ -1,5 +1,6 @@
 """`sooner.estimate`: the end is DuckDB's answer, and on the way there is nothing that is not so."""
 
+import itertools
 import math
 import warnings
 from collections.abc import Sequence
@@ -372,6 +373,45 @@ def test_nan_and_infinity_are_as_in_duckdb(where: str, memory: str) -> None:
     assert [row[:2] for row in map(repr_of, found)] == [row[:2] for row in map(repr_of, expected)]
     for mine, theirs in zip(found, expected, strict=True):
         assert mine[2:] == pytest.approx(theirs[2:], nan_ok=True)
+
+
+@pytest.mark.parametrize("memory", ["1GB", "64KB"])
+@pytest.mark.parametrize("hot", [False, True])  # each key has one row of the right, or all have one key
+@pytest.mark.parametrize(
+    "value",
+    [
+        "x",
+        "x * y",
+        "x + y",
+        "x - y",
+        "CASE WHEN d THEN x END",
+        "CASE WHEN d THEN x ELSE 0 END",
+        "CASE WHEN c AND d THEN x END",
+        "CASE WHEN c AND d THEN x ELSE y END",
+        "CASE WHEN c OR d THEN x ELSE NULL END",
+        "x * CASE WHEN d THEN 0 ELSE 1 END",
+        "w * y",
+    ],
+)
+def test_what_is_null_or_not_chosen_leaves_what_is_not_finite_alone(value: str, hot: bool, memory: str) -> None:
+    """Of each group one kind of number of either side meets one of the other, or two do."""
+    kinds = [*itertools.combinations(SPECIAL, 1), *itertools.combinations([math.nan, math.inf, -1.5, 0.0, None], 2)]
+    numbers = [[kind[at % len(kind)] for at in range(12)] for kind in kinds]
+    rows = len(kinds) * 12
+    groups, flags = np.arange(rows) // 12, pa.array(([True, True, False, False, None, None] * rows)[:rows])
+    x = pa.array([one for some in numbers for one in some], pa.float64())
+    lefts = pa.table({"k": np.arange(rows) * (not hot), "g": groups, "x": x, "c": flags, "w": np.arange(rows) % 3})
+    y = x.take(pa.array(np.arange(rows) if hot else np.arange(rows) // 12 % 5 * 12 + np.arange(rows) // 2 % 12))
+    d = flags.take(pa.array(np.arange(rows) // 3))
+    rights = pa.table({"k": np.arange(rows) * (not hot), "h": groups if hot else groups * 0, "y": y, "d": d})
+    for functions in (("sum", "avg", "count"), ("variance", "count")):  # of both sides, the latter are found by pairs
+        aggregates = {one: (one, value) for one in functions}
+        query = sooner.estimate(lefts, rights, on="k", aggregates=aggregates, by=["g", "h"], memory=memory)
+        found = [(*key, *(one.value for one in group.values())) for key, group in query.final().values.items()]
+        columns = ", ".join(f"{one}({value})" for one in functions)
+        expected = duckdb.sql(f"SELECT g, h, {columns} FROM lefts JOIN rights USING (k) GROUP BY ALL ORDER BY g, h")
+        for mine, theirs in zip(sorted(found), expected.fetchall(), strict=True):
+            assert mine == pytest.approx(theirs, nan_ok=True)
 
 
 def repr_of(row: Sequence[Any]) -> list[str]:

@@ -13,9 +13,11 @@ import pyarrow as pa
 
 from sooner.estimation.tags import Tagging
 from sooner.expressions.checking import Typed
+from sooner.expressions.kinds import NULL
 from sooner.expressions.tree import Column
 from sooner.kernels.array_types import Flags, Positions
-from sooner.kernels.arrays import to_arrow, to_numpy
+from sooner.kernels.arrays import to_arrow, to_flags, to_numpy
+from sooner.kernels.folding import with_absent
 from sooner.kernels.gathering import gather
 from sooner.kernels.keys import decoded
 
@@ -27,16 +29,25 @@ FEW: Final = 8  # conditions are looked at for the rows that are left, if these 
 
 
 class Factor(NamedTuple):
-    """A number of each row: whole, at the scale of its kind, or as a double."""
+    """A number of each row: whole, at the scale of its kind, or as a double; 0 or ABSENT where it is null."""
 
     value: Typed
     is_whole: bool
 
+    @property
+    def type(self) -> pa.DataType:
+        return pa.int64() if self.is_whole else pa.float64()
+
     def evaluate(self, batch: pa.RecordBatch) -> pa.Array:
         found = self.value.evaluate(batch)
-        if self.is_whole or not self.value.kind.is_exact:
-            return found
-        return to_arrow(to_numpy(found) / 10.0**self.value.kind.scale)
+        if self.value.kind == NULL:
+            found = found.cast(self.type)
+        if self.is_whole:
+            return found.fill_null(0) if found.null_count else found
+        values = to_numpy(found)
+        if self.value.kind.is_exact:
+            values = values / 10.0**self.value.kind.scale
+        return to_arrow(with_absent(values, to_flags(found.is_valid()) if found.null_count else None))
 
 
 @dataclass(frozen=True)
@@ -55,10 +66,7 @@ class Preparation:
         fields = [self.source.field(name).with_nullable(True) for name in self.keys]
         fields += [pa.field(f"{BY}{at}", self._type_of_group(one)) for at, one in enumerate(self.by)]
         fields += [pa.field(COLUMN + name, self.source.field(here).type) for name, here in self.columns]
-        fields += [
-            pa.field(f"{FACTOR}{at}", pa.int64() if one.is_whole else pa.float64())
-            for at, one in enumerate(self.factors)
-        ]
+        fields += [pa.field(f"{FACTOR}{at}", one.type) for at, one in enumerate(self.factors)]
         return pa.schema([*fields, pa.field(TAG, pa.int32())])
 
     def _type_of_group(self, one: Typed) -> pa.DataType:

@@ -17,6 +17,7 @@ from sooner.estimation.formulas import Formula
 from sooner.estimation.preparation import COLUMN, Factor, Preparation
 from sooner.estimation.question import Question
 from sooner.expressions.checking import Typed, condition, typed
+from sooner.expressions.kinds import FLOAT
 from sooner.expressions.separation import Product, Products, of_count, of_sum
 from sooner.expressions.tree import Column, Node, all_of, columns_of, conjuncts, renamed
 from sooner.sides import SIDES
@@ -201,7 +202,7 @@ class _Maker:
 
     def _term_of(self, product: Product, what: str) -> Term:
         parts = [None if node is None else self._on(side, node, what, typed) for side, node in enumerate(product)]
-        is_whole = all(part is None or part.kind.is_exact for part in parts)
+        is_whole = all(part is None or part.kind != FLOAT for part in parts)  # what is always null is either
         places = [
             None if part is None else self._sides[side].place_of(Factor(part, is_whole))
             for side, part in enumerate(parts)
@@ -282,7 +283,7 @@ class _Maker:
         return self._workings((sides[0], sides[1]), measures, groups, step)
 
     def _products_of_pairs(self, make: MakeProducts, node: Node) -> Products | None:
-        """The products of an expression that is all on one side are the expression, with zeros or indicators."""
+        """The only product of an expression that is all on one side is the expression, or whether it is there."""
         return make(self._in_pairs(node), lambda _: 0, lambda _: True)
 
     def _term_of_pairs(self, factors: list[Factor], product: Product, what: str) -> Term:

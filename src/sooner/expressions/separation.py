@@ -2,6 +2,10 @@
 
 Where an aggregate is such a sum, it needs no pairs: sum over pairs of left * right is a product of sums for each key.
 Parts are expressions again, of one side each, so that they are checked and evaluated as any other.
+
+Where any part of a product is null, the product adds nothing: so conditions are parts that are 1 or null. Zero would
+not do, since zero times NaN or infinity is NaN. Nor does one product of a condition take away what another one adds:
+infinity less infinity is NaN too.
 """
 
 from __future__ import annotations
@@ -9,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple, TypeAlias
 
+from sooner.expressions.kinds import NULL
 from sooner.expressions.tree import (
+    FALSE,
     ONE,
     ZERO,
     Arithmetic,
@@ -34,6 +40,7 @@ from sooner.expressions.tree import (
 SideOf: TypeAlias = Callable[[Column], int]
 MayBeNull: TypeAlias = Callable[[Column], bool]
 IsNumber: TypeAlias = Callable[[Node], bool]
+_STRICT_OPERATORS: Final = ("+", "-", "*")
 _MOST_PRODUCTS: Final = 64  # far more than anyone writes; pairs are cheaper then
 
 
@@ -45,39 +52,25 @@ class Product(NamedTuple):
 
 
 Products: TypeAlias = tuple[Product, ...]
-
-
-def separated(node: Node, side_of: SideOf, may_be_null: MayBeNull) -> Products | None:
-    """Products whose sum is the expression for every pair of rows, or None if it is not of that form.
-
-    Side 0 is left and 1 is right. The expression is null for a pair if and only if any part of any product is null for
-    its row, so the caller leaves out left rows for which any left part is null, and right rows likewise; `of_sum` does
-    that in the parts themselves. A CASE over both sides is separated only if no branch can be null: what is null in a
-    branch that is not taken would make the products null, but not the expression.
-    """
-    return _limited(_Separation(side_of, may_be_null).strictly(node))
+_ALWAYS: Final[Products] = (Product(None, None),)
 
 
 def of_sum(
     node: Node, side_of: SideOf, may_be_null: MayBeNull, is_number: IsNumber = lambda _: True
 ) -> Products | None:
-    """Products whose sum is COALESCE(expression, 0), what a SUM adds for a pair of rows. No part is ever null.
+    """Products whose sum is what a SUM adds for a pair of rows, or None if it is not of that form.
 
-    Two dates subtract, but neither of them is a number to be added up: `is_number` tells.
+    Side 0 is left, 1 is right. Two dates subtract, but neither of them is a number to be added up: `is_number` tells.
     """
-    return _limited(_Separation(side_of, may_be_null, is_number).with_zeros(node))
+    found = _limited(_Separation(side_of, may_be_null, is_number).added(node))
+    return (Product(ZERO, None),) if found == () else found
 
 
 def of_count(
     node: Node, side_of: SideOf, may_be_null: MayBeNull, is_number: IsNumber = lambda _: True
 ) -> Products | None:
-    """Products whose sum is 1 where the expression is not null and 0 where it is, what a COUNT adds."""
-    return _limited(_Separation(side_of, may_be_null, is_number).indicator(Not(IsNull(node))))
-
-
-def of_condition(node: Node, side_of: SideOf, may_be_null: MayBeNull) -> Products | None:
-    """Products whose sum is 1 where the condition is true and 0 where it is false or null."""
-    return _limited(_Separation(side_of, may_be_null).indicator(node))
+    """Products whose sum is 1 where the expression is not null, what a COUNT adds."""
+    return _limited(_Separation(side_of, may_be_null, is_number).where(Not(IsNull(node))))
 
 
 def _limited(found: Products | None) -> Products | None:
@@ -85,105 +78,73 @@ def _limited(found: Products | None) -> Products | None:
 
 
 class _Separation:
-    def __init__(self, side_of: SideOf, may_be_null: MayBeNull, is_number: IsNumber = lambda _: True) -> None:
+    def __init__(self, side_of: SideOf, may_be_null: MayBeNull, is_number: IsNumber) -> None:
         self._side_of = side_of
         self._may_be_null = may_be_null
         self._is_number = is_number
 
-    def strictly(self, node: Node) -> Products | None:
-        whole = self._one_sided(node)
-        if whole is not None:
-            return (whole,)
-        if isinstance(node, Negative):
-            return _negative(self.strictly(node.of))
-        if isinstance(node, Arithmetic) and node.operator in ("+", "-", "*"):
-            if not (self._is_number(node.left) and self._is_number(node.right)):
-                return None
-            left, right = self.strictly(node.left), self.strictly(node.right)
-            if node.operator == "*":
-                return _times(left, right)
-            return _plus(left, right if node.operator == "+" else _negative(right))
-        if isinstance(node, Case) and node.otherwise is not None:
-            if any(self._null_is_possible(branch) for branch in (*node.results, node.otherwise)):
-                return None
-            return self._case(node, self.strictly)
-        return None
+    def added(self, node: Node) -> Products | None:
+        """The value, if all that is wanted of it is to be added: then there is nothing to say where it is zero."""
+        if _is_zero(node):
+            return ()
+        if self._side(node) is None and isinstance(node, Negative):
+            return _negative(self.added(node.of))
+        if self._side(node) is None and isinstance(node, Case):
+            return self._case(node, self.added)
+        return self._value(node)
 
-    def with_zeros(self, node: Node) -> Products | None:
-        whole = self._one_sided(node)
-        if whole is not None:
-            return (whole,) if not self._null_is_possible(node) else (Product(*map(_zero_for_null, whole)),)
-        if isinstance(node, Negative):
-            return _negative(self.with_zeros(node.of))
-        if isinstance(node, Arithmetic) and node.operator == "*":
-            return _times(self.with_zeros(node.left), self.with_zeros(node.right))
+    def where(self, node: Node, wanted: bool = True) -> Products | None:
+        """1 where a condition is true, and nothing where it is false or unknown; or the other way round."""
+        side = self._side(node)
+        if side is not None:
+            condition = node if wanted else Not(Coalesce((node, FALSE)))
+            return (_on(side, Case((condition,), (ONE,), None)),)
+        node = _spread(node)
         if isinstance(node, Case):
-            return self._case(node, self.with_zeros)
-        # A sum is null where any of its parts is, so all of them are zero where one of them is null.
-        return _masked(self.strictly(node), self._null_is_possible)
-
-    def indicator(self, node: Node) -> Products | None:
-        """1 where a condition is true, 0 where it is false or unknown."""
-        side = self._side(node)
-        if side is not None:
-            return (_on(side, Case((node,), (ONE,), ZERO)),)
-        if isinstance(node, Logic):
-            first, *others = (self.indicator(part) for part in node.parts)
-            for other in others:
-                both = _times(first, other)
-                first = both if node.operator == "AND" else _plus(_plus(first, other), _negative(both))
-            return first
-        if not isinstance(node, Not):
+            return self._case(node, lambda result: self.where(result, wanted))
+        if not isinstance(node, Logic):
             return None
-        if isinstance(node.of, Not):
-            return self.indicator(node.of.of)
-        if isinstance(node.of, Logic):
-            opposite = "OR" if node.of.operator == "AND" else "AND"
-            return self.indicator(Logic(opposite, tuple(Not(part) for part in node.of.parts)))
-        if isinstance(node.of, IsNull):
-            return self._all_there(node.of.of)
-        return None
+        decided: Products | None = ()
+        before: Products | None = _ALWAYS
+        for part in node.parts:  # either all are such that the next one matters, or the first that is not decides
+            decided = _plus(decided, _times(before, self.where(part, node.operator == "OR")))
+            before = _times(before, self.where(part, node.operator == "AND"))
+        return before if (node.operator == "AND") == wanted else decided
 
-    def _all_there(self, node: Node) -> Products | None:
-        """1 where what is null with any of its parts is not null."""
+    def _value(self, node: Node) -> Products | None:
         side = self._side(node)
         if side is not None:
-            return (_on(side, Case((IsNull(node),), (ZERO,), ONE)),)
-        strict = isinstance(node, Negative | Comparison | Not | Like | Cast) or (
-            isinstance(node, Arithmetic) and node.operator in ("+", "-", "*")
-        )
-        if not strict:
+            return (_on(side, node),)
+        if isinstance(node, Negative):
+            return _negative(self._value(node.of))
+        if isinstance(node, Case):
+            return self._case(node, self._value)
+        if not (isinstance(node, Arithmetic) and node.operator in _STRICT_OPERATORS):
             return None
-        found: Products | None = (Product(None, None),)
-        for part in node.children():
-            found = _times(found, self._all_there(part))
-        return found
+        if not (self._is_number(node.left) and self._is_number(node.right)):
+            return None
+        left, right = self._value(node.left), self._value(node.right)
+        if node.operator == "*":
+            return _times(left, right)
+        # Null where either is: there the other has nothing to add.
+        left, right = _times(left, self._there(node.right)), _times(right, self._there(node.left))
+        return _plus(left, right if node.operator == "+" else _negative(right))
 
-    def _not_true(self, node: Node) -> Products | None:
-        side = self._side(node)
-        if side is not None:
-            return (_on(side, Case((node,), (ZERO,), ONE)),)
-        return _plus((Product(None, None),), _negative(self.indicator(node)))
+    def _there(self, node: Node) -> Products | None:
+        return self.where(Not(IsNull(node))) if self._null_is_possible(node) else _ALWAYS
 
     def _case(self, node: Case, branch: Callable[[Node], Products | None]) -> Products | None:
-        found: Products | None = ()  # and where the result is 0, there is nothing to add
-        before: Products | None = (Product(None, None),)
+        found: Products | None = ()
+        before: Products | None = _ALWAYS
         for condition, result in zip(node.conditions, node.results, strict=True):
-            chosen = _times(before, self.indicator(condition))
-            found = _plus(found, () if _is_zero(result) else _times(chosen, branch(result)))
-            before = _times(before, self._not_true(condition))
-        if node.otherwise is not None and not _is_zero(node.otherwise):
-            found = _plus(found, _times(before, branch(node.otherwise)))
-        return found if found != () else (Product(ZERO, None),)
+            found = _plus(found, _times(_times(before, self.where(condition)), branch(result)))
+            before = _times(before, self.where(condition, wanted=False))
+        return found if node.otherwise is None else _plus(found, _times(before, branch(node.otherwise)))
 
     def _side(self, node: Node) -> int | None:
         """The side of all columns, the left if there are none, or None if both have some."""
         sides = {self._side_of(column) for column in columns_of(node)}
         return None if len(sides) > 1 else next(iter(sides), 0)
-
-    def _one_sided(self, node: Node) -> Product | None:
-        side = self._side(node)
-        return None if side is None else _on(side, node)
 
     def _null_is_possible(self, node: Node) -> bool:
         """Whether a value may be null, from what columns may be and what the expression does with them."""
@@ -214,28 +175,36 @@ def _on(side: int, node: Node) -> Product:
     return Product(None, node) if side else Product(node, None)
 
 
-def _zero_for_null(part: Node | None) -> Node | None:
-    return None if part is None else Coalesce((part, ZERO))
+def _spread(node: Node) -> Node:
+    """The same condition by AND, OR or CASE of smaller ones, if it is any."""
+    if isinstance(node, IsNull) and isinstance(node.of, Case):
+        return _each(node.of, IsNull)
+    if isinstance(node, IsNull) and _is_strict(node.of):
+        return Logic("OR", tuple(map(IsNull, node.of.children())))
+    if isinstance(node, Case):
+        return _each(node, lambda result: result)
+    if not isinstance(node, Not):
+        return node
+    if isinstance(node.of, Not):
+        return _spread(node.of.of)
+    opposite = _spread(node.of)
+    if isinstance(opposite, Case):
+        return _each(opposite, Not)
+    if isinstance(opposite, Logic):
+        return Logic("OR" if opposite.operator == "AND" else "AND", tuple(map(Not, opposite.parts)))
+    return node
 
 
-def _masked(products: Products | None, may_be_null: Callable[[Node], bool]) -> Products | None:
-    """With zeros in all of them for rows of which any part is null."""
-    if products is None:
-        return None
-    masks: list[Callable[[Node | None], Node | None]] = []
-    for side in (0, 1):
-        parts = dict.fromkeys(part for product in products if (part := product[side]) is not None)
-        masks.append(_mask([part for part in parts if may_be_null(part)]))
-    return tuple(Product(masks[0](product.left), masks[1](product.right)) for product in products)
+def _each(node: Case, change: Callable[[Node], Node]) -> Case:
+    otherwise = Literal(None, NULL) if node.otherwise is None else node.otherwise
+    return Case(node.conditions, tuple(map(change, node.results)), change(otherwise))
 
 
-def _mask(parts: list[Node]) -> Callable[[Node | None], Node | None]:
-    def masked(part: Node | None) -> Node | None:
-        others = [Not(IsNull(other)) for other in parts if other != part]
-        value = Coalesce((part, ZERO)) if part in parts and part is not None else part
-        return value if not others else Case((all_of(others),), (ONE if value is None else value,), ZERO)
-
-    return masked
+def _is_strict(node: Node) -> bool:
+    """Whether it is null if and only if any part of it is."""
+    if isinstance(node, Arithmetic):
+        return node.operator in _STRICT_OPERATORS
+    return isinstance(node, Negative | Comparison | Not | Like | Cast)
 
 
 def _negative(products: Products | None) -> Products | None:
@@ -263,8 +232,11 @@ def _times(one: Products | None, other: Products | None) -> Products | None:
 
 
 def _product(parts: Iterable[Node | None]) -> Node | None:
-    factors = [part for part in parts if part is not None and part != ONE]
     found: Node | None = None
-    for factor in factors:
-        found = factor if found is None else Arithmetic("*", found, factor)
-    return found
+    conditions: list[Node] = []
+    for part in parts:
+        if isinstance(part, Case) and part.results == (ONE,) and part.otherwise is None:
+            conditions += part.conditions
+        elif part is not None and part != ONE:
+            found = part if found is None else Arithmetic("*", found, part)
+    return found if not conditions else Case((all_of(conditions),), (ONE if found is None else found,), None)

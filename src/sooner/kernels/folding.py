@@ -6,6 +6,9 @@ of their input, and a cell has the pairs of one left and one right tag. How cell
 Whole numbers are summed in 192 bits, exactly; others as doubles. Of numbers that one side has there may be *moments*:
 their sum and that of their squares, which are exact for doubles too, since their difference is what is wanted.
 
+Where a factor has no value, the product adds nothing: a whole number is 0 there, and a double is ABSENT, a NaN of its
+own, since 0 would make NaN of infinity.
+
 Where many rows share a code, the rows of each side are added up first, so a key with a million rows on both sides costs
 two million additions, not a million millions.
 """
@@ -18,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sooner.kernels.array_types import Codes, Positions
+from sooner.kernels.array_types import Codes, Flags, Positions
 from sooner.kernels.native import address, addresses, loop
 
 Reals = npt.NDArray[np.float64]
@@ -32,11 +35,20 @@ _WHOLE_WORDS: Final = 3
 _EXACT_WORDS: Final = 6
 _NOT_FINITE: Final = 2**63 - 1  # in the place of a sum: infinity or NaN is among its numbers
 BYTES_OF_WHOLE, BYTES_OF_REAL, BYTES_OF_MOMENTS = 8 * _WHOLE_WORDS, 8, 2 * 8 * _EXACT_WORDS
+_BITS_OF_ABSENT: Final = np.uint64(0x7FF8736F6F6E6572)  # compiled loops know it as well
+ABSENT: Final = _BITS_OF_ABSENT.view(np.float64)
 
 _fold_runs: Final = loop("fold_runs", "aaaaanaan", counts=True)
 _fold_many: Final = loop("fold_many", "asaan", counts=True)
 _fold_pairs: Final = loop("fold_pairs", "aaaaan")
 _add_exact: Final = loop("add_exact", "aan")
+
+
+def with_absent(values: Reals, are_there: Flags | None) -> Reals:
+    """These, with ABSENT where there is none; None: all are there. No NaN among them is taken for it."""
+    if (values.view(np.uint64) == _BITS_OF_ABSENT).any():
+        values = np.where(np.isnan(values), np.nan, values)
+    return values if are_there is None else np.where(are_there, values, ABSENT)
 
 
 @dataclass(frozen=True)
@@ -166,10 +178,10 @@ class Sums:
         return address(self._told[1])
 
     def _room_for(self, rows: int) -> tuple[npt.NDArray[Any], ...]:
-        """For condensed rows: where they are, which they are, of how many each was made, and their sums."""
+        """For condensed rows: where they are, which they are, of how many each was made, sums, kinds and moments."""
         n_wholes, n_reals, n_moments = (array.shape[2] for array in self.arrays)
         where, cells, counts = np.full(rows, -1, np.int32), np.empty(rows, np.int32), np.empty(rows, np.int64)
-        sums = np.empty((rows, n_wholes, 2), np.int64), np.empty((rows, n_reals))
+        sums = np.empty((rows, n_wholes, 2), np.int64), np.empty((rows, n_reals)), np.empty((rows, n_reals), np.uint8)
         return where, cells, counts, *sums, np.empty((rows, n_moments, 2, _EXACT_WORDS), np.int64)
 
 

@@ -973,16 +973,15 @@ INLINE void add_whole(Whole *sum, Integer128 number)
         sum->high += carry;
 }
 
-/* Add the product of two sums of numbers of 64 bits, or take it away: by words, modulo 2^192. */
-static void add_product(Whole *sum, Integer128 left, Integer128 right, int sign)
+/* Add the product of two sums of numbers of 64 bits: by words, modulo 2^192. */
+static void add_product(Whole *sum, Integer128 left, Integer128 right)
 {
     if (left == (int64_t)left && right == (int64_t)right) {
-        add_whole(sum, sign * left * right);
+        add_whole(sum, left * right);
         return;
     }
-    Natural128 of_left = left, of_right = sign < 0 ? -(Natural128)right : (Natural128)right;
-    uint64_t a[3] = {of_left, of_left >> 64, left < 0 ? UINT64_MAX : 0};
-    uint64_t b[3] = {of_right, of_right >> 64, (Integer128)of_right < 0 ? UINT64_MAX : 0};
+    uint64_t a[3] = {(Natural128)left, (Natural128)left >> 64, left < 0 ? UINT64_MAX : 0};
+    uint64_t b[3] = {(Natural128)right, (Natural128)right >> 64, right < 0 ? UINT64_MAX : 0};
     uint64_t words[3] = {sum->low, sum->low >> 64, sum->high};
     for (int i = 0; i < 3; i++) {
         Natural128 carry = 0;
@@ -1054,22 +1053,17 @@ static inline void add_shifted(Exact *sum, Integer128 number, int64_t exponent)
 }
 
 /* Add another sum so many times. */
-static void add_times(Exact *sum, const Exact *other, int64_t times)
+static void add_times(Exact *sum, const Exact *other, uint64_t times)
 {
-    uint64_t words[WORDS + 1], size = times < 0 ? -(uint64_t)times : (uint64_t)times;
-    uint64_t sign = sign_of(other->words, WORDS);
+    uint64_t words[WORDS + 1], sign = sign_of(other->words, WORDS);
     int n = WORDS + 1;
     Natural128 carry = 0;
     if (other->place == NOT_FINITE && times)
         sum->place = NOT_FINITE;
     for (int i = 0; i < n; i++) {
-        carry += (Natural128)(i < WORDS ? other->words[i] : sign) * size;
+        carry += (Natural128)(i < WORDS ? other->words[i] : sign) * times;
         words[i] = (uint64_t)carry;
         carry >>= 64;
-    }
-    for (int i = 0, more = times < 0; i < n && times < 0; i++) {
-        words[i] = ~words[i] + more;
-        more = more && !words[i];
     }
     while (n > 1 && words[n - 1] == sign_of(words, n - 1))
         n--;
@@ -1084,9 +1078,14 @@ static inline void add_number(Exact *moments, int64_t number)
     add_shifted(moments + 1, (Integer128)number * number, 0);
 }
 
+/* In the place of a double where there is none: a NaN that no data have (kernels/folding.py sees to it). */
+#define ABSENT UINT64_C(0x7FF8736F6F6E6572)
+
 static inline void add_double(Exact *moments, double value)
 {
     uint64_t bits = bits_of(value);
+    if (bits == ABSENT)
+        return;
     int64_t exponent = bits >> 52 & 0x7FF, size = bits & ((UINT64_C(1) << 52) - 1);
     if (exponent == 0x7FF) {
         moments[0].place = moments[1].place = NOT_FINITE;
@@ -1111,7 +1110,8 @@ EXPORT void add_exact(Exact *sums, const Exact *others, int64_t n)
 /* ---- Folding: pairs are added up instead of spelled out. ---- */
 
 /* Of each pair of groups and of random parts (`tags`) of both sides: sums of products of a left and a right factor, of
-   which one that is missing is 1; and moments of numbers that one side has, whole or not. */
+   which one that is missing is 1, and one that is ABSENT leaves nothing to add, whatever the other is; and moments of
+   numbers that one side has, whole or not. */
 typedef struct {
     const int32_t *tags, *groups; /* of each row; groups may be missing */
     const int64_t *const *wholes; /* factors of each row, for each sum */
@@ -1127,6 +1127,7 @@ typedef struct {
     int64_t *counts; /* of how many it was made */
     Integer128 *wholes;
     double *reals;
+    uint8_t *kinds; /* of the factors that each of these is the sum of */
     Exact *moments;
 } Condensed;
 
@@ -1177,6 +1178,12 @@ static __attribute__((noinline)) void fold_numbers(const Fold *fold, int64_t lef
             add_moments(moments, fold->of[1], k, right);
 }
 
+INLINE double product_of(double left, double right)
+{
+    double product = left * right;
+    return SELDOM(product != product) && (bits_of(left) == ABSENT || bits_of(right) == ABSENT) ? 0 : product;
+}
+
 INLINE void fold_pair(const Fold *fold, int64_t left, int64_t right)
 {
     const Factors *lefts = fold->of[0], *rights = fold->of[1];
@@ -1189,7 +1196,7 @@ INLINE void fold_pair(const Fold *fold, int64_t left, int64_t right)
         add_whole(whole, (Integer128)(lefts->wholes[k] ? lefts->wholes[k][left] : 1) *
                              (rights->wholes[k] ? rights->wholes[k][right] : 1));
     for (int64_t k = 0; k < fold->into.n_reals; k++, real += n_cells)
-        *real += (lefts->reals[k] ? lefts->reals[k][left] : 1) * (rights->reals[k] ? rights->reals[k][right] : 1);
+        *real += product_of(lefts->reals[k] ? lefts->reals[k][left] : 1, rights->reals[k] ? rights->reals[k][right] : 1);
     if (SELDOM(fold->into.n_moments))
         fold_numbers(fold, left, right, group * fold->into.n_moments * n_cells + cell);
 }
@@ -1211,15 +1218,40 @@ EXPORT void fold_pairs(const Sums *sums, const Factors *left, const Factors *rig
 enum { NEW, MET, NOT_YET }; /* ages of rows: two that have met are no pair, and what is not there yet is in none */
 enum { MANY = 4096 };       /* pairs of one code, from which on both sides are condensed first */
 
-/* The rows of one code and side; of those that have met, or of all that are there. How many are left of them. */
-static int32_t condense(const Fold *fold, int side, const uint8_t *ages, int only_met, int64_t begin, int64_t end)
+/* Infinity times a sum is not the sum of infinity times each number: 2 and -1 make NaN of it, and their sum does not. So
+   it is kept which kinds of numbers a sum is made of, a bit for each; ABSENT is of none. */
+enum { N_KINDS = 6, FINITE = 7 }; /* the first three are finite */
+static const double KINDS[N_KINDS] = {0, 1, -1, __builtin_inf(), -__builtin_inf(), __builtin_nan("")};
+
+static inline unsigned kind_of(double value)
+{
+    if (SELDOM(value - value != 0))
+        return bits_of(value) == ABSENT ? 0 : value != value ? 1 << 5 : value > 0 ? 1 << 3 : 1 << 4;
+    return value > 0 ? 1 << 1 : value < 0 ? 1 << 2 : 1;
+}
+
+/* The sum of all products of numbers of these kinds, if any of them is not finite; 0 if there is no product. */
+static __attribute__((noinline)) double sum_of_kinds(unsigned lefts, unsigned rights)
+{
+    double sum = 0;
+    for (int i = 0; i < N_KINDS; i++)
+        for (int j = 0; j < N_KINDS; j++)
+            if (lefts >> i & rights >> j & 1)
+                sum += KINDS[i] * KINDS[j];
+    return sum;
+}
+
+enum { NEW_ONES = 1 << NEW, MET_ONES = 1 << MET };
+
+/* The rows of one code and side that are of these ages. How many are left of them. */
+static int32_t condense(const Fold *fold, int side, const uint8_t *ages, int wanted, int64_t begin, int64_t end)
 {
     const Factors *factors = fold->of[side];
     const Sums *into = &fold->into;
     const Condensed *room = into->room + side;
     int32_t n = 0;
     for (int64_t i = begin; i < end; i++) {
-        if (ages && (only_met ? ages[i] != MET : ages[i] == NOT_YET))
+        if (ages && !(wanted >> ages[i] & 1))
             continue;
         int64_t cell = group_at(fold, side, i) * into->n_tags + tag_at(fold, side, i);
         int64_t row = room->where[cell];
@@ -1229,13 +1261,18 @@ static int32_t condense(const Fold *fold, int side, const uint8_t *ages, int onl
             room->counts[row] = 0;
             memset(room->wholes + row * into->n_wholes, 0, into->n_wholes * sizeof(Integer128));
             memset(room->reals + row * into->n_reals, 0, into->n_reals * sizeof(double));
+            memset(room->kinds + row * into->n_reals, 0, into->n_reals);
             memset(room->moments + row * into->n_moments * 2, 0, into->n_moments * 2 * sizeof(Exact));
         }
         room->counts[row]++;
         for (int64_t k = 0; k < into->n_wholes; k++)
             room->wholes[row * into->n_wholes + k] += factors->wholes[k] ? factors->wholes[k][i] : 1;
-        for (int64_t k = 0; k < into->n_reals; k++)
-            room->reals[row * into->n_reals + k] += factors->reals[k] ? factors->reals[k][i] : 1;
+        for (int64_t k = 0; k < into->n_reals; k++) {
+            double factor = factors->reals[k] ? factors->reals[k][i] : 1;
+            unsigned kind = kind_of(factor);
+            room->kinds[row * into->n_reals + k] |= kind;
+            room->reals[row * into->n_reals + k] += kind ? factor : 0;
+        }
         for (int64_t k = 0; k < into->n_moments; k++)
             if (has_numbers(factors, k))
                 add_moments(room->moments + (row * into->n_moments + k) * 2, factors, k, i);
@@ -1245,7 +1282,7 @@ static int32_t condense(const Fold *fold, int side, const uint8_t *ages, int onl
     return n;
 }
 
-static void fold_condensed(const Fold *fold, int32_t n_lefts, int32_t n_rights, int sign)
+static void fold_condensed(const Fold *fold, int32_t n_lefts, int32_t n_rights)
 {
     const Sums *into = &fold->into;
     const Condensed *lefts = into->room, *rights = into->room + 1;
@@ -1258,14 +1295,19 @@ static void fold_condensed(const Fold *fold, int32_t n_lefts, int32_t n_rights, 
             double *real = into->reals + group * into->n_reals * n_cells + cell;
             Exact *moments = into->moments + (group * into->n_moments * n_cells + cell) * 2;
             for (int64_t k = 0; k < into->n_wholes; k++, whole += n_cells)
-                add_product(whole, lefts->wholes[i * into->n_wholes + k], rights->wholes[j * into->n_wholes + k], sign);
-            for (int64_t k = 0; k < into->n_reals; k++, real += n_cells)
-                *real += sign * lefts->reals[i * into->n_reals + k] * rights->reals[j * into->n_reals + k];
+                add_product(whole, lefts->wholes[i * into->n_wholes + k], rights->wholes[j * into->n_wholes + k]);
+            for (int64_t k = 0; k < into->n_reals; k++, real += n_cells) {
+                int64_t left = i * into->n_reals + k, right = j * into->n_reals + k;
+                if (SELDOM((lefts->kinds[left] | rights->kinds[right]) > FINITE))
+                    *real += sum_of_kinds(lefts->kinds[left], rights->kinds[right]);
+                else
+                    *real += lefts->reals[left] * rights->reals[right];
+            }
             for (int64_t k = 0; k < into->n_moments; k++, moments += 2 * n_cells) {
                 int of_left = has_numbers(fold->of[0], k);
                 const Exact *numbers = of_left ? lefts->moments + (i * into->n_moments + k) * 2
                                                : rights->moments + (j * into->n_moments + k) * 2;
-                int64_t times = sign * (of_left ? rights->counts[j] : lefts->counts[i]);
+                int64_t times = of_left ? rights->counts[j] : lefts->counts[i];
                 add_times(moments, numbers, times);
                 add_times(moments + 1, numbers + 1, times);
             }
@@ -1308,11 +1350,12 @@ EXPORT int64_t fold_runs(const Sums *sums, const Factors *left_factors, const Fa
                         pairs++;
                     }
         } else {
-            fold_condensed(fold, condense(fold, 0, left_ages, 0, i, left_end),
-                           condense(fold, 1, right_ages, 0, j, right_end), 1);
-            if (left_ages && right_ages)
-                fold_condensed(fold, condense(fold, 0, left_ages, 1, i, left_end),
-                               condense(fold, 1, right_ages, 1, j, right_end), -1);
+            int some_met = left_ages && right_ages, all = NEW_ONES | MET_ONES;
+            fold_condensed(fold, condense(fold, 0, left_ages, some_met ? NEW_ONES : all, i, left_end),
+                           condense(fold, 1, right_ages, all, j, right_end));
+            if (some_met)
+                fold_condensed(fold, condense(fold, 0, left_ages, MET_ONES, i, left_end),
+                               condense(fold, 1, right_ages, NEW_ONES, j, right_end));
             if (__builtin_mul_overflow(many, others, &many) || __builtin_add_overflow(pairs, many, &pairs))
                 pairs = INT64_MAX;
         }
