@@ -14,7 +14,7 @@ from fuzz.family import require
 from fuzz.fences import Fences
 from fuzz.tables import column
 from fuzz.values import FLAT, NESTED, raw_values
-from sooner.kernels.folding import Factors, Operand, Sums, integers_of_moments, total
+from sooner.kernels.folding import Factors, Operand, Sums, integers, integers_of_moments
 from sooner.kernels.gathering import Columns, gather_from
 from sooner.kernels.sorting import Places
 
@@ -147,7 +147,7 @@ def _check_sums(sums: Sums, arguments: list[Any], pairs: list[tuple[dict[str, An
     for cell in itertools.product(range(groups[0]), range(groups[1]), range(TAGS), range(TAGS)):
         at = (cell[0], cell[1]), cell[2:]
         for k in range(n_wholes):
-            found = total(sums.wholes[(*at[0], k, *at[1])])
+            found = int(integers(sums.wholes[(*at[0], k, *at[1])]))
             require(found == expected.get(("wholes", k, cell), 0), f"sum {k} of {cell} is {found}")
         for k in range(n_reals):
             real = sums.reals[(*at[0], k, *at[1])]
