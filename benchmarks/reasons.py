@@ -14,8 +14,23 @@ HOT_ROW = (
     "keys let expect of it is more than the sums are off"
 )
 FEW_PAIRS = (
-    "a little wide, as it was: 631 of 1,000 samples have the 20 pairs that an interval takes, from about 15 left rows"
+    "a little wide: a variance is never taken for less than that of pairs which each came for themselves, and ends "
+    "that hold for any whole number of few pairs hold for more than 95 in 100"
 )
+FEW_ROWS = (
+    "wide: it is shown from the first pair on, since to wait for more would choose samples that found too much; of one "
+    "to six rows of the left even the ends that fit best hold for more than 95 in 100"
+)
+FEW_BLOCKS = "three to fifteen blocks, whose values are skewed: Student's t is for those that are not"
+FEW_TAILS = (
+    "so few rows tell nothing of tails: they are taken for those of a normal distribution, which is wide for uniform "
+    "values, and a little narrow for the normal ones of which small samples lack the ends"
+)
+RARE_ROWS = (
+    "what a left row adds grows with the square of its matches: one row in forty has half of the sum, small samples "
+    "lack most of these, and nothing tells so"
+)
+CHANCE = "within chance: of 200 that hold in 95 of 100 cases, fewer than 92% or more than 98% do once in twenty times"
 FIRST = "opening the files takes 28 ms of it, and then at least three row groups of 100,000 rows must have met others"
 READERS = (
     "reading alone takes 1.5 s (Q12) and 2.8 s (Q14) of CPU: Arrow decodes all rows, of which filters leave one in 80"
@@ -51,10 +66,48 @@ REASONS: dict[str, dict[str, str]] = {
         "sooner, memory for all: seconds over those of the floor": FLOOR,
     },
     "coverage": {
-        "foreign key, uniform: intervals hold at 20% read": WIDE,
-        "foreign key, 10,000 keys, Zipf 0.5: intervals hold at 20% read": WIDE,
-        "foreign key, 10,000 keys, Zipf 1: intervals hold at 5% read": HOT_ROW,
-        "many-to-many, a filter of 1%: intervals hold at 5% read": FEW_PAIRS,
+        f"{name}: intervals hold {when}": why
+        for why, cases in {
+            FEW_PAIRS: {
+                "at first": (
+                    "foreign key, uniform",
+                    "foreign key, 1,000 keys, Zipf 1",
+                    "many-to-many, uniform",
+                    "many-to-many, a trend",
+                    "many-to-many, a trend, blocks",
+                    "many-to-many, blocks of 100 rows",
+                    "many-to-many, values that follow the number of matches (1 to 40)",
+                ),
+                "at 20% read": ("foreign key, 300 groups of Zipf's sizes",),
+            },
+            FEW_ROWS: {
+                "at first": ("many-to-many, a filter of 1%", "many-to-many, a filter of 0.1%"),
+                "at 5% read": ("many-to-many, a filter of 1%", "many-to-many, a filter of 0.1%"),
+                "at 20% read": ("many-to-many, a filter of 0.1%",),
+                "at 50% read": ("many-to-many, a filter of 0.1%",),
+            },
+            WIDE: {"at 20% read": ("foreign key, uniform", "foreign key, 10,000 keys, Zipf 0.5")},
+            HOT_ROW: {
+                "at first": ("foreign key, 10,000 keys, Zipf 1",),
+                "at 5% read": ("foreign key, 10,000 keys, Zipf 1",),
+            },
+            FEW_BLOCKS: {"at first": ("many-to-many, clusters",), "at 5% read": ("many-to-many, clusters",)},
+            FEW_TAILS: {
+                "at first": ("many-to-many, deviations of light tails",),
+                "at 5% read": ("many-to-many, deviations of light tails, 300 groups",),
+            },
+            RARE_ROWS: {
+                "at first": ("many-to-many, values that follow the number of matches (Zipf 0.5)",),
+                "at 5% read": ("many-to-many, values that follow the number of matches (Zipf 0.5)",),
+                "at 50% read": ("many-to-many, values that follow the number of matches (Zipf 0.5)",),
+            },
+            CHANCE: {
+                "at 5% read": ("foreign key, uniform", "many-to-many, blocks of 100 rows"),
+                "at 50% read": ("foreign key, 1,000 keys, Zipf 1", "many-to-many, Zipf 1"),
+            },
+        }.items()
+        for when, names in cases.items()
+        for name in names
     },
     "estimate": {
         f"{name}: {what}": why

@@ -94,6 +94,8 @@ EXPRESSIONS = [
     "NOT b",
     "b AND NULL",
     "b OR NULL",
+    "b AND NULL = NULL",
+    "NULLIF(NULL, NULL) IS NULL",
     "b AND (i > 0 OR j > 0) AND NOT c",
     "b IS TRUE",
     "b IS NOT FALSE",

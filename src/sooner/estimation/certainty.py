@@ -18,7 +18,7 @@ from sooner.estimation.intervals import Shares, Variances, variances_of_ratios, 
 from sooner.estimation.limits import Ends, ends_around, ends_of_scales, ends_of_sums
 from sooner.kernels.folding import Reals
 
-FEWEST_PAIRS: Final = 5  # of a group, on average: what was read says too little of groups before
+FEWEST_PAIRS: Final = 5  # of a group, on average; before, most groups are not yet found or came by luck
 FEWEST_EQUAL: Final = 20  # events: fewer that are all alike do not say that all others are
 _MANY: Final = 1e9  # degrees of freedom
 
@@ -33,7 +33,7 @@ class Kind(NamedTuple):
     guess_events: float = 0.0
     guess_degrees: float = 0.0
     fewest_events: float = 0.0
-    spare_events: float = 0.0  # how many fewer there are at one end, and more at the other, than it seems
+    spare_events: float = 0.0  # few events tell too little: by (n + spare) / (n - spare)
     shift: float = 0.0  # see `ends_of_scales`
 
 
@@ -69,7 +69,7 @@ class Certainty:
 
     @cached_property
     def says_something(self) -> bool:
-        """Of groups one of which is always there, as without groups: then any pair will do."""
+        """Are there pairs enough for all groups but one? Without groups any pair will do."""
         needed = FEWEST_PAIRS * (len(self._pairs_of) - 1) * self._lack
         is_read = variances_of_sums(self._pairs[:1], self._left, self._right) is not None
         return is_read and float(self._pairs_of.sum()) >= needed

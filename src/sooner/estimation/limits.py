@@ -13,7 +13,7 @@ import numpy as np
 from sooner.kernels.folding import Reals
 
 CERTAIN: Final = 1e-24  # a relative variance that is none
-WIDE: Final = 0.1  # relatively
+WIDE: Final = 0.1  # half of an interval over its value, from where on logarithms are better
 SMALL: Final = 10  # of events: so few may have come by luck, else nothing would be shown
 LUCK: Final = 1e-6  # a share that is none
 _TURNS: Final = 4

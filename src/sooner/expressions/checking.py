@@ -148,6 +148,8 @@ class _Checker:
 
     def comparison(self, node: Comparison) -> Step:
         left, right = self._comparable([node.left, node.right], str(node))
+        if left.kind == NULL:
+            return Constant(BOOLEAN, True, None)
         return applied(_for_kind(node.operator, left.kind), (left, right), BOOLEAN, str(node), self._what)
 
     def logic(self, node: Logic) -> Step:
