@@ -202,7 +202,7 @@ def believed(path: str) -> Iterator[None]:
     """Checksums tell what was damaged, not what was forged: whatever is wrong with content that has one is said so."""
     try:
         yield
-    except SoonerError:
+    except (SoonerError, OSError, MemoryError):  # what a sound state meets as well
         raise
     except Exception as error:
         raise StateCorrupted(

@@ -99,10 +99,10 @@ class Folds:
         return self._met[0] if self._in_one else sums
 
     def _make_room_for_groups(self) -> None:
-        most_of_one = min(SMALL_BYTES, self._share(SUMS_SHARE) // self._copies)
-        while self.n_tags > FEWEST_TAGS and self._bytes_of(self.n_tags) > most_of_one:
+        most_of_one = self._share(SUMS_SHARE) // (len(self._every()) + 1)
+        while self.n_tags > FEWEST_TAGS and self._bytes_of(self.n_tags) > min(SMALL_BYTES, most_of_one):
             self._halve_tags()
-        if not self._in_one and self._bytes_of(self.n_tags) * self._copies > self._share(SUMS_SHARE):
+        if not self._in_one and self._bytes_of(self.n_tags) > most_of_one:
             self._put_in_one()
         self._require_room()
         for one in self._every():
@@ -119,11 +119,6 @@ class Folds:
     def _share(self, share: int) -> int:
         return max(self._limit_bytes // share, LEAST_SUMS_BYTES)
 
-    @property
-    def _copies(self) -> int:
-        """How many sums there are; of those in one, more are there only while they grow."""
-        return GROWING if self._in_one else len(self._every()) + 1
-
     def _halve_tags(self) -> None:
         self.n_tags //= 2
         for one in self._every():
@@ -139,8 +134,7 @@ class Folds:
         self.parts = None if self.parts is None else []
 
     def _require_room(self) -> None:
-        """What sums take beyond their share, rows do without."""
-        n_bytes, share_bytes = self._bytes_of(self.n_tags) * self._copies, self._share(SUMS_SHARE)
+        n_bytes = self._bytes_in_one
         if n_bytes > self._share(IN_ONE_SHARE):
             groups = self.n_groups
             needed_bytes = n_bytes * IN_ONE_SHARE * self._memory_bytes // self._limit_bytes
@@ -148,7 +142,15 @@ class Folds:
                 f"by= gives {groups:,} groups so far, whose sums take {format_bytes(n_bytes / groups)} each; give "
                 f"memory='{needed_bytes // 2**20 + 1}MB' for these, or group by less."
             )
-        self._budget.limit_bytes = self._limit_bytes - max(n_bytes - share_bytes, 0)
+        self._take_room()
+
+    def _take_room(self) -> None:
+        """What sums in one take beyond the share of sums, rows do without."""
+        self._budget.limit_bytes = self._limit_bytes - max(self._bytes_in_one - self._share(SUMS_SHARE), 0)
+
+    @property
+    def _bytes_in_one(self) -> int:
+        return self._bytes_of(self.n_tags) * GROWING if self._in_one else 0
 
     @contextmanager
     def of_all(self) -> Iterator[Sums]:
@@ -276,7 +278,7 @@ class Folds:
         self.keys = unpacked(data["keys"], no_keys())
         self._at_begin = {p: np.array(one, np.int64) for p, one in data["at_begin"]}
         self._when_whole = [np.array(one, np.int64) for one in data["when_whole"]]
-        self._require_room()
+        self._take_room()
 
     def _loaded(self, data: list[str]) -> Sums:
         return load_sums(self._new_sums(), data)
