@@ -13,6 +13,7 @@ import marshal
 import os
 import socket
 import sys
+from collections.abc import Callable
 from typing import BinaryIO, Final
 
 SOCKET: Final = "SOONER_FORK_SERVER"  # the environment variable that says where the server listens
@@ -31,7 +32,7 @@ def ask(server: socket.socket, arguments: list[str]) -> BinaryIO:
     folder = os.getcwd()  # noqa: PTH109 - see above
     request = marshal.dumps((arguments, folder, dict(os.environb)))
     server.settimeout(PATIENCE_SECONDS)
-    server.connect(os.environ[SOCKET])
+    reach(os.environ[SOCKET], server.connect)
     socket.send_fds(server, [len(request).to_bytes(LENGTH_BYTES)], STREAMS)
     server.sendall(request)
     answers = server.makefile("rb")
@@ -41,6 +42,16 @@ def ask(server: socket.socket, arguments: list[str]) -> BinaryIO:
     server.settimeout(None)
     server.sendall(BEGIN)
     return answers
+
+
+def reach(path: str, bind_or_connect: Callable[[str], None]) -> None:
+    """A socket at a path of any length: its own name may have a hundred characters, and temporary places have more."""
+    folder, name = os.path.split(path)
+    opened = os.open(folder, os.O_PATH)
+    try:
+        bind_or_connect(f"/proc/self/fd/{opened}/{name}")
+    finally:
+        os.close(opened)
 
 
 def end_as_the_child(answers: BinaryIO) -> None:

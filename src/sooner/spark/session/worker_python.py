@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +20,7 @@ import pyspark
 from sooner.fallbacks import report
 from sooner.spark.session import fork_request
 from sooner.spark.session.scripts import place_of, write_script
+from sooner.threads import start_thread
 
 PYTHON: Final = "PYSPARK_PYTHON"
 HOME: Final = "SPARK_HOME"
@@ -105,15 +105,14 @@ class _Server:
         self.socket: Final = self._folder / "socket"
         try:
             with socket.socket(socket.AF_UNIX) as listener:  # here already, so that nobody comes too early
-                listener.bind(str(self.socket))
+                fork_request.reach(str(self.socket), listener.bind)
                 listener.listen()
                 self._process = self._start(listener.fileno())
         except OSError:
             shutil.rmtree(self._folder)
             raise
         self._told_to_end = False
-        self._watcher = threading.Thread(target=self._watch, name="sooner-fork-server", daemon=True)
-        self._watcher.start()
+        self._watcher = start_thread(self._watch, "sooner-fork-server")
 
     def _start(self, listener: int) -> "subprocess.Popen[bytes]":
         # As Spark's workers find it, so that the server is like them: texts have equal hashes in all of them, and
