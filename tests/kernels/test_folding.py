@@ -185,6 +185,16 @@ def test_no_nan_of_data_is_absent() -> None:
     assert [is_absent(one) for one in some] == [False, False, True, True] and math.isnan(some[1])
 
 
+def test_infinities_are_added_without_a_word() -> None:
+    for one, other in ((math.inf, -math.inf), (1e308, 1e308)):
+        sums, more = Sums(0, 1, 2), Sums(0, 1, 2)
+        sums.reals[:], more.reals[:] = one, other
+        sums.add(more)
+        sums.add_at((np.zeros((1, 1), int), np.zeros((1, 1), int)), more)
+        sums.halve_tags()
+        assert not np.isfinite(sums.reals).any()
+
+
 def test_more_groups_and_fewer_tags_change_no_sum() -> None:
     dice = np.random.default_rng(5)
     left, right = side(dice, 20, 300, 2, LEFT), side(dice, 20, 200, 1, RIGHT)

@@ -137,12 +137,14 @@ class Sums:
         where = (address(at_left), address(at_right), n_pairs)
         _fold_pairs(n_pairs, self._address, left.address, right.address, *where)
 
+    @np.errstate(invalid="ignore", over="ignore")  # infinities and NaN are sums like others
     def add(self, other: "Sums") -> None:
         """What these have as well, of as many groups and tags."""
         self.wholes = added(self.wholes, other.wholes)
         self.reals = self.reals + other.reals
         self.moments = added_moments(self.moments, other.moments)
 
+    @np.errstate(invalid="ignore", over="ignore")  # infinities and NaN are sums like others
     def add_at(self, at: tuple[Any, ...], other: "Sums") -> None:
         """The same of groups that have these numbers here."""
         left, right = at[0].size, at[1].size
@@ -158,6 +160,7 @@ class Sums:
             self.reals = np.pad(self.reals, [*wider, *[(0, 0)] * 3])
             self.moments = np.pad(self.moments, [*wider, *[(0, 0)] * 5])
 
+    @np.errstate(invalid="ignore", over="ignore")  # infinities and NaN are sums like others
     def halve_tags(self) -> None:
         """Rows whose tags differ by half of their number share one from now on."""
         half = self.n_tags // 2
