@@ -95,6 +95,7 @@ EXPRESSIONS = [
     "b AND NULL",
     "b OR NULL",
     "b AND NULL = NULL",
+    "b OR NULL IN (NULL, NULL)",
     "NULLIF(NULL, NULL) IS NULL",
     "b AND (i > 0 OR j > 0) AND NOT c",
     "b IS TRUE",

@@ -176,7 +176,9 @@ class _Checker:
 
     def within(self, node: In) -> Step:
         of, *options = self._comparable([node.of, *node.options], str(node))
-        if all(isinstance(option, Constant) for option in options) and of.kind != NULL:
+        if of.kind == NULL:
+            return Constant(BOOLEAN, True, None)
+        if all(isinstance(option, Constant) for option in options):
             constants = [option.value for option in options if isinstance(option, Constant)]
             known = tuple(value for value in constants if value is not None)
             unknown = len(known) < len(constants)
