@@ -5,7 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from sooner.estimation.intervals import Keys, Shares, Variances, unseen, variances_of_ratios, variances_of_sums
+from sooner.estimation.intervals import (
+    Keys,
+    Shares,
+    Variances,
+    thirds_of_sums,
+    unseen,
+    variances_of_ratios,
+    variances_of_sums,
+)
 
 TAGS = 8
 
@@ -25,6 +33,23 @@ def test_the_variance_is_without_bias() -> None:
         sums.append(cells.sum())
         variances.append(found.value)
     assert np.mean(variances) == pytest.approx(np.var(sums), rel=0.06)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8])
+def test_the_third_moment_is_without_bias_and_changes_its_sign(share: float) -> None:
+    """Of one input that came in part; the other has come as a whole."""
+    dice = np.random.default_rng(6)
+    rows = dice.gamma(1.0, 2.0, 80)
+    n = round(80 * share)
+    left, right = Shares(np.full(TAGS, n / TAGS), share), Shares(np.full(TAGS, 1.0), 1.0)
+    sums, thirds = [], []
+    for _ in range(20_000):
+        cells = np.outer(dice.permutation(rows)[:n].reshape(TAGS, -1).sum(axis=1), np.full(TAGS, 1 / TAGS))
+        sums.append(cells.sum())
+        thirds.append(float(thirds_of_sums(cells, left, right)))
+    expected = float(np.mean((sums - np.mean(sums)) ** 3))
+    assert np.mean(thirds) == pytest.approx(expected, rel=0.25, abs=0.05 * float(np.var(sums)) ** 1.5)
+    assert math.copysign(1, 0.5 - share) * np.mean(thirds) >= -1e-9
 
 
 def test_an_input_that_has_come_as_a_whole_adds_nothing() -> None:

@@ -44,3 +44,26 @@ def test_many_events_have_the_normal_distributions_ends() -> None:
     for ends in (ends_of_sums(values, relative, EVER, 0.95), ends_of_scales(values, relative, EVER, 0.95)):
         assert np.concatenate(ends) == pytest.approx(np.concatenate(around), rel=1e-5)
     assert ends_of_sums(values, np.zeros(1), EVER, 0.95) == (values, values)
+
+
+@pytest.mark.parametrize("relative", [1e-3, 0.1])
+def test_what_is_skewed_may_be_further_above_and_no_further_below(relative: float) -> None:
+    values, variances = np.array([50.0]), np.array([relative])
+    for ends in (ends_of_sums, ends_of_scales):
+        low, high = ends(values, variances, EVER, 0.95)
+        same, higher = ends(values, variances, EVER, 0.95, skews=np.array([4.0]))
+        assert same == low and higher > high
+
+
+def test_skewed_sums_hold() -> None:
+    """Of values of a gamma distribution: twice as skewed as counts of the same relative variance."""
+    dice, n = np.random.default_rng(3), 15
+    rows = dice.gamma(0.5, 2.0, (4000, n))
+    means, relative = rows.mean(axis=1), rows.var(axis=1, ddof=1) / n / rows.mean(axis=1) ** 2
+    degrees = np.full(len(rows), n - 1.0)
+
+    def held(skews: float) -> float:
+        low, high = ends_of_sums(means, relative, degrees, 0.95, skews)
+        return float(np.mean((low <= 1) & (high >= 1)))
+
+    assert held(1.0) < 0.93 < held(2.0)

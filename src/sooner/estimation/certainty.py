@@ -14,12 +14,14 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sooner.estimation.intervals import Shares, Variances, variances_of_ratios, variances_of_sums
-from sooner.estimation.limits import Ends, ends_around, ends_of_scales, ends_of_sums
+from sooner.estimation.intervals import Shares, Variances, thirds_of_sums, variances_of_ratios, variances_of_sums
+from sooner.estimation.limits import CERTAIN, Ends, ends_around, ends_of_scales, ends_of_sums
 from sooner.kernels.folding import Reals
 
 FEWEST_PAIRS: Final = 5  # of a group, on average; before, most groups are not yet found or came by luck
 FEWEST_EQUAL: Final = 20  # events: fewer that are all alike do not say that all others are
+SKEW: Final = 3.0  # of what is as skewed as logarithms of normal numbers; worth so many parts
+SKEW_PARTS: Final = 8.0
 _MANY: Final = 1e9  # degrees of freedom
 
 At = npt.NDArray[np.intp]
@@ -81,10 +83,14 @@ class Certainty:
         found = self._moderated(kind, cells / values[:, None, None], at)
         if not kind.grows:
             relative = self._unless_unknown(found.value, at)
-            return ends_of_scales(values, relative, found.degrees, self._confidence, kind.shift)
+            skews = self._skews(kind, cells / values[:, None, None], relative) if kind is AVERAGE else 0.0
+            return ends_of_scales(values, relative, found.degrees, self._confidence, kind.shift, skews)
         found = found.and_more(self._lacking)
         least = found.at_least(self._least[at])
-        return ends_of_sums(values, least.value, (least if kind is COUNT else found).degrees, self._confidence)
+        both = (1 - self._left.share) * (1 - self._right.share) * self._alone[at] ** 2  # in the thirds of either side
+        skews = self._skews(kind, cells / values[:, None, None], least.value) - both / least.value**2
+        skews = np.maximum(skews, 1.0)
+        return ends_of_sums(values, least.value, (least if kind is COUNT else found).degrees, self._confidence, skews)
 
     def of_any(self, values: Reals, cells: Reals, at: At, *, grow: bool) -> Ends:
         """The same of anything, where other groups tell nothing; `grow` if values do as sums do."""
@@ -105,7 +111,8 @@ class Certainty:
         """Relative variances, of relative cells."""
         own = self._variances(cells, at, grows=kind.grows)
         unit, events = (self._alone[at], self._pairs_of[at]) if kind is COUNT else (self._unit[at], self._events[at])
-        degrees = np.minimum(own.degrees, self._parts - 1) if len(at) > 1 else own.degrees
+        few = len(at) > 1 or kind is not COUNT
+        degrees = np.minimum(own.degrees, self._parts - 1) if few else own.degrees
         degrees = degrees.copy() if kind is COUNT else np.minimum(degrees, events + kind.guess_degrees)
         value = np.full(len(at), math.nan)
         told = (own.value >= 0) & (events >= kind.fewest_events)
@@ -123,6 +130,15 @@ class Certainty:
             value[told] *= (events[told] + kind.spare_events) / (events[told] - kind.spare_events)
             degrees[told] = found.degrees
         return Variances(value, degrees)
+
+    def _skews(self, kind: Kind, cells: Reals, variances: Reals) -> Reals:
+        """Third moments over squared variances, of relative cells: 1 for counts of what comes by chance.
+
+        Few parts show less of it than values may have.
+        """
+        shown = thirds_of_sums(cells, self._left, self._right) / np.maximum(variances, CERTAIN) ** 2
+        found: Reals = shown if kind is COUNT else shown + SKEW * SKEW_PARTS / (self._parts + SKEW_PARTS)
+        return found
 
     def _variances(self, cells: Reals, at: At, *, grows: bool) -> Variances:
         sides = self._left, self._right

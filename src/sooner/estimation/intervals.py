@@ -132,6 +132,18 @@ def variances_of_ratios(cells: Reals, pairs: Reals, left: Shares, right: Shares)
     return Variances(found.value * more, np.minimum(found.degrees, enough))
 
 
+def thirds_of_sums(cells: Reals, left: Shares, right: Shares) -> Reals:
+    """Third central moments of these sums: by how much rarer, but larger, their errors are on one side than the other.
+
+    Where more than half of an input has come the sign is the other one, since it is what lacks that may be far off.
+    """
+    found = np.zeros(cells.shape[:-2])
+    for axis, side in enumerate((left, right)):
+        if side.share < 1:
+            found = found + (1 - side.share) * (1 - 2 * side.share) * _third(_by_tags(cells, axis), side.rows)
+    return found
+
+
 def _by_tags(cells: Reals, axis: int) -> Reals:
     """Of the left (0) or the right (1)."""
     found: Reals = cells.sum(axis=-1 - axis)
@@ -154,6 +166,15 @@ def _between(sums: Reals, rows: Reals) -> Reals:
     sums, rows = sums[..., used], rows[used]
     apart = sums - sums.sum(axis=-1, keepdims=True) * rows / rows.sum()
     found: Reals = rows.sum() / (len(rows) - 1) * (apart**2 / rows).sum(axis=-1)
+    return found
+
+
+def _third(sums: Reals, rows: Reals) -> Reals:
+    """The third moment of the sum of all parts, in the same way."""
+    used = rows > 0
+    sums, rows = sums[..., used], rows[used]
+    apart = sums - sums.sum(axis=-1, keepdims=True) * rows / rows.sum()
+    found: Reals = rows.sum() ** 2 / ((len(rows) - 1) * (len(rows) - 2)) * (apart**3 / rows**2).sum(axis=-1)
     return found
 
 

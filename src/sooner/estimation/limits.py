@@ -22,35 +22,45 @@ _MOST: Final = 300.0  # the exponential of far more is no number
 Ends = tuple[Reals, Reals]
 
 
-def ends_of_sums(values: Reals, relative: Reals, degrees: Reals, confidence: float) -> Ends:
+def ends_of_sums(values: Reals, relative: Reals, degrees: Reals, confidence: float, skews: Reals | float = 1.0) -> Ends:
     """Of sums of what is never negative, such as counts: as if it were so many *events* that came by chance.
 
     Garwood's limits of Poisson's distribution (Biometrika 1936) in the form of Wilson, Hilferty and Byar. The lower one
     takes half of what came last for luck (Rothman and Boice 1979). And since of nothing nothing is shown, it is the one
     among such that found anything: only a share 1 - exp(-low) of them does, and it is those that may miss.
+
+    `skews` is how many times as skewed as such counts they are: the upper limit is one of fewer events, at the same
+    variance. The lower one is not: few parts may show skew where there is none.
     """
-    events = 1 / np.maximum(relative, CERTAIN)
+    deviations = np.sqrt(np.maximum(relative, CERTAIN))
     tail = (1 - confidence) / 2
     t = t_quantiles(1 - tail, degrees)
-    low, high = _limit(events + 0.5, -t), _limit(events + 1, t)
+    events, fewer = 1 / deviations**2, 1 / (deviations * skews) ** 2
+    low, high = _limit(events + 0.5, -t), _limit(fewer + 1, t)
     for at in np.flatnonzero(events < SMALL):
         for _ in range(_TURNS):
             shown = -math.expm1(-float(low[at]))
             less = _limit(events[at] + 0.5, -t_quantile(1 - tail * shown, float(degrees[at]))) if shown > LUCK else 0.0
             low[at] = less
     is_certain = relative <= CERTAIN
-    return np.where(is_certain, values, values * low / events), np.where(is_certain, values, values * high / events)
+    above = 1 + deviations * (high - fewer) / np.sqrt(fewer)
+    return np.where(is_certain, values, values * low / events), np.where(is_certain, values, values * above)
 
 
-def ends_of_scales(values: Reals, relative: Reals, degrees: Reals, confidence: float, shift: float = 0.0) -> Ends:
+def ends_of_scales(
+    values: Reals, relative: Reals, degrees: Reals, confidence: float, shift: float = 0.0, skews: Reals | float = 0.0
+) -> Ends:
     """Of what is never negative and does not grow with the inputs: wide ones on a scale of logarithms.
 
-    `shift` is how much larger it is likely to be than it seems: times the relative variance.
+    `shift` is how much larger it is likely to be than it seems: times the relative variance. `skews` say the same of
+    each, as third moments over squared variances (N. J. Johnson's modified t, JASA 1978); logarithms have some of it.
     """
-    half, shifted = t_quantiles((1 + confidence) / 2, degrees) * np.sqrt(relative), shift * relative
-    low, high = np.exp(np.maximum(shifted - half, -_MOST)), np.exp(np.minimum(shifted + half, _MOST))
+    half, z = t_quantiles((1 + confidence) / 2, degrees) * np.sqrt(relative), NormalDist().inv_cdf((1 + confidence) / 2)
     is_wide = half > WIDE
-    return values * np.where(is_wide, low, 1 + shifted - half), values * np.where(is_wide, high, 1 + shifted + half)
+    by_skew = np.maximum((1 + 2 * z**2) / 6 * skews - np.where(is_wide, z**2 / 2, 0.0), 0.0)
+    below, above = shift * relative - half, (shift + by_skew) * relative + half
+    low, high = np.exp(np.maximum(below, -_MOST)), np.exp(np.minimum(above, _MOST))
+    return values * np.where(is_wide, low, 1 + below), values * np.where(is_wide, high, 1 + above)
 
 
 def ends_around(values: Reals, variances: Reals, degrees: Reals, confidence: float) -> Ends:
