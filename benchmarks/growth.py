@@ -25,7 +25,7 @@ from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.operators.order import by_hashes, equal_ranges
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.runs.files import RunFiles
+from sooner.runs.formats.files import RunFiles
 from sooner.sides import LEFT, RIGHT, SIDES
 
 NEW_ROWS = 100_000

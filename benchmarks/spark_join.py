@@ -32,7 +32,7 @@ from report import write_report
 
 import sooner.spark as ss
 from sooner.how import How
-from sooner.runs.shared_memory_directory import remove_copies
+from sooner.runs.custody.shared_memory_directory import remove_copies
 
 ROWS = 250_000  # of each side in a batch
 KEYS = 2_000_000

@@ -20,7 +20,7 @@ from sooner.how import KINDS
 from sooner.kernels.ranges import Near
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
-from sooner.runs.versions import Versions
+from sooner.runs.formats.versions import Versions
 from sooner.sides import LEFT, RIGHT, SIDES
 from sooner.spark.meeting_places import placements
 from sooner.spark.shuffle.packing import PACK, PACKED_ROWS, PLACE, Packing

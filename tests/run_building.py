@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from sooner.operators.two_way.covering import OnDisk
-from sooner.runs.files import RunFiles
+from sooner.runs.formats.files import RunFiles
 from sooner.runs.run import NEVER, STILL_HERE, Run, Stamp
 from sooner.runs.store import Segment
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 import sooner.spark as ss
-from sooner.runs.shared_memory import PAGE_BYTES
-from sooner.runs.shared_memory_directory import OWNERS
+from sooner.runs.custody.shared_memory import PAGE_BYTES
+from sooner.runs.custody.shared_memory_directory import OWNERS
 from spark_joins import JoinCase, Way, killable_session, skewed
 
 MEMORY_BYTES = 128 * 1024

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sooner.runs.shared_memory_directory import SHARED_MEMORY
+from sooner.runs.custody.shared_memory_directory import SHARED_MEMORY
 
 
 @pytest.fixture(scope="module", autouse=True)

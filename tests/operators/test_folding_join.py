@@ -30,7 +30,7 @@ from sooner.operators.folding.plan import FoldingPlan, joined_columns
 from sooner.operators.inputs import inputs_in
 from sooner.operators.operator import Means
 from sooner.policies.view import SILENT
-from sooner.runs.files import RunFiles
+from sooner.runs.formats.files import RunFiles
 
 SUMS: dict[str, Any] = {"n": "count", "s": ("sum", "x * y"), "a": ("avg", "x"), "c": ("count", "x")}
 SPREADS: dict[str, Any] = {

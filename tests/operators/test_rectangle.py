@@ -21,7 +21,7 @@ from sooner.policies.flush.largest import Largest
 from sooner.policies.react.growth import Growth
 from sooner.policies.react.never import Never
 from sooner.policies.view import SILENT
-from sooner.runs.files import RunFiles
+from sooner.runs.formats.files import RunFiles
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 from sooner.testing.two_way import SCHEMA, numbered_rows
 

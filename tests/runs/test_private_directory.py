@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from patience import HANG_SECONDS
-from sooner.runs.private_directory import LOCK, PrivateDirectory
+from sooner.runs.custody.private_directory import LOCK, PrivateDirectory
 
 ANOTHER_USER = 12345
 HOLDER = """
 import sys
 from pathlib import Path
-from sooner.runs.private_directory import PrivateDirectory
+from sooner.runs.custody.private_directory import PrivateDirectory
 directory = PrivateDirectory("staging", sys.argv[1])
 Path(directory.path, "rows.arrows").write_text("rows")
 print(directory.path.name, flush=True)
@@ -25,7 +25,7 @@ sys.stdin.read()
 COMES_AND_GOES = """
 import sys
 from pathlib import Path
-from sooner.runs.private_directory import PrivateDirectory
+from sooner.runs.custody.private_directory import PrivateDirectory
 for _ in range(150):
     directory = PrivateDirectory("spill", sys.argv[1])
     file = directory.path / "rows.arrows"

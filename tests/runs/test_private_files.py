@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.fs as pafs
 import pytest
 
-from sooner.runs.private_files import create, make_directory
+from sooner.runs.custody.private_files import create, make_directory
 
 LOCAL = pafs.LocalFileSystem()
 

@@ -10,10 +10,10 @@ import pytest
 
 from run_building import ROWS, content, files_in, run_of
 from sooner.errors import StateCorrupted
-from sooner.runs.files import RunFiles
+from sooner.runs.custody.shared_memory import open_shared_memory
+from sooner.runs.formats.files import RunFiles
+from sooner.runs.formats.saved_runs import MappedRuns, RewrittenRuns, SavedRuns
 from sooner.runs.run import Run
-from sooner.runs.saved_runs import MappedRuns, RewrittenRuns, SavedRuns
-from sooner.runs.shared_memory import open_shared_memory
 
 PLENTY = 2**20
 ONE_BLOCK = 2**62

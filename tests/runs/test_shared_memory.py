@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from sooner.runs.shared_memory import PAGE_BYTES, Parts, SharedMemory, open_shared_memory
-from sooner.runs.shared_memory_directory import NOWHERE
+from sooner.runs.custody.shared_memory import PAGE_BYTES, Parts, SharedMemory, open_shared_memory
+from sooner.runs.custody.shared_memory_directory import NOWHERE
 
 PLENTY = 2**20
 FILLER = """
 import os, sys
 from pathlib import Path
-from sooner.runs.shared_memory import PAGE_BYTES, open_shared_memory
+from sooner.runs.custody.shared_memory import PAGE_BYTES, open_shared_memory
 for number in range(120):
     copies = open_shared_memory("/state", 0, 8 * PAGE_BYTES, Path(sys.argv[1]))
     copies.keep_only([])

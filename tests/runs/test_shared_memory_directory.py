@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from sooner.runs.shared_memory import open_shared_memory
-from sooner.runs.shared_memory_directory import FORGOTTEN_SECONDS, OWNERS, remove_copies
+from sooner.runs.custody.shared_memory import open_shared_memory
+from sooner.runs.custody.shared_memory_directory import FORGOTTEN_SECONDS, OWNERS, remove_copies
 
 PLENTY = 2**20
 ANOTHER_USER = 12345
@@ -20,7 +20,7 @@ only_root = pytest.mark.skipif(os.getuid() != 0, reason="only root can give file
 STEP = """
 import sys
 from pathlib import Path
-from sooner.runs.shared_memory import open_shared_memory
+from sooner.runs.custody.shared_memory import open_shared_memory
 open_shared_memory("/state", int(sys.argv[2]), 2**20, Path(sys.argv[1])).put([(f"of-{sys.argv[2]}", (b"rows",))])
 """
 DAEMON = f"""

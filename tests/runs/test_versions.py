@@ -8,7 +8,7 @@ import pyarrow.fs as pafs
 import pytest
 
 from sooner.errors import SpillFailed, StateCorrupted
-from sooner.runs.versions import FORMAT, Header, MissingVersion, Versions, _sealed, version_prefix
+from sooner.runs.formats.versions import FORMAT, Header, MissingVersion, Versions, _sealed, version_prefix
 
 IDENTITY = {"query": "q", "keys": [["k"], ["k"]]}
 

@@ -11,7 +11,7 @@ from sooner.spark.session.failures import as_sooner_error
 AS_SPARK_SHOWS_IT = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated: Job aborted due to stage failure:
 Task 0 in stage 4.0 failed 4 times, most recent failure: Lost task 0.3 in stage 4.0 (TID 9) (localhost executor driver):
 org.apache.spark.api.python.PythonException: Traceback (most recent call last):
-  File "/x/sooner/runs/files.py", line 117, in read
+  File "/x/sooner/runs/formats/files.py", line 117, in read
     raise StateCorrupted(text)
 FileNotFoundError: [Errno 2] No such file
 
@@ -35,7 +35,7 @@ def test_the_sentence_comes_out_of_the_page(kind: type[SoonerError]) -> None:
 
 def test_the_last_of_several_is_what_counts() -> None:
     """The first is only the cause of the second."""
-    both = "sooner.runs.versions.MissingVersion: Not there.\nsooner.errors.StateCorrupted: Start anew.\n"
+    both = "sooner.runs.formats.versions.MissingVersion: Not there.\nsooner.errors.StateCorrupted: Start anew.\n"
     found = as_sooner_error(RuntimeError(AS_SPARK_SHOWS_IT.format(raised=both)))
     assert isinstance(found, StateCorrupted)
     assert str(found) == "Start anew."

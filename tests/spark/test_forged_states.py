@@ -12,7 +12,7 @@ import xxhash
 from join_steps import Arriving, Lane, nothing, plan_of
 from queries import numbered
 from sooner.errors import SinkFailed, SoonerError, StateCorrupted
-from sooner.runs.versions import Versions, _sealed
+from sooner.runs.formats.versions import Versions, _sealed
 from sooner.spark.session.endings import note_end, noted_ends
 from sooner.spark.session.pacemaker import PulseReader
 from sooner.spark.sinks.parquet_sink import _read

@@ -16,7 +16,7 @@ import sooner.fallbacks
 import sooner.spark as ss
 from join_steps import Arriving, Lane, nothing, plan_of, summary_of
 from patience import HANG_SECONDS, until
-from sooner.runs import shared_memory_directory
+from sooner.runs.custody import shared_memory_directory
 from sooner.spark.session import fork_request, worker_python
 from sooner.spark.session.fork_request import ENDED, NOT_FORKED, SOCKET, TOLD
 from sooner.spark.session.worker_python import PYTHON, environment_of_java

@@ -14,7 +14,7 @@ from test_state_directory import IDENTITY, used_state
 import sooner.spark as ss
 from queries import refused
 from sooner.errors import BudgetTooSmall, InvalidJoin
-from sooner.runs.versions import Header
+from sooner.runs.formats.versions import Header
 from sooner.spark.step.state_directory import location_of
 
 

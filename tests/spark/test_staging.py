@@ -18,7 +18,7 @@ from sooner.spark.step.delivery import Delivery
 LEFT, RIGHT = numbered(500, 50, 1, "a"), numbered(500, 50, 2, "b")
 KILLED_WORKER = """
 import os, signal, sys
-from sooner.runs.private_directory import PrivateDirectory
+from sooner.runs.custody.private_directory import PrivateDirectory
 directory = PrivateDirectory("staging", sys.argv[1])
 os.kill(os.getpid(), signal.SIGKILL)
 """

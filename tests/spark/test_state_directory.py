@@ -13,7 +13,7 @@ from join_steps import Arriving, Lane, nothing, pairs_in, plan_of, run, same, su
 from queries import numbered, refused
 from sooner.errors import InvalidJoin, SpillFailed, StateCorrupted
 from sooner.operators.two_way.plan import INPUTS
-from sooner.runs.versions import Header, Versions
+from sooner.runs.formats.versions import Header, Versions
 from sooner.spark.session.endings import note_end
 from sooner.spark.step.state_directory import (
     location_of,

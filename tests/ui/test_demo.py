@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from patience import HANG_SECONDS
-from sooner.runs.shared_memory_directory import SHARED_MEMORY
+from sooner.runs.custody.shared_memory_directory import SHARED_MEMORY
 
 COMMAND = "import sys; from sooner.ui.command_line import main; sys.exit(main())"
 PNG = b"\x89PNG\r\n"

@@ -1,4 +1,4 @@
-"""The simulated twin of `sooner.runs.files`: a store in which runs count as spilled, and are kept as they are.
+"""The simulated twin of `sooner.runs.formats.files`: a store in which runs count as spilled, and are kept as they are.
 
 Nothing is encoded, so a run on this disk is as large as in memory, to the byte. The papers count pages of equal rows;
 in real files the headers of many small runs would count as well, the more the smaller the scale.

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 from sooner.errors import InvalidJoin, SoonerError
-from sooner.runs.private_directory import PrivateDirectory
+from sooner.runs.custody.private_directory import PrivateDirectory
 
 
 class SpillDirectory:

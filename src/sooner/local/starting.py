@@ -14,7 +14,7 @@ from sooner.local.running import Parts
 from sooner.local.spill_directory import SpillDirectory
 from sooner.operators.inputs import inputs_in
 from sooner.operators.operator import FLUSH_FRACTION, Means, OperatorPlan
-from sooner.runs.files import RunFiles
+from sooner.runs.formats.files import RunFiles
 from sooner.sources.checked import checked
 from sooner.sources.source import Source
 from sooner.trace import Tracer, timed

@@ -12,9 +12,9 @@ from sooner.kernels.array_types import Codes
 from sooner.kernels.gathering import as_one
 from sooner.kernels.matching import EQUAL, Reach
 from sooner.operators.order import Arrivals, CodeRows, Order, sorted_runs
+from sooner.runs.formats.saved_runs import RewrittenRuns, SavedRuns
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import Run
-from sooner.runs.saved_runs import RewrittenRuns, SavedRuns
 from sooner.runs.store import RunStore, SpilledRun, run_from_plain
 
 

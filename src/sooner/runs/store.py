@@ -1,7 +1,7 @@
 """Where runs live that are not in memory: what a store of runs does, and what is kept of the runs in it.
 
 Sorted rows lie in *segments*, each in one file. A run on disk is one segment, or several with rising codes if it was
-written in several goes. `sooner.runs.files` is the store on a filesystem; the lab has a twin without one.
+written in several goes. `sooner.runs.formats.files` is the store on a filesystem; the lab has a twin without one.
 """
 
 from collections.abc import Iterator, Sequence

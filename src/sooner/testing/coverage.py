@@ -32,7 +32,7 @@ from sooner.operators.folding.plan import FoldingPlan, joined_columns
 from sooner.operators.inputs import inputs_in
 from sooner.operators.operator import Means
 from sooner.policies.view import SILENT
-from sooner.runs.files import RunFiles
+from sooner.runs.formats.files import RunFiles
 
 PLENTY_BYTES: Final = 2**30
 BLOCK_BYTES: Final = 2**16

@@ -17,7 +17,7 @@ from sooner.operators.events import Listener
 from sooner.operators.inputs import inputs_in
 from sooner.operators.operator import Means, Operator
 from sooner.policies.view import SILENT, Surroundings
-from sooner.runs.files import FileBlock, RunFiles
+from sooner.runs.formats.files import FileBlock, RunFiles
 from sooner.runs.run import Run
 from sooner.testing.schedules import Arrive, End, Schedule, Work
 from sooner.testing.subject import Row, Subject, rows_of

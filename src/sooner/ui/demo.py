@@ -20,7 +20,7 @@ from rich.console import Console
 
 import sooner.spark as ss
 from sooner.budget import format_bytes
-from sooner.runs.shared_memory_directory import SHARED_MEMORY
+from sooner.runs.custody.shared_memory_directory import SHARED_MEMORY
 from sooner.sources.arrival_patterns import ArrivalPattern, Fixed, ParetoBursts, Pauses, arrival_times
 from sooner.spark.session.session import end_local_session
 from sooner.spark.sources import replay

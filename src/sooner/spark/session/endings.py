@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pyarrow.fs as pafs
 
-from sooner.runs.private_files import create, make_directory
+from sooner.runs.custody.private_files import create, make_directory
 from sooner.spark.step.state_directory import open_state
 
 

@@ -10,7 +10,7 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame
 
 from sooner.errors import InvalidJoin
-from sooner.runs.shared_memory_directory import trouble_with
+from sooner.runs.custody.shared_memory_directory import trouble_with
 from sooner.spark.session.pacemaker import FORMAT
 from sooner.spark.session.streams import numbered, options_of, streams_of
 from sooner.spark.step.fallbacks import of_this_process

@@ -19,7 +19,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from sooner.errors import InvalidJoin
 from sooner.estimation.estimate import Estimate
 from sooner.fallbacks import report
-from sooner.runs.shared_memory_directory import remove_copies
+from sooner.runs.custody.shared_memory_directory import remove_copies
 from sooner.spark.session.endings import note_end
 from sooner.spark.session.failures import as_sooner_error
 from sooner.spark.session.joins import RunningJoin, joins_in

@@ -16,7 +16,7 @@ from sooner.estimation.workings import Workings
 from sooner.operators.folding.join import FoldingJoin
 from sooner.operators.folding.together import Wanted, estimated, told_by, told_in
 from sooner.operators.operator import Operator
-from sooner.runs.versions import MissingVersion, Versions
+from sooner.runs.formats.versions import MissingVersion, Versions
 from sooner.spark.step.standing import newest_batch
 from sooner.spark.step.state_directory import open_state, partition_directory
 

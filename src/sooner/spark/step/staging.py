@@ -22,8 +22,8 @@ from sooner.kernels.gathering import gather
 from sooner.operators.order import CodeRows
 from sooner.operators.pieces import Rows
 from sooner.operators.two_way.covering import OnDisk
-from sooner.runs.files import RunFiles
-from sooner.runs.private_directory import PrivateDirectory
+from sooner.runs.custody.private_directory import PrivateDirectory
+from sooner.runs.formats.files import RunFiles
 from sooner.runs.run import HELPER_BYTES, NEVER, Run
 from sooner.spark.shuffle.shared_columns import as_one_batch
 

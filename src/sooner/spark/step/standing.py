@@ -10,7 +10,7 @@ import pyarrow.fs as pafs
 from sooner.operators.operator import Operator
 from sooner.policies.view import SETTLING, SILENT
 from sooner.progress import PerInput, Progress, together
-from sooner.runs.versions import Header, Versions, believed
+from sooner.runs.formats.versions import Header, Versions, believed
 from sooner.spark.step.state_directory import QUERY, open_state, partition_directory
 
 READ_TOGETHER: Final = 16  # manifests that lie far away; those at hand are read before a thread has started

@@ -1,7 +1,7 @@
 """The state directory of a join: who it belongs to, and where its partitions lie.
 
     <state>/left-has-ended             word from the driver, see `words`
-    <state>/partition-00003/           manifests and run files of one partition, see `sooner.runs.versions`
+    <state>/partition-00003/           manifests and run files of one partition, see `sooner.runs.formats.versions`
 
 A state belongs to one join of one query. Anything else that comes with it is refused in a sentence, before the query
 starts where that can be known, and by the first step otherwise.
@@ -15,7 +15,7 @@ import pyarrow.fs as pafs
 
 from sooner.arguments import plain_path
 from sooner.errors import InvalidJoin, StateCorrupted
-from sooner.runs.versions import Versions
+from sooner.runs.formats.versions import Versions
 from sooner.spark.locations import open_location
 
 QUERY: Final = "query"

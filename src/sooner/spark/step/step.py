@@ -21,11 +21,11 @@ from sooner.operators.inputs import inputs_in
 from sooner.operators.operator import Means
 from sooner.operators.pieces import Rows, weight
 from sooner.policies.view import Surroundings
-from sooner.runs.files import RunFiles
-from sooner.runs.private_files import make_directory
-from sooner.runs.saved_runs import MappedRuns
-from sooner.runs.shared_memory import open_shared_memory
-from sooner.runs.versions import Header, Versions, version_prefix
+from sooner.runs.custody.private_files import make_directory
+from sooner.runs.custody.shared_memory import open_shared_memory
+from sooner.runs.formats.files import RunFiles
+from sooner.runs.formats.saved_runs import MappedRuns
+from sooner.runs.formats.versions import Header, Versions, version_prefix
 from sooner.spark.grouping import grouped
 from sooner.spark.step.delivery import Delivery
 from sooner.spark.step.fallbacks import of_this_process

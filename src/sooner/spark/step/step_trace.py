@@ -6,8 +6,8 @@ An attempt that runs again writes the same file anew. The state knows nothing of
 import time
 
 from sooner.operators.events import Event
-from sooner.runs.private_files import create, make_directory
-from sooner.runs.versions import version_prefix
+from sooner.runs.custody.private_files import create, make_directory
+from sooner.runs.formats.versions import version_prefix
 from sooner.spark.step.state_directory import open_state, partition_directory
 from sooner.trace import Entry
 

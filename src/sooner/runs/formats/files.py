@@ -28,7 +28,7 @@ from sooner.kernels.content_order import order_by_content
 from sooner.kernels.gathering import POOL, gather
 from sooner.kernels.sizes import RowBytes, cuts_by_bytes, part_of, picked, total_bytes
 from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Blocks, Place
-from sooner.runs.private_files import create
+from sooner.runs.custody.private_files import create
 from sooner.runs.run import HELPER_BYTES, Run, Stamp
 from sooner.runs.store import EncodedBlock, Segment, SharedStamps, segment_of
 

@@ -15,9 +15,9 @@ import pyarrow as pa
 import xxhash
 
 from sooner.kernels.array_types import Flags
-from sooner.runs.files import RunFiles
+from sooner.runs.custody.shared_memory import SharedMemory
+from sooner.runs.formats.files import RunFiles
 from sooner.runs.run import NEVER, STILL_HERE, Run, merge
-from sooner.runs.shared_memory import SharedMemory
 from sooner.runs.store import EncodedBlock, RunStore, Segment
 
 MATCHED: Final = "matched"

@@ -19,8 +19,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from sooner.runs.private_files import OWNER_ONLY_FILE
-from sooner.runs.shared_memory_directory import COPY, NOWHERE, open_partition, trouble_with
+from sooner.runs.custody.private_files import OWNER_ONLY_FILE
+from sooner.runs.custody.shared_memory_directory import COPY, NOWHERE, open_partition, trouble_with
 
 PAGE_BYTES: Final = 4096
 Parts = Sequence[pa.Buffer | memoryview | bytes]

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from sooner.runs.private_files import OWNER_ONLY_DIRECTORY, OWNER_ONLY_FILE, make_local_directory
+from sooner.runs.custody.private_files import OWNER_ONLY_DIRECTORY, OWNER_ONLY_FILE, make_local_directory
 
 SHARED_MEMORY: Final = Path("/dev/shm")
 FORGOTTEN_SECONDS: Final = 600  # after which copies that no step used count as forgotten

@@ -21,7 +21,7 @@ import pyarrow.fs as pafs
 import xxhash
 
 from sooner.errors import SoonerError, SpillFailed, StateCorrupted
-from sooner.runs.private_files import create
+from sooner.runs.custody.private_files import create
 
 FORMAT: Final = 10
 _VERSION_DIGITS: Final = 12

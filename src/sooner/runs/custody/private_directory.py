@@ -29,7 +29,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final, Literal
 
-from sooner.runs.private_files import OWNER_ONLY_FILE
+from sooner.runs.custody.private_files import OWNER_ONLY_FILE
 
 LOCK: Final = "lock"
 ENDING_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)

@@ -1,0 +1,1 @@
+"""Who may see, keep and remove the files and the shared memory that runs lie in."""

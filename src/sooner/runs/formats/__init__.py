@@ -1,0 +1,1 @@
+"""How runs and versions of a state are written to files and read again."""
