@@ -18,6 +18,7 @@ import pytest
 
 import sooner
 from sooner.errors import InvalidJoin, ResultTooLarge
+from sooner.local.inbox import Inbox, Waiting
 
 ROWS, KEYS = 20_000, 3_000
 
@@ -412,6 +413,26 @@ def test_what_is_null_or_not_chosen_leaves_what_is_not_finite_alone(value: str, 
         expected = duckdb.sql(f"SELECT g, h, {columns} FROM lefts JOIN rights USING (k) GROUP BY ALL ORDER BY g, h")
         for mine, theirs in zip(sorted(found), expected.fetchall(), strict=True):
             assert mine == pytest.approx(theirs, nan_ok=True)
+
+
+def test_blocks_of_both_inputs_that_come_at_once_need_not_fit_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them does, and which come together is left to threads."""
+    take = Inbox.take
+
+    def all_at_once(inbox: Inbox, timeout_seconds: float | None) -> Sequence[Waiting] | None:
+        with inbox._changed:
+            inbox._room_bytes = 2**30
+            inbox._changed.notify_all()
+            inbox._wait(lambda: all(queue.has_ended for queue in inbox._queues))
+        return take(inbox, timeout_seconds)
+
+    monkeypatch.setattr(Inbox, "take", all_at_once)
+    rows, dice = 900, np.random.default_rng(5)
+    lefts = pa.table({"k": dice.permutation(rows), "x": dice.random(rows)})
+    rights = pa.table({"k": dice.permutation(rows), "y": dice.random(rows)})
+    found = sooner.estimate(lefts, rights, on="k", aggregates={"s": ("sum", "x * y")}, memory="64KB").final()
+    [expected] = duckdb.sql("SELECT sum(x * y) FROM lefts JOIN rights USING (k)").fetchall()[0]
+    assert found["s"].value == pytest.approx(expected)
 
 
 def repr_of(row: Sequence[Any]) -> list[str]:

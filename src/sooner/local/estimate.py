@@ -27,6 +27,7 @@ from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.folding.folds import Folds
 from sooner.operators.folding.join import require_sampling
 from sooner.operators.folding.plan import FoldingPlan, joined_columns
+from sooner.operators.pieces import weight
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sources.opening import opened
 from sooner.sources.source import Source
@@ -217,12 +218,23 @@ class Estimates(Running[Folds]):
                     return
 
     def _take_in(self, waiting: Sequence[Waiting], now: float) -> Iterator[Folds]:
-        """Rows wait for the tallies behind them: until those come it is not known which share of all rows they are."""
-        return super()._take_in([self._with_tallies(which, taken) for which, taken in enumerate(waiting)], now)
+        """Rows wait for the tallies behind them: until those come it is not known which share of all rows they are.
 
-    def _with_tallies(self, which: int, taken: Waiting) -> Waiting:
+        So they come in whole blocks. Those for which there is no room at once come one after the other.
+        """
+        told = [self._until_tallies(which, taken) for which, taken in enumerate(waiting)]
+        if weight([batch for taken in told for batch in taken.batches]) <= self._operator.budget.limit_bytes:
+            yield from super()._take_in(told, now)
+            return
+        for which, taken in enumerate(told):
+            for block in _blocks(taken):
+                yield from super()._take_in(
+                    [block if one == which else Waiting([], None) for one in range(len(told))], now
+                )
+
+    def _until_tallies(self, which: int, taken: Waiting) -> Waiting:
         batches = [*self._held[which], *taken.batches]
-        told = [at for at, batch in enumerate(batches) if batch.num_rows and batch.column(TAG)[-1].as_py() < 0]
+        told = _tallied(batches)
         until = len(batches) if taken.end is not None else told[-1] + 1 if told else 0
         self._held[which] = batches[until:]
         return Waiting(batches[:until], taken.end)
@@ -233,6 +245,22 @@ class Estimates(Running[Folds]):
         reckoning = folds.reckoning(sizes, self._limits.confidence, exact=exact)
         keys = folds.groups[0].keys, folds.groups[1].keys
         return estimate_of(self._workings, keys, reckoning, read, sizes, seconds, exact=exact)
+
+
+def _tallied(batches: Sequence[pa.RecordBatch]) -> list[int]:
+    """Which of these batches have a tally behind their rows."""
+    return [at for at, batch in enumerate(batches) if batch.num_rows and batch.column(TAG)[-1].as_py() < 0]
+
+
+def _blocks(taken: Waiting) -> Iterator[Waiting]:
+    """One after the other, and the end with the last of them."""
+    begins = [0, *(at + 1 for at in _tallied(taken.batches))]
+    blocks = [
+        some for begin, end in zip(begins, [*begins[1:], None], strict=True) if (some := taken.batches[begin:end])
+    ]
+    for block in blocks[:-1]:
+        yield Waiting(block, None)
+    yield Waiting(blocks[-1] if blocks else [], taken.end)
 
 
 def _share(name: str, given: object) -> float | None:
