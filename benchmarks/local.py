@@ -141,8 +141,8 @@ def floor(left: str, right: str) -> Iterator[pa.RecordBatch]:
     """What sorted runs cost at the least, on one core: read all, code and sort once, probe once, gather once."""
     from sooner.kernels.keys import plan_keys
     from sooner.operators.order import by_hashes, equal_ranges, sorted_runs
+    from sooner.operators.pairs import bundled, pairs_of
     from sooner.operators.two_way.output import plan_output
-    from sooner.operators.two_way.pairs import bundled, pairs_of
 
     tables = [pq.read_table(path).combine_chunks() for path in (left, right)]
     plan = plan_keys(tables[0].schema, tables[1].schema, ["key"], ["key"])

@@ -10,7 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from sooner.named_algorithms import Algorithm
-from sooner.operators.two_way.pairs import Bundle, Singles
+from sooner.operators.pairs import Bundle, Singles
 from sooner.policies.flush.balanced import Balanced
 from sooner.policies.flush.random import Random
 from sooner.policies.flush.rate_optimal import RateOptimal

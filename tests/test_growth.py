@@ -7,7 +7,7 @@ import pytest
 from joins import arrive, new_join, react, rows
 from run_building import run_of
 from sooner.kernels.matching import EQUAL
-from sooner.operators.two_way.pairs import pairs_of
+from sooner.operators.pairs import pairs_of
 from sooner.policies.view import SILENT
 from sooner.runs.resident import FANOUT, ResidentRuns
 

@@ -30,7 +30,7 @@ from sooner.operators.events import Arrived, Entered, Event, Flushed, Reached, S
 from sooner.operators.inputs import Input, Partition
 from sooner.operators.operator import Interrupted, Means
 from sooner.operators.order import Order
-from sooner.operators.statistics import Statistics, read_only
+from sooner.operators.statistics.arrivals import Statistics, read_only
 from sooner.phases import Phase, Phases
 from sooner.policies.view import Surroundings, View
 from sooner.progress import Progress

@@ -20,8 +20,8 @@ from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.operators.order import equal_ranges
+from sooner.operators.pairs import Bundle
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.operators.two_way.pairs import Bundle
 from sooner.policies.flush.never import Never as FlushNever
 from sooner.policies.react.never import Never
 

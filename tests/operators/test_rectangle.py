@@ -15,7 +15,7 @@ from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.events import Arrived, Event, Merged
 from sooner.operators.inputs import inputs_in
 from sooner.operators.operator import Means
-from sooner.operators.rectangle.evening_out import even_bounds
+from sooner.operators.two_way.evening_out import even_bounds
 from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.policies.flush.largest import Largest
 from sooner.policies.react.growth import Growth

@@ -20,11 +20,11 @@ SHARED: Final = (
     "sources/arrival_patterns.py",
     "operators/rectangle/*.py",
     "operators/statistics.py",
-    "operators/two_way/looping.py",
-    "operators/two_way/merging.py",
-    "operators/two_way/regions.py",
-    "operators/two_way/room.py",
-    "operators/two_way/statistics.py",
+    "operators/state/looping.py",
+    "operators/tasks/merging.py",
+    "operators/statistics/regions.py",
+    "operators/leaving/room.py",
+    "operators/statistics/open_pairs.py",
     "runs/ledger.py",
 )
 

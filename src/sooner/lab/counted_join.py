@@ -20,12 +20,12 @@ from sooner.lab.counted_partition import CountedPartition, KeyCounts
 from sooner.lab.traces import Keys, key_codes
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Arrived, Entered, Event, Flushed, Looped, Merged, Reached, Scanned
+from sooner.operators.leaving.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, regions_of, scratch_bytes_of
 from sooner.operators.operator import Means
-from sooner.operators.two_way.covering import COPIES
-from sooner.operators.two_way.looping import Chunk, Loop, next_chunk
-from sooner.operators.two_way.merging import DiskTask, MergePlan, covered_pairs, plan_merge
-from sooner.operators.two_way.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, regions_of, scratch_bytes_of
-from sooner.operators.two_way.statistics import JoinStatistics
+from sooner.operators.state.looping import Chunk, Loop, next_chunk
+from sooner.operators.statistics.open_pairs import JoinStatistics
+from sooner.operators.sweeping.sweep import COPIES
+from sooner.operators.tasks.merging import DiskTask, MergePlan, covered_pairs, plan_merge
 from sooner.phases import Phase, Phases
 from sooner.policies.view import (
     BUSY,

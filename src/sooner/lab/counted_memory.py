@@ -11,7 +11,7 @@ import numpy as np
 
 from sooner.kernels.array_types import Codes, Flags, Positions
 from sooner.lab.counted_partition import KeyCounts
-from sooner.operators.two_way.regions import RegionStatistics, go_round
+from sooner.operators.statistics.regions import RegionStatistics, go_round
 from sooner.policies.view import Counts, Evict, RegionsView
 from sooner.runs.run import NEVER
 from sooner.sides import SIDES

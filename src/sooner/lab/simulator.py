@@ -30,8 +30,8 @@ from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Event
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
+from sooner.operators.pairs import Bundle
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.operators.two_way.pairs import Bundle
 from sooner.operators.two_way.plan import join_for
 from sooner.policies.view import SILENT, Surroundings
 

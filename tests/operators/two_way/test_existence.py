@@ -7,8 +7,8 @@ import pytest
 from sooner.kernels.array_types import Flags, Positions
 from sooner.kernels.looking_up import CodeIndex
 from sooner.kernels.matching import EQUAL, Reach
-from sooner.operators.two_way.existence import Existence
-from sooner.operators.two_way.pairs import PAIRS_AT_ONCE
+from sooner.operators.deciding.existence import Existence
+from sooner.operators.pairs import PAIRS_AT_ONCE
 from sooner.runs.run import NEVER, Run
 from sooner.sides import LEFT, RIGHT, SIDES
 

@@ -9,8 +9,8 @@ import pytest
 
 from joins import arrive, end, new_join, perform, react, rows
 from schedules import ROW_BYTES, RowPairs
+from sooner.operators.tasks.task import Begun, Scan
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.operators.two_way.tasks import Begun, Scan
 from sooner.policies.view import SETTLING, SILENT, DiskDisk
 from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT

@@ -6,8 +6,8 @@ from pathlib import Path
 from joins import arrive, end, flat, new_join, rows
 from schedules import RowPairs
 from sooner.operators.events import Event, Looped
+from sooner.operators.state.looping import Loop, next_chunk
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.operators.two_way.looping import Loop, next_chunk
 from sooner.policies.view import BUSY, SILENT, Evict, Surroundings
 from sooner.runs.ledger import CoveredCells
 from sooner.sides import LEFT, RIGHT, SIDES

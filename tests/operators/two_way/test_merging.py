@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from sooner.operators.two_way.merging import DiskTask, MergePlan, covered_pairs, plan_merge
+from sooner.operators.tasks.merging import DiskTask, MergePlan, covered_pairs, plan_merge
 from sooner.runs.block_index import Block
 from sooner.runs.ledger import CoveredCells
 from sooner.runs.store import SpilledRun, segment_of

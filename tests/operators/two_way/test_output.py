@@ -11,8 +11,8 @@ from joins import new_join, rows
 from schedules import SCHEMA
 from sooner.errors import InvalidJoin
 from sooner.kernels.keys import plan_keys
+from sooner.operators.pairs import PAIRS_AT_ONCE, PAIRS_BYTES
 from sooner.operators.two_way.output import plan_output
-from sooner.operators.two_way.pairs import PAIRS_AT_ONCE, PAIRS_BYTES
 from sooner.sides import LEFT, RIGHT, SIDES
 
 ORDERS = pa.schema([("id", pa.int64()), ("customer", pa.int32()), ("note", pa.string())])

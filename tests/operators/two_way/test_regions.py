@@ -12,8 +12,8 @@ from joins import PLENTY, arrive, end, new_join, rows
 from schedules import ROW_BYTES
 from sooner.errors import InvalidJoin
 from sooner.named_algorithms import ALGORITHMS, Algorithm
+from sooner.operators.statistics.regions import HIGHEST_CODE, RegionStatistics, go_round, outer_codes, rows_by_region
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.operators.two_way.regions import HIGHEST_CODE, RegionStatistics, go_round, outer_codes, rows_by_region
 from sooner.policies.flush.regions import Regions
 from sooner.policies.react.never import Never
 from sooner.policies.view import Evict, JoinView

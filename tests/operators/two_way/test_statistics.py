@@ -15,9 +15,9 @@ from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Arrived, Event, Flushed, Merged, Scanned
 from sooner.operators.order import by_hashes
-from sooner.operators.statistics import RecentArrivals
+from sooner.operators.statistics.arrivals import RecentArrivals
+from sooner.operators.statistics.open_pairs import JoinStatistics
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.operators.two_way.statistics import JoinStatistics
 from sooner.policies.flush.balanced import Balanced
 from sooner.policies.flush.largest import Largest
 from sooner.policies.flush.random import Random

@@ -18,8 +18,8 @@ from sooner.kernels.array_types import Codes
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Event, Merged
 from sooner.operators.order import CodeRows
-from sooner.operators.two_way import tasks
-from sooner.operators.two_way.covering import Sweep
+from sooner.operators.sweeping.sweep import Sweep
+from sooner.operators.tasks import task as tasks
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.flush.largest import Largest
 from sooner.policies.react.memory_disk import LargestMemoryDisk

@@ -47,8 +47,8 @@ from sooner.lab.traces import Pushed, Trace, key_codes
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.operators.order import equal_ranges
+from sooner.operators.pairs import Bundle
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.operators.two_way.pairs import Bundle
 from sooner.operators.two_way.plan import join_for
 from sooner.policies.react.growth import open_pairs
 from sooner.policies.view import Counts, Numbers

@@ -29,12 +29,12 @@ from sooner.operators.folding.state import FoldingState
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.operators.order import Order
+from sooner.operators.pairs import Filter, Findings, Folded, Pairs, bundled, pairs_by_index, pairs_of
 from sooner.operators.parallel import ALONE
 from sooner.operators.rectangle.join import RectangleJoin
-from sooner.operators.two_way.covering import JoinRuns
+from sooner.operators.sweeping.sweep import JoinRuns
+from sooner.operators.tasks.task import Task
 from sooner.operators.two_way.join import ROWS_WORTH_THREADS
-from sooner.operators.two_way.pairs import Filter, Findings, Folded, Pairs, bundled, pairs_by_index, pairs_of
-from sooner.operators.two_way.tasks import Task
 from sooner.policies.view import Surroundings
 from sooner.runs.run import Run, Stamp
 from sooner.sides import LEFT, RIGHT, SIDES, opposite

@@ -6,7 +6,7 @@ from typing import Any
 from sooner.kernels.folding import Operand, Sums
 from sooner.operators.folding.folds import Folds
 from sooner.operators.rectangle.state import RectangleState
-from sooner.operators.two_way.state import Numbers
+from sooner.operators.state.state import Numbers
 from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT
 

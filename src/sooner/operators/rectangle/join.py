@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from sooner.operators.rectangle import invariants
-from sooner.operators.rectangle.evening_out import can_be_evened_out, even_out
 from sooner.operators.rectangle.state import RectangleState
+from sooner.operators.two_way.evening_out import can_be_evened_out, even_out
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.view import BUSY, JoinView, Surroundings, Together
 from sooner.sides import RIGHT

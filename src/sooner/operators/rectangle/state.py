@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from sooner.operators.pairs import Filter, Pairs
 from sooner.operators.rectangle.statistics import RectangleStatistics
-from sooner.operators.two_way.pairs import Filter, Pairs
-from sooner.operators.two_way.regions import RegionStatistics
-from sooner.operators.two_way.state import JoinState, Numbers
+from sooner.operators.state.state import JoinState, Numbers
+from sooner.operators.statistics.regions import RegionStatistics
 from sooner.runs.ledger import Horizon
 from sooner.runs.run import NEVER, STILL_HERE, Run, arrived_between
 from sooner.sides import LEFT, SIDES

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sooner.operators.two_way.statistics import JoinStatistics
+from sooner.operators.statistics.open_pairs import JoinStatistics
 from sooner.sides import LEFT, RIGHT, opposite
 
 

@@ -16,11 +16,11 @@ from sooner.kernels.array_types import Flags
 from sooner.kernels.gathering import as_one
 from sooner.kernels.looking_up import CodeIndex, counts_between
 from sooner.kernels.matching import EQUAL
+from sooner.operators.deciding.existence import Existence
 from sooner.operators.inputs import Input
-from sooner.operators.statistics import Counts
-from sooner.operators.two_way.existence import Existence
-from sooner.operators.two_way.pairs import Findings
-from sooner.operators.two_way.state import JoinState
+from sooner.operators.pairs import Findings
+from sooner.operators.state.state import JoinState
+from sooner.operators.statistics.arrivals import Counts
 from sooner.runs.run import NEVER, Run
 from sooner.runs.slabs import ALL_CODES
 from sooner.sides import opposite

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sooner.operators.two_way.state import JoinState
-from sooner.operators.two_way.statistics import MOMENTS_KEPT
-from sooner.operators.two_way.tasks import Task
+from sooner.operators.state.state import JoinState
+from sooner.operators.statistics.open_pairs import MOMENTS_KEPT
+from sooner.operators.tasks.task import Task
 from sooner.sides import SIDES, opposite
 
 

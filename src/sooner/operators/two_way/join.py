@@ -26,13 +26,29 @@ from sooner.how import INNER, Kind
 from sooner.kernels.array_types import Flags
 from sooner.kernels.looking_up import CodeIndex
 from sooner.named_algorithms import Algorithm
+from sooner.operators.deciding.existence import Existence
+from sooner.operators.deciding.expiry import LATER, SOON, Expiry
 from sooner.operators.events import Arrived
 from sooner.operators.inputs import Input
+from sooner.operators.leaving.flushing import freed_by, spill, why_no_room
+from sooner.operators.leaving.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, regions_of, scratch_bytes_of
 from sooner.operators.operator import Interrupted, Means
 from sooner.operators.order import Order
+from sooner.operators.pairs import (
+    Bundle,
+    Findings,
+    Pairs,
+    bundled,
+    note_matches,
+    only_by_rows,
+    pairs_by_index,
+    pairs_of,
+)
 from sooner.operators.parallel import ALONE, Crew
-from sooner.operators.two_way import invariants
-from sooner.operators.two_way.beginning import (
+from sooner.operators.state.state import JoinState
+from sooner.operators.statistics.open_pairs import JoinStatistics
+from sooner.operators.sweeping.sweep import COPIES, JoinRuns, Workbench
+from sooner.operators.tasks.beginning import (
     begin,
     begin_forgetting,
     begin_parting,
@@ -43,25 +59,9 @@ from sooner.operators.two_way.beginning import (
     resume,
     tidying_plan,
 )
-from sooner.operators.two_way.covering import COPIES, JoinRuns, Workbench
-from sooner.operators.two_way.existence import Existence
-from sooner.operators.two_way.expiry import LATER, SOON, Expiry
-from sooner.operators.two_way.flushing import freed_by, spill, why_no_room
-from sooner.operators.two_way.pairs import (
-    Bundle,
-    Findings,
-    Pairs,
-    bundled,
-    note_matches,
-    only_by_rows,
-    pairs_by_index,
-    pairs_of,
-)
+from sooner.operators.tasks.task import Task
+from sooner.operators.two_way import invariants
 from sooner.operators.two_way.reception import Finding, Reception
-from sooner.operators.two_way.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, regions_of, scratch_bytes_of
-from sooner.operators.two_way.state import JoinState
-from sooner.operators.two_way.statistics import JoinStatistics
-from sooner.operators.two_way.tasks import Task
 from sooner.phases import Phase
 from sooner.policies.view import BUSY, Evict, JoinView, MemoryDisk, Surroundings, Together, WholePartitions
 from sooner.policies.view import Task as ChosenTask

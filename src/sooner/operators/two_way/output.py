@@ -19,7 +19,7 @@ from sooner.kernels.array_types import Positions
 from sooner.kernels.gathering import Columns, gather_from
 from sooner.kernels.keys import KeyPlan, cast_without_loss, coalesced_type
 from sooner.kernels.sorting import Places
-from sooner.operators.two_way.pairs import Bundle, Pairs, Singles
+from sooner.operators.pairs import Bundle, Pairs, Singles
 from sooner.sides import LEFT, RIGHT
 
 _ONE_COLUMN: Final = "a full join gives the keys of both sides in one column"

@@ -11,11 +11,11 @@ from sooner.how import INNER, Kind
 from sooner.kernels.keys import NO_KEYS, KeyPlan, plan_keys
 from sooner.kernels.ranges import Near, RangePlan, Width, plan_range, units_of_lateness
 from sooner.named_algorithms import Algorithm
+from sooner.operators.deciding.expiry import ByLateness, ByRetention, Expiry
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.operators.order import Order, by_hashes, by_lines, by_values
 from sooner.operators.rectangle.join import RectangleJoin
-from sooner.operators.two_way.expiry import ByLateness, ByRetention, Expiry
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.output import OutputPlan, plan_output
 from sooner.sides import SIDES

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from sooner.kernels.array_types import Positions
 from sooner.kernels.matching import EQUAL, first_matches
+from sooner.operators.pairs import PAIRS_AT_ONCE, Findings, Pairs, singles_of
 from sooner.operators.parallel import ALONE, Crew
-from sooner.operators.two_way.covering import Workbench
+from sooner.operators.state.state import LEAVING_SHARE, JoinState
+from sooner.operators.sweeping.sweep import Workbench
 from sooner.operators.two_way.ended_side import EndedSide, FindByIndex, in_one_piece
-from sooner.operators.two_way.pairs import PAIRS_AT_ONCE, Findings, Pairs, singles_of
-from sooner.operators.two_way.state import LEAVING_SHARE, JoinState
 from sooner.runs.resident import FANOUT, UNPROBED_FANOUT
 from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite

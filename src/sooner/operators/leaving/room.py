@@ -6,7 +6,7 @@ from typing import Final
 from sooner.budget import Budget
 from sooner.named_algorithms import Algorithm
 from sooner.operators.operator import Means
-from sooner.operators.two_way.regions import RegionStatistics
+from sooner.operators.statistics.regions import RegionStatistics
 from sooner.policies.view import Evict, Together
 
 SCRATCH_SHARE: Final = 8  # of the memory, one part in so many

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from sooner.kernels.array_types import Codes, Flags
-from sooner.operators.statistics import Counts, read_only
+from sooner.operators.statistics.arrivals import Counts, read_only
 from sooner.policies.view import REGIONS, RegionsView
 from sooner.sides import SIDES
 

@@ -20,7 +20,7 @@ from itertools import groupby, product
 from typing import Final, Literal, NamedTuple, Protocol
 
 from sooner.kernels.matching import EQUAL, Reach
-from sooner.operators.two_way.pairs import Bundle, Findings, Singles, bundled
+from sooner.operators.pairs import Bundle, Findings, Singles, bundled
 from sooner.runs.block_index import Block
 from sooner.runs.run import NEVER, STILL_HERE, Run, arrived_between, merge
 from sooner.runs.slabs import ALL_CODES, Slab, slabs

@@ -7,10 +7,10 @@ block by block (Point 5 joins sorted blocks too). Each range is a moment at whic
 from typing import Any
 
 from sooner.operators.events import Looped
-from sooner.operators.two_way.covering import PartRectangle, Workbench
-from sooner.operators.two_way.looping import Loop, next_chunk
-from sooner.operators.two_way.state import JoinState
-from sooner.operators.two_way.tasks import Begun, Task
+from sooner.operators.state.looping import Loop, next_chunk
+from sooner.operators.state.state import JoinState
+from sooner.operators.sweeping.sweep import PartRectangle, Workbench
+from sooner.operators.tasks.task import Begun, Task
 from sooner.policies.view import NestedLoop
 from sooner.sides import LEFT, RIGHT, SIDES
 

@@ -18,10 +18,10 @@ from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.sizes import Weights, cuts_by_bytes
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Flushed
+from sooner.operators.leaving.choosing import Choice, Goes, came_after, choice_of, has_one_of
 from sooner.operators.parallel import ALONE, Crew
-from sooner.operators.two_way.choosing import Choice, Goes, came_after, choice_of, has_one_of
-from sooner.operators.two_way.covering import Workbench
-from sooner.operators.two_way.state import JoinState, arrivals_after
+from sooner.operators.state.state import JoinState, arrivals_after
+from sooner.operators.sweeping.sweep import Workbench
 from sooner.policies.view import Evict
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge

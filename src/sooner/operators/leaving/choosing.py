@@ -12,8 +12,8 @@ import numpy as np
 
 from sooner.errors import InvalidJoin
 from sooner.kernels.array_types import Codes, Flags
-from sooner.operators.two_way.regions import go_round, join_bits_by_code
-from sooner.operators.two_way.state import JoinState
+from sooner.operators.state.state import JoinState
+from sooner.operators.statistics.regions import go_round, join_bits_by_code
 from sooner.policies.view import Evict
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import NEVER, Run

@@ -4,13 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from sooner.operators.two_way.deciding import CleanUp, Forget, Parting, Winnow
-from sooner.operators.two_way.expiry import Expiry
-from sooner.operators.two_way.looping import Loop
-from sooner.operators.two_way.merging import DiskTask, MergePlan, covered_pairs, plan_merge, plan_tidying
-from sooner.operators.two_way.nested_loop import NestedLoopTask, begin_chunk
-from sooner.operators.two_way.state import JoinState
-from sooner.operators.two_way.tasks import Begun, Merge, Rest, Scan, Task, Tidying
+from sooner.operators.deciding.expiry import Expiry
+from sooner.operators.state.looping import Loop
+from sooner.operators.state.state import JoinState
+from sooner.operators.tasks.deciding import CleanUp, Forget, Parting, Winnow
+from sooner.operators.tasks.merging import DiskTask, MergePlan, covered_pairs, plan_merge, plan_tidying
+from sooner.operators.tasks.nested_loop import NestedLoopTask, begin_chunk
+from sooner.operators.tasks.task import Begun, Merge, Rest, Scan, Task, Tidying
 from sooner.policies.view import DiskDisk, Evict, MemoryDisk, NestedLoop, WholePartitions
 from sooner.runs.slabs import hot_codes
 from sooner.runs.store import adopted

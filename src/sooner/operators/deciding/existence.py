@@ -12,7 +12,7 @@ from sooner.kernels.array_types import Flags, Positions
 from sooner.kernels.looking_up import CodeIndex, found
 from sooner.kernels.matching import Reach, first_matches, matches
 from sooner.operators.order import OnlyMatching
-from sooner.operators.two_way.pairs import PAIRS_AT_ONCE, Found
+from sooner.operators.pairs import PAIRS_AT_ONCE, Found
 from sooner.runs.run import Run
 from sooner.sides import LEFT
 

@@ -9,14 +9,14 @@ import numpy as np
 from sooner.budget import Budget
 from sooner.how import INNER, Kind
 from sooner.kernels.array_types import Codes
+from sooner.operators.deciding.existence import Existence
+from sooner.operators.deciding.expiry import Expiry, Mark
 from sooner.operators.events import Entered, Event, Listener, Reached
 from sooner.operators.inputs import Input
-from sooner.operators.two_way.existence import Existence
-from sooner.operators.two_way.expiry import Expiry, Mark
-from sooner.operators.two_way.looping import Loop
-from sooner.operators.two_way.pairs import Filter, drop_met
-from sooner.operators.two_way.regions import RegionStatistics, outer_codes, rows_by_region
-from sooner.operators.two_way.statistics import JoinStatistics
+from sooner.operators.pairs import Filter, drop_met
+from sooner.operators.state.looping import Loop
+from sooner.operators.statistics.open_pairs import JoinStatistics
+from sooner.operators.statistics.regions import RegionStatistics, outer_codes, rows_by_region
 from sooner.phases import Phase, Phases
 from sooner.policies.view import RegionsView
 from sooner.runs.ledger import CoveredCells

@@ -15,7 +15,9 @@ import numpy as np
 
 from sooner.kernels.array_types import Flags
 from sooner.kernels.matching import Reach
-from sooner.operators.two_way.covering import (
+from sooner.operators.deciding.existence import Existence
+from sooner.operators.pairs import Singles, singles_of
+from sooner.operators.sweeping.sweep import (
     InMemory,
     LoadedSlab,
     MergedOutput,
@@ -27,8 +29,6 @@ from sooner.operators.two_way.covering import (
     pieces,
     pieces_of_span,
 )
-from sooner.operators.two_way.existence import Existence
-from sooner.operators.two_way.pairs import Singles, singles_of
 from sooner.runs.run import NEVER, STILL_HERE, Run
 from sooner.sides import LEFT
 

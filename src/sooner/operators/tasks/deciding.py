@@ -12,12 +12,12 @@ from functools import partial
 from typing import Any
 
 from sooner.kernels.array_types import Flags
+from sooner.operators.deciding.examining import Examination
+from sooner.operators.deciding.expiry import Expiry
 from sooner.operators.events import Merged
-from sooner.operators.two_way.covering import Examined, PartRectangle, Workbench
-from sooner.operators.two_way.examining import Examination
-from sooner.operators.two_way.expiry import Expiry
-from sooner.operators.two_way.state import LEAVING_SHARE, JoinState
-from sooner.operators.two_way.tasks import Begun, Rest, Writing
+from sooner.operators.state.state import LEAVING_SHARE, JoinState
+from sooner.operators.sweeping.sweep import Examined, PartRectangle, Workbench
+from sooner.operators.tasks.task import Begun, Rest, Writing
 from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 

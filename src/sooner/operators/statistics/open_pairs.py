@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from sooner.operators.statistics import Counts, Numbers, Statistics, read_only
-from sooner.operators.two_way.regions import RegionStatistics
+from sooner.operators.statistics.arrivals import Counts, Numbers, Statistics, read_only
+from sooner.operators.statistics.regions import RegionStatistics
 from sooner.policies.view import DeviceCosts, JoinView, Surroundings
 from sooner.runs.run import Ticks
 from sooner.runs.store import RunOnDisk

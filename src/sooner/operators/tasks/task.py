@@ -12,8 +12,11 @@ from functools import partial
 from itertools import product
 from typing import Any, ClassVar, Final
 
+from sooner.operators.deciding.examining import Rows
 from sooner.operators.events import Merged, Scanned, Tidied
-from sooner.operators.two_way.covering import (
+from sooner.operators.pairs import Bundle
+from sooner.operators.state.state import JoinState, Numbers
+from sooner.operators.sweeping.sweep import (
     START,
     Cursor,
     Drives,
@@ -27,10 +30,7 @@ from sooner.operators.two_way.covering import (
     Sweep,
     Workbench,
 )
-from sooner.operators.two_way.examining import Rows
-from sooner.operators.two_way.merging import DiskTask, MergePlan
-from sooner.operators.two_way.pairs import Bundle
-from sooner.operators.two_way.state import JoinState, Numbers
+from sooner.operators.tasks.merging import DiskTask, MergePlan
 from sooner.runs.ledger import Rectangle
 from sooner.runs.run import NEVER, merge
 from sooner.runs.slabs import ALL_CODES

@@ -1,0 +1,1 @@
+"""All that a join knows between two calls."""

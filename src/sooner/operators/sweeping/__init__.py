@@ -1,0 +1,1 @@
+"""Sweeps through sorted runs, range by range of codes, in bounded memory."""
