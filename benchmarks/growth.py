@@ -24,7 +24,7 @@ from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.operators.order import by_hashes, equal_ranges
-from sooner.operators.two_way.join import TwoWayJoin
+from sooner.operators.two_way.making import two_way_join
 from sooner.runs.formats.files import RunFiles
 from sooner.sides import LEFT, RIGHT, SIDES
 
@@ -48,7 +48,7 @@ def mean_step_seconds(resident_rows: int, seed: int) -> float:
             for side in SIDES
         ]
         means = Means(Budget(UNLIMITED_BYTES))
-        join = TwoWayJoin((inputs[LEFT], inputs[RIGHT]), order, ALGORITHMS["symmetric_hash"], len, means)
+        join = two_way_join((inputs[LEFT], inputs[RIGHT]), order, ALGORITHMS["symmetric_hash"], len, means)
 
         def step() -> None:
             left, right = (batch(rng, NEW_ROWS, resident_rows) for _ in SIDES)

@@ -14,9 +14,10 @@ from sooner.how import KINDS
 from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.inputs import Input
-from sooner.operators.operator import Means
+from sooner.operators.operator import MakeRoom, Means
 from sooner.operators.order import by_hashes, by_values, equal_ranges
-from sooner.operators.two_way.join import MakeRoom, TwoWayJoin
+from sooner.operators.two_way.join import TwoWayJoin
+from sooner.operators.two_way.making import two_way_join
 from sooner.policies.view import SILENT, JoinView, Surroundings, Task
 from sooner.sides import LEFT, RIGHT, SIDES
 
@@ -51,8 +52,8 @@ def new_join(
     )
     chosen = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
     budget = budget or Budget(budget_rows * ROW_BYTES if budget_bytes is None else budget_bytes)
-    means = Means(budget, **others)
-    return TwoWayJoin((left, right), coded, chosen, result_of or row_numbers, means, room, KINDS[how])
+    means = Means(budget, room=room, **others)
+    return two_way_join((left, right), coded, chosen, result_of or row_numbers, means, KINDS[how])
 
 
 def rows(keys: Sequence[int | None], numbers: Iterable[int] | None = None) -> pa.RecordBatch:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from sooner.operators.sweeping.sweep import OnDisk
+from sooner.operators.sweeping.parts import OnDisk
 from sooner.runs.formats.files import RunFiles
 from sooner.runs.run import NEVER, STILL_HERE, Run, Stamp
 from sooner.runs.store import Segment

@@ -16,6 +16,7 @@ from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.events import Event, Looped, Merged, Scanned
 from sooner.operators.operator import Means
 from sooner.operators.two_way.join import TwoWayJoin
+from sooner.operators.two_way.making import two_way_join
 from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.view import SILENT, DeviceCosts, Evict
 from sooner.sides import SIDES
@@ -49,7 +50,7 @@ class Twins:
         means = [Means(Budget(memory_rows * ROW_BYTES), device=costs, listener=one.append) for one in self.events]
 
         def two_way(inputs, means: Means) -> TwoWayJoin[int]:
-            return TwoWayJoin(
+            return two_way_join(
                 tuple(inputs), trace.order(), make_algorithm(), lambda bundle: sum(map(len, bundle)), means
             )
 

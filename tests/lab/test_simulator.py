@@ -22,6 +22,7 @@ from sooner.operators.operator import Means
 from sooner.operators.order import equal_ranges
 from sooner.operators.pairs import Bundle
 from sooner.operators.two_way.join import TwoWayJoin
+from sooner.operators.two_way.making import two_way_join
 from sooner.policies.flush.never import Never as FlushNever
 from sooner.policies.react.never import Never
 
@@ -254,7 +255,7 @@ def test_a_plan_of_two_joins_gives_the_join_of_three_inputs() -> None:
             sides = [Input(f"{level}{side}", SCHEMA, coders[side], KeptRuns(), bounds) for side in (0, 1)]
             budget = Budget(means.budget.limit_bytes // 2)
             own = dataclasses.replace(means, budget=budget)
-            return TwoWayJoin((sides[0], sides[1]), trace.order(), ALGORITHMS["rpj"], left_keys, own)
+            return two_way_join((sides[0], sides[1]), trace.order(), ALGORITHMS["rpj"], left_keys, own)
 
         return LeftDeepPlan([join(0), join(1)])
 

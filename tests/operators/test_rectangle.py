@@ -140,7 +140,7 @@ def test_what_has_met_of_a_partition_is_a_rectangle_of_the_rows_that_came_first(
     watched.arrive_until_rows_wait()
     for _ in range(40):
         watched.arrive()
-        assert set(watched.found) == watched.pairs_until([tick for tick, _ in watched.join._state.horizons])
+        assert set(watched.found) == watched.pairs_until([tick for tick, _ in watched.join._state.ledger.horizons])
     assert len(watched.joined) > PARTITIONS
     watched.end()
 

@@ -24,7 +24,7 @@ from sooner.operators.leaving.room import CLEAN_UP_BYTES, enough_of, flush_bytes
 from sooner.operators.operator import Means
 from sooner.operators.state.looping import Chunk, Loop, next_chunk
 from sooner.operators.statistics.open_pairs import JoinStatistics
-from sooner.operators.sweeping.sweep import COPIES
+from sooner.operators.sweeping.parts import COPIES
 from sooner.operators.tasks.merging import DiskTask, MergePlan, covered_pairs, plan_merge
 from sooner.phases import Phase, Phases
 from sooner.policies.view import (

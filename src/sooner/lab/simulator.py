@@ -32,7 +32,7 @@ from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.operators.pairs import Bundle
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.operators.two_way.plan import join_for
+from sooner.operators.two_way.making import two_way_join
 from sooner.policies.view import SILENT, Surroundings
 
 Rows = Literal["counted", "real"]
@@ -70,7 +70,7 @@ def simulate(
 
     def two_way(inputs: Sequence[Input], means: Means) -> TwoWayJoin[int]:
         left, right = inputs
-        return join_for(algorithm)((left, right), trace.order(), algorithm, _size, means)
+        return two_way_join((left, right), trace.order(), algorithm, _size, means)
 
     return simulate_subject(trace, counted if rows == "counted" else real(two_way), laboratory)
 

@@ -12,7 +12,7 @@
 - **Exactly once.** All results together are the answer, each of them once; none is ever taken back.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
@@ -27,6 +27,7 @@ from sooner.policies.view import SOLID_STATE, DeviceCosts, Surroundings, View
 from sooner.progress import Progress
 
 R_co = TypeVar("R_co", covariant=True)
+MakeRoom = Callable[[int], bool]  # frees so many bytes or more, and says whether anything was freed
 FLUSH_FRACTION: Final = 0.1  # of the memory, when it is full: rarely enough to write in large pieces
 
 
@@ -55,7 +56,7 @@ class Operator(Protocol[R_co]):
         """Take in rows of each input; `now` is in seconds. What follows from them and what is in memory comes out."""
 
     def learn(self, newest: Sequence[int | float | None], now: float) -> None:
-        """So new are the newest rows of each input, wherever they came, and so late is it; for one that forgets."""
+        """Report each input's high-water mark and the time, to an operator that forgets."""
 
     def end(self, which: int) -> None:
         """This input has no more rows. After the last of them the clean-up begins."""
@@ -105,6 +106,7 @@ class Means:
     listener: Listener | None = None
     expected_rows: int | None = None  # of all inputs together, if their sources know
     memory_bytes: int = 0  # as the user gave them, for refusals that name how many would do
+    room: MakeRoom | None = None  # how room is made when memory is full; by default the operator's own policy decides
     alone: bool = True  # whether all rows of its inputs come to it; else it is told how new the newest are
 
 

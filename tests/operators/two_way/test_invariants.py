@@ -9,7 +9,8 @@ import pytest
 
 from joins import arrive, end, new_join, perform, react, rows
 from schedules import ROW_BYTES, RowPairs
-from sooner.operators.tasks.task import Begun, Scan
+from sooner.operators.tasks.parts import Begun
+from sooner.operators.tasks.task import Scan
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.view import SETTLING, SILENT, DiskDisk
 from sooner.runs.run import Run
@@ -27,7 +28,7 @@ def busy_join(directory: Path) -> TwoWayJoin[RowPairs]:
             perform(join, DiskDisk(0, fan_in=10))
     assert (join.statistics.resident_rows > 1).any()
     assert (join.statistics.spilled_runs > 1).all()
-    assert join._state.cells[0].to_plain()
+    assert join._state.ledger.cells[0].to_plain()
     return join
 
 
@@ -104,14 +105,14 @@ DAMAGE: dict[str, Damage] = {
     "a pair more to meet the disk": miscount("unmet_with_disk", 1),
     "a pair more open on disk than there is": more_open_than_there_is,
     "a pair open although all has met": open_although_all_has_met,
-    "a cell of a run that is gone": lambda join: join._state.cells[0].cover([1000], [1000]),
+    "a cell of a run that is gone": lambda join: join._state.ledger.cells[0].cover([1000], [1000]),
     "a run on disk that is gone": lambda join: join.inputs[LEFT].partitions[0].spilled.pop(),
     "two runs of one number": spilled_runs_with_one_number,
     "a number that is to be given again": lambda join: setattr(join.inputs[LEFT].partitions[0], "next_number", 1),
     "a run that is not sorted": change_a_run(lambda run: run.take(np.arange(len(run))[::-1])),
     "a run without its last row": change_a_run(lambda run: run.slice(0, len(run) - 1)),
     "a row from the future": change_a_run(lambda run: replace(run, arrived=10**6)),
-    "a meeting in the future": lambda join: join._state.met_disk[LEFT].__setitem__(0, 10**6),
+    "a meeting in the future": lambda join: join._state.ledger._met_disk[LEFT].__setitem__(0, 10**6),
     "two tasks in one partition": two_tasks_in_one_partition,
 }
 

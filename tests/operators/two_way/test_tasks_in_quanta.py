@@ -209,7 +209,7 @@ def test_a_quantum_is_no_larger_than_asked_unless_it_is_a_single_step(
 def test_a_large_quantum_is_a_whole_merge_and_a_disk_disk_task_is_done_merge_by_merge(tmp_path: Path) -> None:
     merges: list[Event] = []
     small, large = (much_on_disk(tmp_path, MERGE) for _ in range(2))
-    large.join._state._listener = merges.append
+    large.join._state.shell._listener = merges.append
     quanta = 0
     while large.join._tasks or not quanta:
         flat(large.join.work(2**62, SILENT))

@@ -49,7 +49,7 @@ from sooner.operators.operator import Means
 from sooner.operators.order import equal_ranges
 from sooner.operators.pairs import Bundle
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.operators.two_way.plan import join_for
+from sooner.operators.two_way.making import two_way_join
 from sooner.policies.react.growth import open_pairs
 from sooner.policies.view import Counts, Numbers
 from sooner.sides import LEFT, RIGHT, SIDES
@@ -162,7 +162,7 @@ class IntervalRace(PrJoinRace):
         def estimating(trace: Trace, means: Means) -> Estimating:
             order, bounds = trace.order(), equal_ranges(trace.partitions)
             left, right = (Input(str(n), SCHEMA, code, KeptRuns(), bounds) for n, code in enumerate(order.coders))
-            join = join_for(algorithm)((left, right), order, algorithm, _size, means)
+            join = two_way_join((left, right), order, algorithm, _size, means)
             return Estimating(join, key_codes(domain, trace.partitions), values)
 
         trace = Trace.of_inputs([nothing] * len(SIDES), domain, self._partitions)

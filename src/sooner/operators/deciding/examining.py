@@ -17,18 +17,9 @@ from sooner.kernels.array_types import Flags
 from sooner.kernels.matching import Reach
 from sooner.operators.deciding.existence import Existence
 from sooner.operators.pairs import Singles, singles_of
-from sooner.operators.sweeping.sweep import (
-    InMemory,
-    LoadedSlab,
-    MergedOutput,
-    OnDisk,
-    Part,
-    Piece,
-    Span,
-    Step,
-    pieces,
-    pieces_of_span,
-)
+from sooner.operators.sweeping.parts import InMemory, MergedOutput, OnDisk, Part
+from sooner.operators.sweeping.steps import Piece, Span, Step, pieces, pieces_of_span
+from sooner.operators.sweeping.sweep import LoadedSlab
 from sooner.runs.run import NEVER, STILL_HERE, Run
 from sooner.sides import LEFT
 

@@ -1,45 +1,40 @@
-"""A join of which only sums over its pairs are wanted: they are folded where they are found, and nowhere built.
+"""A join of which only sums over its pairs are wanted: an operator around a two-way join that folds what it finds.
 
-Rows arrive as `Preparation` makes them, with tallies among them; of a group's values only its number is kept. Where
-codes tell keys apart, two sorted runs are folded by one compiled loop. Otherwise pairs are found by position first, and
-for expressions over both sides the columns that matter are gathered for a batch of pairs at a time.
+Rows arrive as `Preparation` makes them, with tallies among them; of a group's values only its number is kept.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from sooner.budget import Budget
 from sooner.errors import InvalidJoin
-from sooner.estimation.preparation import BY, COLUMN, FACTOR, TAG
+from sooner.estimation.preparation import BY, TAG
 from sooner.estimation.workings import Workings
 from sooner.kernels.array_types import Flags
 from sooner.kernels.arrays import to_arrow, to_numpy
-from sooner.kernels.folding import MET, NEW, NOT_YET, Ages, Factors, Operand, Sums
-from sooner.kernels.gathering import gather
-from sooner.kernels.looking_up import CodeIndex
 from sooner.kernels.matching import EQUAL
 from sooner.named_algorithms import Algorithm
+from sooner.operators.folding.collector import GROUP, FoldCollector
 from sooner.operators.folding.folds import Folds
-from sooner.operators.folding.state import FoldingState
+from sooner.operators.folding.guided import GuidedArrival
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.operators.order import Order
-from sooner.operators.pairs import Filter, Findings, Folded, Pairs, bundled, pairs_by_index, pairs_of
+from sooner.operators.pairs import Findings, bundled
 from sooner.operators.parallel import ALONE
-from sooner.operators.rectangle.join import RectangleJoin
-from sooner.operators.sweeping.sweep import JoinRuns
-from sooner.operators.tasks.task import Task
-from sooner.operators.two_way.join import ROWS_WORTH_THREADS
-from sooner.policies.view import Surroundings
-from sooner.runs.run import Run, Stamp
-from sooner.sides import LEFT, RIGHT, SIDES, opposite
+from sooner.operators.shell import Shell
+from sooner.operators.two_way.join import ROWS_WORTH_THREADS, TwoWayJoin
+from sooner.operators.two_way.making import horizons_of, state_of, statistics_of
+from sooner.phases import Phase
+from sooner.policies.view import JoinView, Surroundings
+from sooner.progress import Progress
+from sooner.runs.run import Run
+from sooner.sides import LEFT, SIDES, opposite
 
-GROUP: Final = "#group"
 WHY_NOT: Final = {
     "rpj": "keeps the rows in memory that match best, so what it has joined is no random sample",
     "diner": "keeps the values in memory that match best, so what it has joined is no random sample",
@@ -64,11 +59,8 @@ def kept_schema(workings: Workings, side: int) -> pa.Schema:
     return pa.schema([*fields, pa.field(GROUP, pa.int32())] if len(fields) < len(schema) else fields)
 
 
-class FoldingJoin(RectangleJoin[Folds]):
+class FoldingJoin:
     """After each call it gives what has been folded by then."""
-
-    new_state: Callable[..., FoldingState]  # type: ignore[assignment]
-    _state: FoldingState
 
     def __init__(
         self,
@@ -79,27 +71,46 @@ class FoldingJoin(RectangleJoin[Folds]):
         means: Means,
         guided: int | None = None,
     ) -> None:
-        self._workings = workings
         memory_bytes = means.memory_bytes or means.budget.limit_bytes
         self.folds = Folds(workings, len(inputs[LEFT].partitions), means.budget, memory_bytes, guided)
-        self._by_codes = order.only_matching is None and order.reach == EQUAL and workings.pairs is None
+        self._shell = Shell(means.listener)
+        self._statistics = statistics_of(inputs, algorithm, means)
+        self._horizons = horizons = horizons_of(inputs, algorithm, self._statistics, self._shell)
+        told = inputs, order, workings, self.folds, horizons, self._statistics, self._shell.breathe
+        self._collector = FoldCollector(*told)
+        horizons.watcher = self._collector
+        if horizons.rows_wait:
+            self._collector.begin_waiting()
+        state = state_of(inputs, order, algorithm, means, self._shell, self._statistics, horizons)
+        on_arrival = horizons if guided is None else GuidedArrival(horizons, guided)
+        self._join = TwoWayJoin(state, self._collector, on_arrival, algorithm, means)
+        self._counting = threading.Lock()
         self._counts_keys = guided is None and order.reach == EQUAL and order.is_spread
-        self.new_state = partial(FoldingState, self.folds, self._fold_all)
-        super().__init__(inputs, order, algorithm, lambda _: self.folds, means)
-        self._in_pieces = False
-        self._one_at_a_time = threading.Lock()
+
+    @property
+    def inputs(self) -> Sequence[Input]:
+        return self._join.inputs
+
+    @property
+    def phase(self) -> Phase:
+        return self._join.phase
+
+    @property
+    def budget(self) -> Budget:
+        return self._join.budget
+
+    @property
+    def worked_bytes(self) -> int:
+        return self._join.worked_bytes
 
     def rows_come_in_pieces(self, n_bytes: int) -> None:
         """The calls of `arrive` from now on are pieces of one, by codes, and only all of them are a random sample.
 
         So all of them wait if there is no room for all, and what waits is joined by `work`, after the last of them.
         """
-        self._in_pieces = True
-        if not self._state.rows_wait and self.budget.used_bytes + n_bytes > self.budget.limit_bytes:
-            self._state.begin_waiting()
-
-    def _join_due(self) -> Iterator[Folds]:
-        return iter(()) if self._in_pieces else super()._join_due()
+        self._join.leave_due_joins_to_work()
+        if not self._horizons.rows_wait and self.budget.used_bytes + n_bytes > self.budget.limit_bytes:
+            self._horizons.begin_waiting(self._shell.tick)
 
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[Folds]:
         """Fold these rows with each other and with what is in memory, and take them in."""
@@ -109,10 +120,41 @@ class FoldingJoin(RectangleJoin[Folds]):
         kept = [[batch for batch in some if batch.num_rows] for some in kept]
         for side in SIDES if self._counts_keys else ():
             self._count_keys(side, kept[side])
-        return self._at_the_end_of(super().arrive(kept, now))
+        yield from self._at_the_end_of(self._arrive(kept, now))
+
+    def learn(self, newest: Sequence[int | float | None], now: float) -> None:
+        self._join.learn(newest, now)
+
+    def end(self, which: int) -> None:
+        self._join.end(which)
+
+    def has_work(self, around: Surroundings) -> bool:
+        return self._join.has_work(around)
 
     def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[Folds]:
-        return self._at_the_end_of(super().work(quantum_bytes, around))
+        return self._at_the_end_of(self._join.work(quantum_bytes, around))
+
+    def view(self, around: Surroundings) -> JoinView:
+        return self._join.view(around)
+
+    def progress(self) -> Progress:
+        return self._join.progress()
+
+    def snapshot(self) -> dict[str, Any]:
+        return self._join.snapshot() | {"folds": self.folds.to_plain()}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        self.folds.load_plain(data["folds"])
+        self._join.restore(data)
+
+    def check_invariants(self) -> None:
+        self._join.check_invariants()
+
+    def interrupt(self) -> None:
+        self._join.interrupt()
+
+    def close(self) -> None:
+        self._join.close()
 
     def _kept(self, side: int, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Without tallies, and with the numbers of groups."""
@@ -147,152 +189,33 @@ class FoldingJoin(RectangleJoin[Folds]):
     def _arrive(self, batches: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[Folds]:
         """Rows that meet all that they can match when they come are folded block by block, and not kept."""
         side = self.folds.guided
-        if side is None or self._state.rows_wait:
-            yield from super()._arrive(batches, now)
+        if side is None or self._horizons.rows_wait:
+            yield from self._join.arrive(batches, now)
             return
         other = opposite(side)
         for batch in batches[other]:  # each by itself: its rows are neighbours, and may be in order already
-            yield from super()._arrive([[batch] if which == other else [] for which in SIDES], now)
-        if self._state.rows_wait:  # there was no room for all of the others
-            yield from super()._arrive([some if which == side else [] for which, some in enumerate(batches)], now)
+            yield from self._join.arrive([[batch] if which == other else [] for which in SIDES], now)
+        if self._horizons.rows_wait:  # there was no room for all of the others
+            yield from self._join.arrive([some if which == side else [] for which, some in enumerate(batches)], now)
             return
-        rows = sum(batch.num_rows for batch in batches[side])
-        crew = self._crew if rows >= ROWS_WORTH_THREADS else ALONE
-        there = [list(partition.resident) for partition in self._state.inputs[other].partitions]
-        if self._by_codes:  # what is multiplied of a run is looked for once, however many blocks meet it
-            known = self._state.operands
-            self._state.operands = {
-                id(run): known.get(id(run)) or (run, self._operand(other, run)) for some in there for run in some
-            }
-        works = [self._met_once(side, batch, there) for batch in batches[side]]
-        yield from crew.together([self._results(bundled(work)) for work in works])
-        self._state.tick += 1
-        self.statistics.rows_received(side, rows, now)
+        yield from self._shell.exclusively(self._meet_once(side, batches[side], now))
+
+    def _meet_once(self, side: int, batches: Sequence[pa.RecordBatch], now: float) -> Iterator[Folds]:
+        rows = sum(batch.num_rows for batch in batches)
+        crew = self._join.crew if rows >= ROWS_WORTH_THREADS else ALONE
+        there = [list(partition.resident) for partition in self.inputs[opposite(side)].partitions]
+        if self._collector.by_codes:
+            self._collector.know_operands(opposite(side), (run for some in there for run in some))
+        works = [self._met_once(side, batch, there) for batch in batches]
+        yield from crew.together([self._join.results(bundled(work)) for work in works])
+        self._shell.tick += 1
+        self._statistics.rows_received(side, rows, now)
 
     def _met_once(self, side: int, batch: pa.RecordBatch, there: Sequence[Sequence[Run]]) -> Iterator[Findings]:
-        """With the runs of the other side, in each of which they skip what is not between their own codes."""
-        for p, run in enumerate(self._state.inputs[side].sorted([batch]).runs):
-            if run is None:
-                continue
-            if self._by_codes:
-                others = [self._state.operands[id(other)][1] for other in there[p]]
-                with self.folds.of_all() as sums:
-                    n_pairs = sums.fold_many(side, self._operand(side, run), others)
-                yield Folded(n_pairs)
-            else:
-                for other in there[p]:
-                    yield from self._join_runs(*((run, other) if side == LEFT else (other, run)))
-            with self._counting:
-                self.statistics.arrived_rows[side, p] += len(run)
-                self.statistics.forgotten_rows[side, p] += len(run)
-
-    # How runs are folded
-
-    def _join_runs(self, left: Run, right: Run) -> Iterator[Findings]:
-        with self.folds.of_all() as sums:
-            n_pairs = self._fold_all(left, right, sums)
-        yield Folded(n_pairs)
-
-    def _join_by_index(
-        self, side: int, rows: Run, wanted: Flags | None, other: Run, index: CodeIndex
-    ) -> Iterator[Findings]:
-        for pairs in pairs_by_index(side, rows, wanted, other, index, self._reach, *self._filters):
-            with self.folds.of_all() as sums:
-                n_pairs = self._fold_found(pairs, sums)
-            yield Folded(n_pairs)
-
-    def _open_pairs_of(self, task: Task) -> JoinRuns:
-        """Into what is pending of its partition."""
-        p, until = task.partition, task.tick
-
-        def fold(left: Run, right: Run) -> Iterator[Findings]:
-            horizon = self._state.horizons[p]
-            with self.folds.pending_of(p) as sums:
-                if self._by_codes:
-                    ages = _ages(left, horizon.left, until), _ages(right, horizon.right, until)
-                    n_pairs = self._fold_runs(left, right, sums, ages)
-                else:
-                    n_pairs = self._fold_pairs(left, right, sums, self._state.only_open(p, until))
-            yield Folded(n_pairs)
-
-        return fold
-
-    def _fold_all(self, left: Run, right: Run, sums: Sums) -> int:
-        return self._fold_runs(left, right, sums) if self._by_codes else self._fold_pairs(left, right, sums)
-
-    def _fold_runs(
-        self, left: Run, right: Run, sums: Sums, ages: tuple[Ages | None, Ages | None] = (None, None)
-    ) -> int:
-        self._breathe()
-        return sums.fold_runs(self._operand(LEFT, left), self._operand(RIGHT, right), ages)
-
-    def _operand(self, side: int, run: Run) -> Operand:
-        return Operand(run.codes, self._factors(side, run.rows))
-
-    def _fold_pairs(self, left: Run, right: Run, sums: Sums, *filters: Filter) -> int:
-        found = pairs_of(left, right, self._reach, *filters, *self._filters)
-        return sum(self._fold_found(pairs, sums) for pairs in found)
-
-    def _fold_found(self, pairs: Pairs, sums: Sums) -> int:
-        if self._workings.pairs is not None:
-            return self._fold_evaluated(pairs, sums)
-        factors = (self._factors(LEFT, pairs.left.rows), self._factors(RIGHT, pairs.right.rows))
-        sums.fold_pairs(*factors, pairs.at_left, pairs.at_right)
-        return len(pairs)
-
-    def _factors(self, side: int, rows: pa.RecordBatch) -> Factors:
-        names = set(rows.schema.names)
-        groups = to_numpy(rows.column(GROUP)) if GROUP in names else None
-        wholes: list[npt.NDArray[Any] | None] = []
-        reals: list[npt.NDArray[Any] | None] = []
-        for term, is_whole in zip(self._workings.terms, self._workings.are_whole, strict=True):
-            at = term[side]
-            factor = None if at is None else to_numpy(rows.column(f"{FACTOR}{at}"))
-            (wholes if is_whole else reals).append(factor)
-        at_moments = [term[side] for term in self._workings.moments]
-        numbers = [None if at is None else to_numpy(rows.column(f"{FACTOR}{at}")) for at in at_moments]
-        return Factors(to_numpy(rows.column(TAG)), groups, wholes, reals, numbers)
-
-    def _fold_evaluated(self, pairs: Pairs, sums: Sums) -> int:
-        """What expressions over both sides give for these pairs."""
-        step = self._workings.pairs
-        assert step is not None
-        rows = [_picked(run, at) for run, at in ((pairs.left, pairs.at_left), (pairs.right, pairs.at_right))]
-        columns = {name: side.column(name) for side in rows for name in side.schema.names if name.startswith(COLUMN)}
-        both = pa.RecordBatch.from_arrays([pa.nulls(len(pairs)), *columns.values()], ["#", *columns])
-        tags = [to_numpy(side.column(TAG)) for side in rows]
-        if step.where is not None:
-            wanted = step.where.mask(both)
-            both, tags = both.filter(to_arrow(wanted)), [some[wanted] for some in tags]
-        if not both.num_rows:
-            return 0
-        values = [to_numpy(factor.evaluate(both)) for factor in step.factors]
-        told = list(zip(self._workings.terms, self._workings.are_whole, strict=True))
-        wholes, reals = (
-            [None if at is None else values[at] for (at, _), is_whole in told if is_whole == kind]
-            for kind in (True, False)
-        )
-        numbers = [None if at is None else values[at] for at, _ in self._workings.moments]
-        by = [one.evaluate(both) for one in step.by]
-        with self._one_at_a_time:  # a group that is new makes all sums larger, also those of other workers
-            groups = self.folds.groups[LEFT].numbers_of(by) if by else None
-            self.folds.make_room_for_groups()
-            left = Factors(tags[LEFT], groups, wholes, reals, numbers)
-            right = Factors(tags[RIGHT], None, *([None] * len(some) for some in (wholes, reals, numbers)))
-            self.folds.now_in(sums).fold_pairs(left, right, None, None)
-        n_pairs: int = both.num_rows
-        return n_pairs
-
-
-def _picked(run: Run, at: npt.NDArray[np.int64]) -> pa.RecordBatch:
-    names = [name for name in run.rows.schema.names if name.startswith(COLUMN) or name == TAG]
-    return gather(run.rows.select(names), at)
-
-
-def _ages(run: Run, horizon: int, until: int) -> Ages | None:
-    """Which rows have met those of the other side that are as old, and which came too late; None if all are new."""
-    arrived: Stamp = run.arrived
-    if isinstance(arrived, int):
-        age = NOT_YET if arrived > until else MET if arrived <= horizon else NEW
-        return None if age == NEW else np.full(len(run), age, np.uint8)
-    return np.where(arrived > until, NOT_YET, np.where(arrived <= horizon, MET, NEW)).astype(np.uint8)
+        rows = np.zeros(len(there), np.int64)
+        for p, run in enumerate(self.inputs[side].sorted([batch]).runs):
+            if run is not None:
+                yield from self._collector.fold_block(side, run, there[p])
+                rows[p] = len(run)
+        with self._counting:
+            self._statistics.rows_forgotten(side, rows)

@@ -19,9 +19,10 @@ from sooner.kernels.sizes import Weights, cuts_by_bytes
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Flushed
 from sooner.operators.leaving.choosing import Choice, Goes, came_after, choice_of, has_one_of
+from sooner.operators.ledgers.stamps import arrivals_after
 from sooner.operators.parallel import ALONE, Crew
-from sooner.operators.state.state import JoinState, arrivals_after
-from sooner.operators.sweeping.sweep import Workbench
+from sooner.operators.state.state import JoinState
+from sooner.operators.sweeping.parts import Workbench
 from sooner.policies.view import Evict
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge
@@ -54,7 +55,7 @@ class DepartingSlab:
 
 def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, crew: Crew) -> bool:
     """Write what goes, one file a side; only with the rows safe on disk does memory change. Whether anything went."""
-    state.tick += 1
+    state.shell.tick += 1
     places: dict[tuple[int, int], list[Evict]] = {}
     for eviction in evictions:
         places.setdefault((eviction.side, eviction.partition), []).append(eviction)
@@ -108,11 +109,11 @@ def _departure(state: JoinState, side: int, p: int, evictions: Sequence[Evict]) 
     choice = choice_of(state, side, p, evictions) if len(resident) else Choice(None)
     chosen = (run if choice.goes is None else _only(run, choice.goes(run)) for run in resident)
     going = [
-        replace(run, departed=state.tick, met_disk=state.when_met_disk(side, p, run.codes), joined=None)
+        replace(run, departed=state.shell.tick, met_disk=state.ledger.when_met_disk(side, p, run.codes), joined=None)
         for run in chosen
         if len(run)
     ]
-    stamps = {(state.tick, run.met_disk) if isinstance(run.met_disk, int) else None for run in going}
+    stamps = {(state.shell.tick, run.met_disk) if isinstance(run.met_disk, int) else None for run in going}
     return Departure(side, p, going, choice, stamps.pop() if len(stamps) == 1 else None) if going else None
 
 
@@ -184,8 +185,8 @@ def _settle(state: JoinState, departure: Departure, spilled: SpilledRun, unseen:
     side, p = departure.side, departure.partition
     state.count_resident(side, p)
     state.set_spilled(side, p, [*state.spilled(side, p), spilled])
-    state.statistics.rows_spilled(side, p, state.tick, spilled.n_rows, unseen)
-    state.report(Flushed(state.tick, side, p, spilled.n_rows, spilled.n_bytes, spilled.number))
+    state.statistics.rows_spilled(side, p, state.shell.tick, spilled.n_rows, unseen)
+    state.shell.report(Flushed(state.shell.tick, side, p, spilled.n_rows, spilled.n_bytes, spilled.number))
 
 
 def _reduce(resident: ResidentRuns, goes: Goes | None, bench: Workbench) -> None:

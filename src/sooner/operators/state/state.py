@@ -1,158 +1,95 @@
 """All that a two-way join knows: rows in memory and on disk, what has met, statistics, phase; saved as plain data."""
 
-from collections.abc import Iterator, Sequence
-from operator import index
-from typing import Any, ClassVar, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from sooner.budget import Budget
-from sooner.how import INNER, Kind
-from sooner.kernels.array_types import Codes
+from sooner.how import Kind
 from sooner.operators.deciding.existence import Existence
 from sooner.operators.deciding.expiry import Expiry, Mark
-from sooner.operators.events import Entered, Event, Listener, Reached
 from sooner.operators.inputs import Input
-from sooner.operators.pairs import Filter, drop_met
+from sooner.operators.ledgers.ledger import Ledger, numbers_on_disk
+from sooner.operators.shell import Shell
 from sooner.operators.state.looping import Loop
 from sooner.operators.statistics.open_pairs import JoinStatistics
-from sooner.operators.statistics.regions import RegionStatistics, outer_codes, rows_by_region
-from sooner.phases import Phase, Phases
+from sooner.operators.statistics.regions import outer_codes, rows_by_region
 from sooner.policies.view import RegionsView
-from sooner.runs.ledger import CoveredCells
-from sooner.runs.run import NEVER, STILL_HERE, Run, Stamp, Ticks, arrived_between
+from sooner.runs.ledger import Rectangle
+from sooner.runs.run import NEVER, STILL_HERE, Run, arrived_between
 from sooner.runs.store import SpilledRun, remove_run
 from sooner.sides import LEFT, SIDES, opposite
 
-Numbers = tuple[int, ...]  # of runs on disk
 LEAVING_SHARE: Final = 0.25  # of rows in memory that nobody needs any more: then they leave it
 
 
 class JoinState:
-    """What has met is known of the rows themselves, by stamps, and of runs, by cells."""
-
-    is_stamped: ClassVar[bool] = True
+    """What varies between joins is given to it: the ledger says what has met, the kind which rows come out."""
 
     def __init__(
         self,
         inputs: tuple[Input, Input],
         budget: Budget,
+        shell: Shell,
+        statistics: JoinStatistics,
+        ledger: Ledger,
         existence: Existence,
-        kind: Kind = INNER,
-        listener: Listener | None = None,
-        expiry: Expiry | None = None,
-        regions: RegionStatistics | None = None,
-        splits_codes: bool = False,
+        kind: Kind,
+        expiry: Expiry | None,
+        *,
+        splits_codes: bool,
     ) -> None:
         self.inputs = inputs
         self.budget = budget
+        self.shell = shell
+        self.statistics = statistics
+        self.ledger = ledger
         self.existence = existence
-        self.splits_codes = splits_codes  # whether some of the rows of a code may leave memory before the others
         self.kind = kind
         self.expiry = expiry
+        self.splits_codes = splits_codes  # whether some of the rows of a code may leave memory before the others
         for side in kind.examined:
             inputs[side].follows_matches = True
-        partitions = len(inputs[LEFT].partitions)
-        self.cells = [CoveredCells() for _ in range(partitions)]
-        self.statistics = self._new_statistics(partitions, regions)
         for one in inputs:
-            one.follows_joins = regions is not None and kind.pairs
-        self.tick = NEVER
+            one.follows_joins = statistics.regions is not None and kind.pairs
+        partitions = self.n_partitions
         self.next_to_clean = 0  # partitions before it were cleaned up, or are being so
-        # [side][partition]: the last memory-disk task with this side in memory, and one that is only at some code
-        self.met_disk = [[NEVER] * partitions for _ in SIDES]
-        self.meeting_disk: list[dict[int, tuple[int, int]]] = [{} for _ in SIDES]
         # [side][partition]: rows that came up to this tick came out if they match nothing (or something, as is wanted);
         # and runs on disk that have none but such
         self.decided = [[NEVER] * partitions for _ in SIDES]
         self.decided_runs: list[list[set[int]]] = [[set() for _ in range(partitions)] for _ in SIDES]
         self.loops: dict[int, Loop] = {}  # of partitions in which a nested loop has begun, and something is open
-        self._phases = Phases()
-        self._listener = listener
-
-    def _new_statistics(self, partitions: int, regions: RegionStatistics | None) -> JoinStatistics:
-        return JoinStatistics(partitions, regions)
 
     @property
     def n_partitions(self) -> int:
-        return len(self.cells)
+        return len(self.inputs[LEFT].partitions)
 
     @property
     def ended(self) -> tuple[bool, ...]:
         return tuple(side.ended for side in self.inputs)
 
-    @property
-    def phase(self) -> Phase:
-        return self._phases.now
-
-    def require(self, *phases: Phase) -> None:
-        self._phases.require(*phases)
-
-    def enter(self, phase: Phase) -> None:
-        if phase != self.phase:
-            self._phases.enter(phase)
-            self.report(Entered(self.tick, phase))
-
-    def report(self, event: Event) -> None:
-        if self._listener is not None:
-            self._listener(event)
-
-    def report_reached(self) -> None:
-        """After an action: how far the join is."""
-        if self._listener is not None:
-            resident_bytes = tuple(tuple(row) for row in self.statistics.resident_bytes.tolist())
-            self._listener(Reached(self.tick, self.statistics.results, resident_bytes))
-
     def spilled(self, side: int, p: int) -> list[SpilledRun]:
         return self.inputs[side].partitions[p].spilled
 
-    def run_numbers(self, p: int) -> tuple[Numbers, Numbers]:
+    def run_numbers(self, p: int) -> Rectangle:
         """Of the runs on disk of either side."""
-        left, right = (tuple(run.number for run in self.spilled(side, p)) for side in SIDES)
-        return left, right
+        return numbers_on_disk(self.inputs, p)
 
-    def is_open(self, p: int) -> bool:
-        """Whether rows of this partition may match that have not met: by stamps and cells, which are no estimates."""
-        if self.cells[p].open_rectangles(*self.run_numbers(p)):
-            return True
-        return any(self.spilled(opposite(side), p) and len(self.unseen_arrivals(side, p)) for side in SIDES)
+    def memory_met_disk(self, side: int, p: int, tick: int, up_to_code: int | None = None) -> None:
+        """What was in memory at this tick has met what was on disk then: all of it, or below a code."""
+        self.ledger.memory_met_disk(side, p, tick, up_to_code)
+        self._count_unseen(side, p)
 
-    def only_open(self, p: int, until: int) -> Filter:  # noqa: ARG002 - rows say it themselves
-        """Pairs of a partition that have not met, as a task finds them that began at a tick."""
-        return drop_met
-
-    def met_on_arrival(self, side: int, p: int) -> Sequence[Run]:
-        """What rows of a side that arrive meet at once."""
-        return list(self.inputs[opposite(side)].partitions[p].resident)
-
-    def is_probed(self, p: int) -> bool:  # noqa: ARG002 - in other joins it can depend on the partition
-        """Whether rows that arrive look for matches among those in memory."""
-        return True
-
-    def is_met_at_once(self, side: int, p: int) -> bool:
-        """Whether rows of this side that arrive meet in memory all that they can match; nobody needs them then."""
-        other = opposite(side)
-        return self.inputs[other].ended and not self.spilled(other, p)
-
-    def is_known_in_memory(self, side: int, p: int) -> bool:
-        """Whether rows in memory know for certain if anything matches them."""
-        return not self.spilled(opposite(side), p)
-
-    def left_since(self, p: int, runs: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:  # noqa: ARG002
-        """Runs that have left memory in the middle of a task, and in which it has to look for rows.
-
-        Rows that are stamped say themselves how far it had come by then.
-        """
-        return (), ()
-
-    def whole_begins(self, p: int) -> None:
-        """A task has begun to bring all of a partition together."""
-
-    def met_as_whole(self, p: int, runs: tuple[Numbers, Numbers], tick: int) -> None:
+    def met_as_whole(self, p: int, runs: Rectangle, tick: int) -> None:
         """All that was there at a tick has met, in memory and in these runs."""
-        self.cells[p].cover(*runs)
+        self.ledger.met_as_whole(p, runs, tick)
         for side in SIDES:
-            self.memory_met_disk(side, p, tick)
+            self._count_unseen(side, p)
+
+    def _count_unseen(self, side: int, p: int) -> None:
+        if self.shell.phase != "clean-up":  # then all of it is forgotten soon, and nobody decides by it
+            self.statistics.met_disk(side, p, self.ledger.unseen_arrivals(side, p))
 
     def count_resident(self, side: int, p: int) -> None:
         """The statistics follow what is in memory."""
@@ -191,37 +128,16 @@ class JoinState:
         spilled, decided = self.spilled(side, p), self.decided_runs[side][p]
         kept = [run for run in spilled if run.number not in members]
         if merged is None:
-            self.cells[p].forget(side, members)
+            self.ledger.cells[p].forget(side, members)
         else:
             kept.insert(0, merged)
-            self.cells[p].merge(side, members, merged.number)
+            self.ledger.cells[p].merge(side, members, merged.number)
             decided |= {merged.number} if decided.issuperset(members) else set()
         decided.difference_update(members)
         self.set_spilled(side, p, kept)
         for run in spilled:
             if run.number in members:
                 remove_run(self.inputs[side].store, run)
-
-    def when_met_disk(self, side: int, p: int, codes: Codes) -> Stamp:
-        """The last memory-disk task that rows in memory with these codes took part in."""
-        before = self.met_disk[side][p]
-        tick, up_to_code = self.meeting_disk[side].get(p, (before, 0))
-        return np.where(codes < np.uint64(up_to_code), np.int32(tick), np.int32(before)) if up_to_code else before
-
-    def memory_met_disk(self, side: int, p: int, tick: int, up_to_code: int | None = None) -> None:
-        """What was in memory at this tick has met what was on disk then: all of it, or below a code."""
-        if up_to_code is None:
-            self.met_disk[side][p] = tick
-            self.meeting_disk[side].pop(p, None)
-        else:
-            self.meeting_disk[side][p] = tick, up_to_code
-        if self.phase != "clean-up":  # then all of it is forgotten soon, and nobody decides by it
-            self.statistics.met_disk(side, p, self.unseen_arrivals(side, p))
-
-    def unseen_arrivals(self, side: int, p: int) -> Ticks:
-        """When the rows in memory came that have met nothing on disk since."""
-        runs = self.inputs[side].partitions[p].resident
-        return arrivals_after((run, self.when_met_disk(side, p, run.codes)) for run in runs)
 
     def forget_rows(self, side: int, p: int, numbers: Sequence[int], until: int) -> None:
         """Nobody needs these runs on disk, nor rows in memory that came up to a tick."""
@@ -294,14 +210,12 @@ class JoinState:
     def to_plain(self) -> dict[str, Any]:
         """All of it; rows in memory are written to run files, which it names."""
         return {
-            "tick": self.tick,
-            "phase": self.phase,
+            **self.shell.to_plain(),
+            **self.ledger.to_plain(),
             "next_to_clean": self.next_to_clean,
             "inputs": [side.to_plain() for side in self.inputs],
-            "met_disk": self.met_disk,
             "decided": self.decided,
             "decided_runs": [[sorted(numbers) for numbers in side] for side in self.decided_runs],
-            "cells": [cells.to_plain() for cells in self.cells],
             "loops": [[p, *loop.to_plain()] for p, loop in sorted(self.loops.items())],
             "statistics": self.statistics.to_plain(),
             "expiry": None if self.expiry is None else self.expiry.to_plain(),
@@ -309,27 +223,16 @@ class JoinState:
 
     def load_plain(self, data: dict[str, Any]) -> None:
         """Go on from what was saved, once; this state must be new, and made with the same arguments."""
-        self.tick = index(data["tick"])
-        self._phases = Phases((data["phase"],))
+        self.shell.load_plain(data)
+        self.statistics.load_plain(data["statistics"])
+        self.ledger.load_plain(data)
         self.next_to_clean = data["next_to_clean"]
-        self.met_disk = [list(ticks) for ticks in data["met_disk"]]
         self.decided = [list(ticks) for ticks in data["decided"]]
         self.decided_runs = [[set(numbers) for numbers in side] for side in data["decided_runs"]]
-        self.cells = [CoveredCells((left, right) for left, right in cells) for cells in data["cells"]]
         self.loops = {p: Loop(*loop) for p, *loop in data["loops"]}
-        self.statistics.load_plain(data["statistics"])
         if self.expiry is not None:
             self.expiry.load_plain(data["expiry"])
         for side in SIDES:
             self.inputs[side].load_plain(data["inputs"][side], self.budget)
             for p in range(self.n_partitions):
                 self.count_resident(side, p)  # rows may weigh less than before: files keep no bitmap without a null
-
-
-def arrivals_after(runs: Iterator[tuple[Run, Stamp]]) -> Ticks:
-    """When the rows of these runs came that came after the tick beside them."""
-    later = [np.empty(0, np.int32)]
-    for run, ticks in runs:
-        arrived = np.broadcast_to(np.asarray(run.arrived, np.int32), len(run))
-        later.append(arrived[arrived > ticks])
-    return np.concatenate(later)

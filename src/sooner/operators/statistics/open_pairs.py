@@ -3,7 +3,8 @@
 - `unmet_with_disk[side, p]`: a memory-disk task. A row that arrives has not met what is on disk by then: all rows of
   the other side that left memory before (RPJ sec. 5.3, Er_mem, case 1).
 - `unmet_on_disk[p]`: a disk-disk task. A row that leaves memory without having met the disk since its arrival carries
-  its share over from the first number to the second (Er_mem case 2, Er_disk; S_bfr from the flush history).
+  its share over from the first number to the second (Er_mem case 2, Er_disk; S_bfr from the flush history). Where rows
+  wait, it is all that is open, wherever the rows are.
 
 Times the selectivity, these are RPJ's Er_mem and Er_disk; over the whole rectangle, the fraction covered. They are
 exact, but for the time within a disk-disk task of several merges, when the task's share is spread over its cells, and
@@ -22,7 +23,7 @@ from sooner.operators.statistics.regions import RegionStatistics
 from sooner.policies.view import DeviceCosts, JoinView, Surroundings
 from sooner.runs.run import Ticks
 from sooner.runs.store import RunOnDisk
-from sooner.sides import SIDES, opposite
+from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 MOMENTS_KEPT: Final = 256
 
@@ -73,10 +74,24 @@ class JoinStatistics(Statistics):
         self.whole_rows = np.zeros(partitions, np.int64)  # that had arrived when last nothing was open
         self.undecided_rows = np.zeros((len(SIDES), partitions), np.int64)  # that may come out by themselves one day
         self.history = [[FlushHistory() for _ in range(partitions)] for _ in SIDES]
+        self.rows_wait = False  # rows that arrive meet nothing, and are open wherever they are
+        self.kept_rights = np.zeros(partitions, np.int64)  # rows that those of the left meet all the same
 
     def rows_arrived(self, side: int, partition: int, rows: int) -> None:
         self.arrived_rows[side, partition] += rows
-        self.unmet_with_disk[side, partition] += rows * self.spilled_rows[opposite(side), partition]
+        other = opposite(side)
+        if self.rows_wait:
+            met = self.kept_rights[partition] if side == LEFT else 0
+            self.unmet_on_disk[partition] += rows * (self.arrived_rows[other, partition] - met)
+        else:
+            self.unmet_with_disk[side, partition] += rows * self.spilled_rows[other, partition]
+
+    def begin_waiting(self, *, keeps_rights: bool) -> None:
+        """All that is there has met."""
+        self.rows_wait = True
+        self.whole_rows[:] = self.arrived_rows.sum(axis=0)
+        if keeps_rights:
+            self.kept_rights[:] = self.arrived_rows[RIGHT]
 
     def rows_forgotten(self, side: int, rows: Counts) -> None:
         """So many rows arrived in each partition, met all that they can match, and are not kept."""
@@ -110,6 +125,8 @@ class JoinStatistics(Statistics):
         self._limit_to_rows(partition)
 
     def _limit_to_rows(self, partition: int) -> None:
+        if self.rows_wait:
+            return
         on_disk = float(np.prod(self.spilled_rows[:, partition].astype(float)))
         self.unmet_on_disk[partition] = min(self.unmet_on_disk[partition], on_disk)
 
@@ -166,6 +183,7 @@ class JoinStatistics(Statistics):
         device: DeviceCosts,
         memory_bytes: int,
         expected_rows: int | None = None,
+        full_since: int | None = None,
     ) -> JoinView:
         return JoinView(
             tick=tick,
@@ -176,6 +194,7 @@ class JoinStatistics(Statistics):
             device=device,
             memory_bytes=memory_bytes,
             expected_rows=expected_rows,
+            full_since=full_since,
             **self._seen_by_policies,
         )
 
@@ -186,13 +205,14 @@ class JoinStatistics(Statistics):
         return {name: read_only(getattr(self, name)) for name in seen}
 
     def to_plain(self) -> dict[str, Any]:
+        history = [[[one.ticks, one.totals] for one in side] for side in self.history]
         regions = {} if self.regions is None else {"regions": self.regions.to_plain()}
-        return (
-            super().to_plain() | {"history": [[[h.ticks, h.totals] for h in side] for side in self.history]} | regions
-        )
+        waiting = {"kept_rights": self.kept_rights.tolist()} if self.rows_wait else {}
+        return super().to_plain() | {"history": history} | regions | waiting
 
     def load_plain(self, data: dict[str, Any]) -> None:
         super().load_plain(data)
         self.history = [[FlushHistory(list(t), list(n)) for t, n in side] for side in data["history"]]
+        self.kept_rights[:] = data.get("kept_rights", 0)
         if self.regions is not None:
             self.regions.load_plain(data["regions"])

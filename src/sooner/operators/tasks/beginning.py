@@ -10,7 +10,9 @@ from sooner.operators.state.state import JoinState
 from sooner.operators.tasks.deciding import CleanUp, Forget, Parting, Winnow
 from sooner.operators.tasks.merging import DiskTask, MergePlan, covered_pairs, plan_merge, plan_tidying
 from sooner.operators.tasks.nested_loop import NestedLoopTask, begin_chunk
-from sooner.operators.tasks.task import Begun, Merge, Rest, Scan, Task, Tidying
+from sooner.operators.tasks.parts import Begun
+from sooner.operators.tasks.task import Rest, Scan, Task
+from sooner.operators.tasks.writing import Merge, Tidying
 from sooner.policies.view import DiskDisk, Evict, MemoryDisk, NestedLoop, WholePartitions
 from sooner.runs.slabs import hot_codes
 from sooner.runs.store import adopted
@@ -43,14 +45,14 @@ def begin(state: JoinState, task: MemoryDisk | DiskDisk | NestedLoop | WholePart
 
 def follow(state: JoinState, task: Task) -> Task | None:
     """What comes after a task that is done: the next merge of a disk-disk task, unless all is cleaned up anyway."""
-    if not isinstance(task, Merge) or task.rest is None or state.phase == "clean-up":
+    if not isinstance(task, Merge) or task.rest is None or state.shell.phase == "clean-up":
         return None
     return _next_merge(state, task.partition, task.rest)
 
 
 def _next_merge(state: JoinState, p: int, task: DiskTask) -> Task | None:
     """None if there is nothing left to do."""
-    left, right, cells = state.spilled(LEFT, p), state.spilled(RIGHT, p), state.cells[p]
+    left, right, cells = state.spilled(LEFT, p), state.spilled(RIGHT, p), state.ledger.cells[p]
     begun, plan = Begun.now(state, p), plan_merge(left, right, cells, task)
     if plan is None:
         state.statistics.met_on_disk(p, begun.tick, task.open_pairs)
@@ -62,7 +64,7 @@ def _next_merge(state: JoinState, p: int, task: DiskTask) -> Task | None:
 def begin_winnow(state: JoinState, p: int) -> Task | None:
     """None if nothing is open in the partition."""
     open_pairs = float(state.statistics.unmet_on_disk[p])
-    if state.is_open(p):
+    if state.ledger.is_open(p):
         return Winnow(state, Begun.now(state, p), open_pairs)
     state.statistics.forget(p)
     return None
@@ -71,7 +73,7 @@ def begin_winnow(state: JoinState, p: int) -> Task | None:
 def begin_rest(state: JoinState, p: int) -> Task:
     """Cover all that is open in a partition, and forget it if nothing more arrives."""
     begun, open_pairs = Begun.now(state, p), float(state.statistics.unmet_on_disk[p])
-    if state.phase == "clean-up":
+    if state.shell.phase == "clean-up":
         return CleanUp(state, begun, open_pairs)
     return Rest(state, begun, open_pairs) if state.kind.pairs else Winnow(state, begun, open_pairs)
 
@@ -89,7 +91,7 @@ def begin_forgetting(state: JoinState, p: int, expiry: Expiry) -> Task:
 
 
 def tidying_plan(state: JoinState, p: int, crowd: int) -> MergePlan | None:
-    return plan_tidying(state.spilled(LEFT, p), state.spilled(RIGHT, p), state.cells[p], crowd)
+    return plan_tidying(state.spilled(LEFT, p), state.spilled(RIGHT, p), state.ledger.cells[p], crowd)
 
 
 def begin_tidying(state: JoinState, p: int, crowd: int) -> Task | None:

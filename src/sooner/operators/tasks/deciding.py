@@ -16,8 +16,11 @@ from sooner.operators.deciding.examining import Examination
 from sooner.operators.deciding.expiry import Expiry
 from sooner.operators.events import Merged
 from sooner.operators.state.state import LEAVING_SHARE, JoinState
-from sooner.operators.sweeping.sweep import Examined, PartRectangle, Workbench
-from sooner.operators.tasks.task import Begun, Rest, Writing
+from sooner.operators.sweeping.parts import PartRectangle
+from sooner.operators.sweeping.sweep import Examined
+from sooner.operators.tasks.parts import Begun, Parts
+from sooner.operators.tasks.task import Rest
+from sooner.operators.tasks.writing import Writing
 from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
@@ -25,19 +28,19 @@ from sooner.sides import LEFT, RIGHT, SIDES, opposite
 class Deciding(Rest, ABC):
     """Covers all that is open on its way."""
 
-    def _examination(self, side: int) -> Examination:
+    def _examination(self, parts: Parts, side: int) -> Examination:
         """Of the rows of a side that were there at the begin, and are not decided yet: the other side has ended."""
         state, p, kind = self._state, self.partition, self._state.kind
         undecided = [number for number in self._begun.runs[side] if number not in state.decided_runs[side][p]]
         return Examination(
             side,
-            replace(self._rows(side), on_disk=self._on_disk(side, undecided)),
-            self._rows(opposite(side)),
+            replace(parts.rows(side), on_disk=parts.on_disk(side, undecided)),
+            parts.rows(opposite(side)),
             state.existence,
             gives="matched" if kind.matched else "unmatched",
             after=state.decided[side][p],
             until=self._begun.tick,
-            is_known_in_memory=state.is_known_in_memory(side, p),
+            is_known_in_memory=state.ledger.is_known_in_memory(side, p),
             meant=_undecided(state, side, p),
         )
 
@@ -47,15 +50,15 @@ class CleanUp(Deciding):
 
     kind = "clean-up"
 
-    def _examined(self) -> Sequence[Examined]:
-        return [self._examination(side) for side in self._state.kind.examined]
+    def _examined(self, parts: Parts) -> Sequence[Examined]:
+        return [self._examination(parts, side) for side in self._state.kind.examined]
 
     def finish(self) -> None:
         """Its memory and its files are free. If rows have left memory since it began it begins anew: they are open."""
         super().finish()
         for side in self._state.kind.examined:
             self._state.decided[side][self.partition] = self._begun.tick
-        if self._state.kind.pairs and self._state.is_open(self.partition):
+        if self._state.kind.pairs and self._state.ledger.is_open(self.partition):
             self._begin_anew()
         else:
             self._state.forget(self.partition)
@@ -73,8 +76,8 @@ class Parting(Deciding):
         self._side = side
         self._undecided_rows = undecided_rows  # at the begin
 
-    def _examined(self) -> Sequence[Examined]:
-        return [self._examination(self._side)]
+    def _examined(self, parts: Parts) -> Sequence[Examined]:
+        return [self._examination(parts, self._side)]
 
     def finish(self) -> None:
         """If rows of the ended side have left memory since it began, it begins anew: they may be open."""
@@ -87,7 +90,7 @@ class Parting(Deciding):
             return
         others = [run.number for run in state.spilled(opposite(side), p)]
         rectangle = (self._begun.runs[side], others) if side == LEFT else (others, self._begun.runs[side])
-        if state.kind.pairs and state.cells[p].open_rectangles(*rectangle):
+        if state.kind.pairs and state.ledger.cells[p].open_rectangles(*rectangle):
             self._begin_anew()
             self._undecided_rows = int(state.statistics.undecided_rows[side, p])
         else:
@@ -99,7 +102,7 @@ class Parting(Deciding):
         """
         if opposite(self._side) not in self._state.kind.unmatched:
             return True
-        return self._state.is_known_in_memory(self._side, self.partition) and not self._begun.runs[self._side]
+        return self._state.ledger.is_known_in_memory(self._side, self.partition) and not self._begun.runs[self._side]
 
     def to_plain(self) -> dict[str, Any]:
         return super().to_plain() | {"side": self._side, "undecided_rows": self._undecided_rows}
@@ -117,12 +120,12 @@ class Forget(Deciding):
         self._expiry = expiry
         self._dead = [expiry.dead_below(side) for side in SIDES]
 
-    def _examined(self) -> Sequence[Examined]:
-        return [self._dying(side) for side in self._state.kind.examined]
+    def _examined(self, parts: Parts) -> Sequence[Examined]:
+        return [self._dying(parts, side) for side in self._state.kind.examined]
 
-    def _dying(self, side: int) -> Examination:
+    def _dying(self, parts: Parts, side: int) -> Examination:
         meant = partial(self._expiry.dying, side, self.partition, self._dead[side])
-        return replace(self._examination(side), meant=meant)
+        return replace(self._examination(parts, side), meant=meant)
 
     def finish(self) -> None:
         """What is gone leaves memory if it is much, and the disk where a whole run is."""
@@ -142,21 +145,21 @@ class Winnow(Writing):
     kind = "winnow"
     looks_at = SIDES
 
-    def _rectangles(self, bench: Workbench) -> list[PartRectangle]:  # noqa: ARG002 - there are no pairs to find
+    def _rectangles(self, parts: Parts) -> list[PartRectangle]:  # noqa: ARG002 - there are no pairs to find
         return []
 
-    def _examined(self) -> Sequence[Examined]:
+    def _examined(self, parts: Parts) -> Sequence[Examined]:
         """What has left memory since the begin is not touched: it would have to be written anew as well."""
         lefts = self._begun.runs[LEFT]
         return [
             Examination(
                 LEFT,
-                replace(self._rows(LEFT), since=()),
-                self._rows(RIGHT),
+                replace(parts.rows(LEFT), since=()),
+                parts.rows(RIGHT),
                 self._state.existence,
                 gives="matched" if self._state.kind.matched else "nothing",
-                is_known_in_memory=self._state.is_known_in_memory(LEFT, self.partition),
-                survivors=self._open_output(LEFT, lefts) if lefts else None,
+                is_known_in_memory=self._state.ledger.is_known_in_memory(LEFT, self.partition),
+                survivors=self._open_output(parts, LEFT, lefts) if lefts else None,
                 meant=_undecided(self._state, LEFT, self.partition),
             )
         ]
@@ -171,7 +174,7 @@ class Winnow(Writing):
         if lefts:
             self._become_one(LEFT, lefts, 1 + max(run.level for run in self._read_runs(LEFT)))
         state.statistics.met_as_whole(p, tick, self._open_pairs, self._begun.rows)
-        state.report(Merged(tick, p, len(read), read_bytes, self._written_bytes, (self._begun.runs,)))
+        state.shell.report(Merged(tick, p, len(read), read_bytes, self._written_bytes, (self._begun.runs,)))
 
 
 def _undecided(state: JoinState, side: int, p: int) -> Callable[[Run], Flags] | None:

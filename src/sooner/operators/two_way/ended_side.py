@@ -1,6 +1,6 @@
 """A side that has ended and is all in memory: rows of the other side meet it in whatever order they come.
 
-Such rows are not kept (`JoinState.is_met_at_once`), so it would be a waste to sort them. When they are as many as the
+Such rows are not kept (`OnArrival.is_met_at_once`), so it would be a waste to sort them. When they are as many as the
 rows of this side, it pays to have those as one run with an index.
 """
 

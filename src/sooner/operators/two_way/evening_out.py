@@ -12,25 +12,32 @@ import numpy as np
 
 from sooner.kernels.array_types import Codes
 from sooner.kernels.matching import EQUAL
-from sooner.operators.rectangle.state import RectangleState
+from sooner.operators.ledgers.horizons import Horizons
+from sooner.operators.state.state import JoinState
 from sooner.runs.run import code_position
 from sooner.sides import SIDES
 
 HALF: Final = 2  # of the memory, one part in so many is full
 
 
-def can_be_evened_out(state: RectangleState) -> bool:
+def even_out_once(state: JoinState, ledger: Horizons) -> None:
+    """Once it can be done: to be asked after each arrival."""
+    if _can_be_evened_out(state, ledger):
+        ledger.is_evened_out = True
+        _even_out(state)
+
+
+def _can_be_evened_out(state: JoinState, ledger: Horizons) -> bool:
     """Once, while nothing has left memory, and nothing is known of single partitions that would be lost."""
     budget = state.budget
-    is_due = not state.is_evened_out and not state.rows_wait and budget.used_bytes * HALF >= budget.limit_bytes
+    is_due = not ledger.is_evened_out and not ledger.rows_wait and budget.used_bytes * HALF >= budget.limit_bytes
     if not is_due or state.n_partitions == 1 or any(state.ended) or state.expiry is not None:
         return False
     return all(one.overlap == EQUAL for one in state.inputs) and not state.statistics.forgotten_rows.any()
 
 
-def even_out(state: RectangleState) -> None:
+def _even_out(state: JoinState) -> None:
     """Cut partitions anew, each with its share of the rows that are there."""
-    state.is_evened_out = True
     runs = [run for one in state.inputs for partition in one.partitions for run in partition.resident]
     bounds = even_bounds(np.concatenate([run.codes for run in runs]), state.n_partitions)
     for side in SIDES:
@@ -56,7 +63,7 @@ def even_bounds(codes: Codes, partitions: int) -> Codes:
     return np.array([*empty, *bounds], np.uint64)
 
 
-def _cut_anew(state: RectangleState, side: int, bounds: Codes) -> None:
+def _cut_anew(state: JoinState, side: int, bounds: Codes) -> None:
     mine, statistics = state.inputs[side], state.statistics
     runs = [run for partition in mine.partitions for run in partition.resident]
     before = mine.resident_bytes

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sooner.operators.ledgers.horizons import Horizons
 from sooner.operators.state.state import JoinState
 from sooner.operators.statistics.open_pairs import MOMENTS_KEPT
 from sooner.operators.tasks.task import Task
-from sooner.sides import SIDES, opposite
+from sooner.runs.run import STILL_HERE, Run
+from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 
 def check(state: JoinState, tasks: Sequence[Task]) -> None:
@@ -20,6 +22,8 @@ def check(state: JoinState, tasks: Sequence[Task]) -> None:
             _check_regions(state, side, p)
         _check_cells(state, p)
         _check_area(state, p)
+    if isinstance(state.ledger, Horizons):
+        _check_horizons(state, state.ledger)
     partitions = [task.partition for task in tasks]
     assert len({*partitions}) == len(partitions), f"two tasks are at work in one partition: {partitions}"
 
@@ -39,7 +43,7 @@ def _check_counts(state: JoinState, side: int, p: int) -> None:
     assert statistics.spilled_rows[side, p] == spilled
     assert statistics.spilled_runs[side, p] == len(partition.spilled)
     assert statistics.spilled_bytes[side, p] == sum(run.n_bytes for run in partition.spilled)
-    if state.phase in ("arriving", "reactive"):
+    if state.shell.phase in ("arriving", "reactive"):
         forgotten = statistics.forgotten_rows[side, p]
         assert statistics.arrived_rows[side, p] == rows + spilled + forgotten, "a row is lost, or there twice"
         is_needed = state.kind.pairs and not state.ended[opposite(side)] and state.expiry is None
@@ -49,8 +53,8 @@ def _check_counts(state: JoinState, side: int, p: int) -> None:
 def _check_stamps(state: JoinState, side: int, p: int) -> None:
     for run in state.inputs[side].partitions[p].resident:
         assert (run.codes[:-1] <= run.codes[1:]).all(), "a run is not sorted"
-        assert run.newest <= state.tick, "a row comes from the future"
-    assert state.met_disk[side][p] <= state.tick
+        assert run.newest <= state.shell.tick, "a row comes from the future"
+    assert state.ledger.met_disk_until(side, p) <= state.shell.tick
 
 
 def _check_regions(state: JoinState, side: int, p: int) -> None:
@@ -73,26 +77,65 @@ def _check_cells(state: JoinState, p: int) -> None:
         assert len({*living}) == len(living), f"two runs have one number: {living}"
         assert all(number < partition.next_number for number in living)
         assert state.decided_runs[side][p] <= {*living}, "a run is decided that is gone"
-        if state.phase in ("arriving", "reactive"):
-            assert {*state.cells[p].met(side)} <= {*living}, "a cell is of a run that is gone"
+        if state.shell.phase in ("arriving", "reactive"):
+            assert {*state.ledger.cells[p].met(side)} <= {*living}, "a cell is of a run that is gone"
 
 
-def has_all_rows(state: JoinState) -> bool:
+def _has_all_rows(state: JoinState) -> bool:
     """Whether no rows leave without being counted in what is open."""
-    return state.phase in ("arriving", "reactive") and not state.kind.examined and state.expiry is None
+    return state.shell.phase in ("arriving", "reactive") and not state.kind.examined and state.expiry is None
 
 
 def _check_area(state: JoinState, p: int) -> None:
-    """What is open between memory and disk is a recount; what is open at all is no more than there is."""
-    if not has_all_rows(state) or not state.is_stamped:
+    """What is open at all is no more than there is."""
+    if not _has_all_rows(state):
         return
+    if isinstance(state.ledger, Horizons):
+        _check_horizon(state, state.ledger, p)
+    else:
+        _check_open_pairs(state, p)
+
+
+def _check_open_pairs(state: JoinState, p: int) -> None:
+    """What is open between memory and disk is a recount."""
     statistics = state.statistics
     for side in SIDES:
         other = statistics.history[opposite(side)][p]
-        recount = other.flushed_before(state.unseen_arrivals(side, p))
+        recount = other.flushed_before(state.ledger.unseen_arrivals(side, p))
         if len(other.ticks) < MOMENTS_KEPT // 2:
             assert np.isclose(statistics.unmet_with_disk[side, p], recount), "what memory has to meet is miscounted"
     on_disk = float(np.prod(statistics.spilled_rows[:, p].astype(float)))
     assert -1e-6 <= statistics.unmet_on_disk[p] <= on_disk + 1e-6, "more is open on disk than is there"
-    if not state.cells[p].open_rectangles(*([run.number for run in state.spilled(side, p)] for side in SIDES)):
+    if not state.ledger.cells[p].open_rectangles(*state.run_numbers(p)):
         assert np.isclose(statistics.unmet_on_disk[p], 0), "all runs have met, and something is said to be open"
+
+
+def _check_horizon(state: JoinState, ledger: Horizons, p: int) -> None:
+    """What is open is what came since: a recount."""
+    if not ledger.rows_wait or any(state.ended):
+        return
+    arrived = state.statistics.arrived_rows[:, p].tolist()
+    met = [rows - _newer(state, side, p, ledger.horizons[p][side]) for side, rows in zip(SIDES, arrived, strict=True)]
+    open_pairs = arrived[LEFT] * arrived[RIGHT] - met[LEFT] * met[RIGHT]
+    assert np.isclose(state.statistics.open_pairs(p), open_pairs), "what is open is miscounted"
+
+
+def _check_horizons(state: JoinState, ledger: Horizons) -> None:
+    if not ledger.rows_wait:
+        spilled = state.statistics.spilled_rows.any()
+        assert not spilled, "rows have left memory, and those that come still meet what is there"
+    for horizon in ledger.horizons:
+        assert horizon.right <= state.shell.tick, "a rectangle reaches into the future"
+        assert horizon.left <= state.shell.tick or horizon.left == STILL_HERE, "a rectangle reaches into the future"
+
+
+def _newer(state: JoinState, side: int, p: int, tick: int) -> int:
+    """Rows of a partition that came after a tick."""
+    partition, store = state.inputs[side].partitions[p], state.inputs[side].store
+    segments = [segment for run in partition.spilled for segment in run.segments]
+    on_disk = [run for segment in segments for run in store.read(segment, segment.blocks.between(0, 2**64))]
+    return sum(_came_after(run, tick) for run in (*partition.resident, *on_disk))
+
+
+def _came_after(run: Run, tick: int) -> int:
+    return int(np.count_nonzero(np.broadcast_to(np.asarray(run.arrived), len(run)) > tick))

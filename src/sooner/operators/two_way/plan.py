@@ -3,7 +3,6 @@
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
@@ -15,8 +14,8 @@ from sooner.operators.deciding.expiry import ByLateness, ByRetention, Expiry
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.operators.order import Order, by_hashes, by_lines, by_values
-from sooner.operators.rectangle.join import RectangleJoin
 from sooner.operators.two_way.join import TwoWayJoin
+from sooner.operators.two_way.making import two_way_join
 from sooner.operators.two_way.output import OutputPlan, plan_output
 from sooner.sides import SIDES
 
@@ -94,11 +93,4 @@ class TwoWayPlan:
         schemas = [one.schema for one in inputs]
         result_of = self.columns(schemas).batch
         expiry = self.expiry(schemas, len(left.partitions), alone=means.alone)
-        order = self.order(schemas)
-        join = join_for(self.algorithm)
-        return join((left, right), order, self.algorithm, result_of, means, kind=self.kind, expiry=expiry)
-
-
-def join_for(algorithm: Algorithm) -> type[TwoWayJoin[Any]]:
-    """What the algorithm is a choice of policies for."""
-    return TwoWayJoin if algorithm.waits == "never" else RectangleJoin
+        return two_way_join((left, right), self.order(schemas), self.algorithm, result_of, means, self.kind, expiry)

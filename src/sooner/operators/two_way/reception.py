@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,18 +14,25 @@ from sooner.kernels.matching import EQUAL, first_matches
 from sooner.operators.pairs import PAIRS_AT_ONCE, Findings, Pairs, singles_of
 from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.state.state import LEAVING_SHARE, JoinState
-from sooner.operators.sweeping.sweep import Workbench
-from sooner.operators.two_way.ended_side import EndedSide, FindByIndex, in_one_piece
+from sooner.operators.sweeping.parts import Workbench
+from sooner.operators.two_way.collecting import Collector
+from sooner.operators.two_way.ended_side import EndedSide, in_one_piece
 from sooner.runs.resident import FANOUT, UNPROBED_FANOUT
 from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 
-class Finding(NamedTuple):
-    """How rows that arrive find what they match: run against run, or rows in no order against an index."""
+class OnArrival(Protocol):
+    """What rows that arrive meet at once; the ledger says it, unless somebody knows more of the order of arrivals."""
 
-    in_runs: Callable[[Run, Run], Iterator[Findings]]
-    by_index: FindByIndex
+    def met_on_arrival(self, side: int, p: int) -> Sequence[Run]:
+        """What rows of a side meet."""
+
+    def is_probed(self, p: int) -> bool:
+        """Whether rows look for matches among those in memory."""
+
+    def is_met_at_once(self, side: int, p: int) -> bool:
+        """Whether rows of this side meet in memory all that they can match; nobody needs them then."""
 
 
 class Reception:
@@ -34,15 +41,17 @@ class Reception:
     def __init__(
         self,
         state: JoinState,
-        finding: Finding,
+        on_arrival: OnArrival,
+        collector: Collector[Any],
         bench: Workbench,
         crew: Crew,
         reserve: Callable[[int], None],
     ) -> None:
         self._state = state
+        self._on_arrival = on_arrival
         self._statistics = state.statistics
         self._kind = state.kind
-        self._finding = finding
+        self._collector = collector
         self._merge_bytes = bench.divided(crew.workers).merge_bytes
         self._whole_merge_bytes = bench.merge_bytes
         self._reserve = reserve
@@ -107,21 +116,21 @@ class Reception:
 
     def _bytes_to_keep(self, arrivals: Sequence[Sequence[Run | None]]) -> int:
         runs = ((side, p, run) for side, some in enumerate(arrivals) for p, run in enumerate(some) if run is not None)
-        return sum(run.n_bytes for side, p, run in runs if not self._state.is_met_at_once(side, p))
+        return sum(run.n_bytes for side, p, run in runs if not self._on_arrival.is_met_at_once(side, p))
 
     def _admit(self, p: int, runs: Sequence[Run | None]) -> Iterator[Findings]:
         """New rows of one partition meet the other side's rows in memory, and are in memory themselves from then on."""
         for side, arrived in enumerate(runs):
             if arrived is not None:
-                run = replace(arrived, arrived=self._state.tick)
+                run = replace(arrived, arrived=self._state.shell.tick)
                 yield from self._admit_pairs(p, side, run) if self._kind.pairs else self._admit_alone(p, side, run)
 
     def _admit_pairs(self, p: int, side: int, run: Run) -> Iterator[Findings]:
-        others = self._state.met_on_arrival(side, p)
+        others = self._on_arrival.met_on_arrival(side, p)
         matches = 0
         for other in others:
             left, right = (run, other) if side == LEFT else (other, run)
-            for pairs in self._finding.in_runs(left, right):
+            for pairs in self._collector.pairs_of(left, right):
                 matches += len(pairs)
                 self._note_joins(p, pairs)
                 yield pairs
@@ -130,7 +139,7 @@ class Reception:
 
     def _admit_alone(self, p: int, side: int, run: Run) -> Iterator[Findings]:
         """Left rows that match come out or not, and are gone: those that come as well as those that were there."""
-        others = self._state.met_on_arrival(side, p)
+        others = self._on_arrival.met_on_arrival(side, p)
         matches = 0
         for other in others:
             left, right = (run, other) if side == LEFT else (other, run)
@@ -147,7 +156,7 @@ class Reception:
         """What has met all that it can match is decided, and not kept; nor is what has done its part."""
         state, statistics = self._state, self._statistics
         statistics.rows_arrived(side, p, len(run))
-        if state.is_met_at_once(side, p):
+        if self._on_arrival.is_met_at_once(side, p):
             statistics.forgotten_rows[side, p] += len(run)
             if side in self._kind.unmatched:
                 yield from singles_of(side, run, run.unmatched())
@@ -187,7 +196,9 @@ class Reception:
         side = next((side for side in SIDES if state.inputs[side].ended), None)
         if side == LEFT and not self._kind.pairs:
             return None  # its rows leave one by one
-        if side is None or not all(state.is_met_at_once(opposite(side), p) for p in range(state.n_partitions)):
+        if side is None or not all(
+            self._on_arrival.is_met_at_once(opposite(side), p) for p in range(state.n_partitions)
+        ):
             self.let_go_of_ended_side()
         elif self._ended_side is None:
             self._met_by_ended_side += rows
@@ -200,7 +211,7 @@ class Reception:
         side, kind = opposite(ended.side), self._kind
         rows, wanted = ended.coded(batch)
         if kind.pairs:
-            yield from ended.met_by(rows, wanted, self._finding.by_index)
+            yield from ended.met_by(rows, wanted, self._collector.pairs_by_index)
             if side in kind.unmatched:
                 yield from singles_of(side, rows, rows.unmatched())
         else:
@@ -214,6 +225,10 @@ class Reception:
         if not self._kind.pairs:
             state.let_matched_go(LEFT, p, at_least=LEAVING_SHARE)
         for side in SIDES:
-            terms = state.budget.try_reserve, self._merge_bytes, FANOUT if state.is_probed(p) else UNPROBED_FANOUT
+            terms = (
+                state.budget.try_reserve,
+                self._merge_bytes,
+                FANOUT if self._on_arrival.is_probed(p) else UNPROBED_FANOUT,
+            )
             state.inputs[side].partitions[p].resident.merge_tiers(*terms)
             state.count_resident(side, p)

@@ -21,7 +21,7 @@ from sooner.kernels.codes import spread
 from sooner.kernels.gathering import gather
 from sooner.operators.order import CodeRows
 from sooner.operators.pieces import Rows
-from sooner.operators.sweeping.sweep import OnDisk
+from sooner.operators.sweeping.parts import OnDisk
 from sooner.runs.custody.private_directory import PrivateDirectory
 from sooner.runs.formats.files import RunFiles
 from sooner.runs.run import HELPER_BYTES, NEVER, Run
