@@ -19,7 +19,7 @@ from sooner.operators.folding.plan import FoldingPlan, joined_columns
 from sooner.operators.folding.together import Told, Wanted, estimated
 from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import SIDES
-from sooner.spark.meeting_places import placements
+from sooner.spark.joins.meeting_places import placements
 from sooner.spark.shuffle.packing import PACK, PLACE, Packing
 from sooner.spark.shuffle.row_kinds import MARK, PULSE, kind_of
 from sooner.spark.shuffle.sampled import Sampled

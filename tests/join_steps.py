@@ -22,7 +22,7 @@ from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.runs.formats.versions import Versions
 from sooner.sides import LEFT, RIGHT, SIDES
-from sooner.spark.meeting_places import placements
+from sooner.spark.joins.meeting_places import placements
 from sooner.spark.shuffle.packing import PACK, PACKED_ROWS, PLACE, Packing
 from sooner.spark.shuffle.row_kinds import MARK, PULSE, SETTLING, Settling, kind_of, of_copy
 from sooner.spark.shuffle.shared_columns import KIND, WORD, share_columns

@@ -31,7 +31,7 @@ from patience import HANG_SECONDS, until
 from sooner.how import Kind, kind_of
 from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import SIDES
-from sooner.spark.session.endings import note_end
+from sooner.spark.dataflow.endings import note_end
 from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.step.state_directory import stored_identity
 

@@ -1,6 +1,8 @@
 """The house rules, held by reading the source; nothing is imported."""
 
 import ast
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -65,16 +67,21 @@ def room_of(path: Path) -> str:
     return "sooner" if first == "__init__.py" else first.removesuffix(".py")
 
 
-def rooms_entered(path: Path) -> set[str]:
-    """The rooms that a module imports from, wherever in it the import stands."""
-    modules: set[str] = set()
+def imports_of(path: Path) -> set[str]:
+    """What a module imports, by whole names, wherever in it the import stands."""
+    names: set[str] = set()
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
-            modules |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name_of(path)} has a relative import; imports name the whole path"
-            modules |= {f"{node.module}.{alias.name}" for alias in node.names}
-    ours = [module.split(".") for module in modules if module.split(".")[0] == "sooner"]
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def rooms_entered(path: Path) -> set[str]:
+    """The rooms that a module imports from."""
+    ours = [name.split(".") for name in imports_of(path) if name.split(".")[0] == "sooner"]
     known = {parts[1] if len(parts) > 1 and parts[1] in MAY_ENTER else "sooner" for parts in ours}
     return known - {room_of(path)}
 
@@ -93,6 +100,105 @@ def test_there_is_a_house_to_look_at() -> None:
 @every_module
 def test_imports_point_one_way(path: Path) -> None:
     assert rooms_entered(path) <= MAY_ENTER[room_of(path)]
+
+
+# No circle between folders, at any depth
+
+Imports = dict[str, set[str]]  # of modules by their names; a package's own module ends in `__init__`
+# These are left to be removed; nothing may be added.
+KNOWN_CIRCLES = {frozenset({"sooner.operators.rectangle", "sooner.operators.two_way"})}
+
+
+def module_name(path: Path) -> str:
+    return ".".join(("sooner", *path.relative_to(SOURCE).with_suffix("").parts))
+
+
+def imports_of_the_house() -> Imports:
+    names = {module_name(path) for path in MODULES}
+
+    def module_of(name: str) -> str | None:
+        """The module that has what is imported by this name: it, its package, or the module that it is a name in."""
+        holder = name.rpartition(".")[0]
+        candidates = (name, f"{name}.__init__", holder, f"{holder}.__init__")
+        return next((candidate for candidate in candidates if candidate in names), None)
+
+    return {
+        module_name(path): {module for name in imports_of(path) if (module := module_of(name)) is not None}
+        for path in MODULES
+    }
+
+
+IMPORTS = imports_of_the_house()
+FOLDERS = sorted({name.rpartition(".")[0] for name in IMPORTS} - {"sooner"})  # for the top there is MAY_ENTER
+
+
+def part_of(folder: str, module: str) -> str:
+    """A folder's parts are its sub-folders, its own modules together, and its surface, which shows users the others."""
+    first, _, rest = module.removeprefix(f"{folder}.").partition(".")
+    if rest:
+        return f"{folder}.{first}"
+    return module if first == "__init__" else f"{folder}.*"
+
+
+def imports_between_parts(folder: str, imports: Imports) -> Iterator[tuple[str, str]]:
+    inside = {module for module in imports if module.startswith(f"{folder}.")}
+    for module in sorted(inside):
+        for imported in sorted(imports[module] & inside):
+            if part_of(folder, module) != part_of(folder, imported):
+                yield module, imported
+
+
+def circles_in(folder: str, imports: Imports) -> dict[frozenset[str], list[str]]:
+    """Parts of a folder that all reach each other, and by which imports they do."""
+    between = list(imports_between_parts(folder, imports))
+    steps = {(part_of(folder, module), part_of(folder, imported)) for module, imported in between}
+    reached: set[tuple[str, str]] = set()
+    while reached != (further := reached | steps | {(a, d) for a, b in reached for c, d in steps if b == c}):
+        reached = further
+    circles = {frozenset(b for c, b in reached if c == a and (b, a) in reached) for a, c in reached if a == c}
+    return {
+        circle: [f"{a} imports {b}" for a, b in between if {part_of(folder, a), part_of(folder, b)} <= circle]
+        for circle in circles
+    }
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_folders_import_each_other(folder: str) -> None:
+    circles = circles_in(folder, IMPORTS)
+    new = [line for circle, lines in circles.items() if circle not in KNOWN_CIRCLES for line in lines]
+    assert not new, "\n".join(new)
+
+
+def test_known_circles_are_still_there() -> None:
+    found = {circle for folder in FOLDERS for circle in circles_in(folder, IMPORTS)}
+    assert found >= KNOWN_CIRCLES, "take what is gone off the list"
+
+
+def test_rooms_at_the_top_make_no_circle() -> None:
+    TopologicalSorter(MAY_ENTER).prepare()
+
+
+@pytest.mark.parametrize(
+    ("imports", "circle"),
+    [
+        pytest.param(
+            {"a.b.x": {"a.c.y"}, "a.c.y": set(), "a.c.z": {"a.b.w"}, "a.b.w": set()}, {"a.b", "a.c"}, id="siblings"
+        ),
+        pytest.param({"a.b.c.x": {"a.d.y"}, "a.d.y": {"a.b.z"}, "a.b.z": set()}, {"a.b", "a.d"}, id="other depths"),
+        pytest.param({"a.x": {"a.b.y"}, "a.b.y": {"a.z"}, "a.z": set()}, {"a.*", "a.b"}, id="a folder and its own"),
+        pytest.param({"a.__init__": {"a.b.x"}, "a.b.x": {"a.__init__"}}, {"a.__init__", "a.b"}, id="the surface"),
+        pytest.param(
+            {"a.b.x": {"a.c.x"}, "a.c.x": {"a.d.x"}, "a.d.x": {"a.b.x"}}, {"a.b", "a.c", "a.d"}, id="three folders"
+        ),
+    ],
+)
+def test_circles_are_found(imports: Imports, circle: set[str]) -> None:
+    assert set(circles_in("a", imports)) == {frozenset(circle)}
+
+
+def test_ways_that_lead_down_are_no_circle() -> None:
+    imports = {"a.__init__": {"a.x", "a.b.x"}, "a.x": {"a.b.x"}, "a.b.x": {"a.b.y", "a.c.x"}, "a.b.y": {"a.b.x"}}
+    assert circles_in("a", imports | {"a.c.x": set()}) == {}
 
 
 @every_module

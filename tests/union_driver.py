@@ -18,8 +18,8 @@ from pyspark.sql.types import LongType, StructField, StructType
 
 import sooner.spark as ss
 import union
-from sooner.spark.dataflow import dataflow
-from sooner.spark.inflow import Inflow
+from sooner.spark.dataflow.dataflow import dataflow
+from sooner.spark.dataflow.inflow import Inflow
 from sooner.spark.shuffle.shared_columns import share_columns
 from sooner.spark.step.plan import StepPlan
 from spark_joins import killable_session

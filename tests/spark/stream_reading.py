@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader
 from pyspark.sql.streaming import StreamingQuery
 
-from sooner.spark.sources.spark_types import arrow_schema
+from sooner.spark.interop.spark_types import arrow_schema
 
 Offset = dict[str, Any]
 

@@ -5,8 +5,8 @@ import io
 import pytest
 
 from sooner.errors import BudgetTooSmall, InvalidJoin, SoonerError, StateCorrupted
+from sooner.spark.query.failures import as_sooner_error
 from sooner.spark.session import java
-from sooner.spark.session.failures import as_sooner_error
 
 AS_SPARK_SHOWS_IT = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated: Job aborted due to stage failure:
 Task 0 in stage 4.0 failed 4 times, most recent failure: Lost task 0.3 in stage 4.0 (TID 9) (localhost executor driver):

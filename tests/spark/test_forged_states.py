@@ -13,8 +13,8 @@ from join_steps import Arriving, Lane, nothing, plan_of
 from queries import numbered
 from sooner.errors import SinkFailed, SoonerError, StateCorrupted
 from sooner.runs.formats.versions import Versions, _sealed
-from sooner.spark.session.endings import note_end, noted_ends
-from sooner.spark.session.pacemaker import PulseReader
+from sooner.spark.dataflow.endings import note_end, noted_ends
+from sooner.spark.dataflow.pacemaker import PulseReader
 from sooner.spark.sinks.parquet_sink import _read
 from sooner.spark.step.standing import read_standing
 

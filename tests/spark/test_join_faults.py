@@ -141,7 +141,7 @@ def test_attempts_that_write_after_newer_versions_are_there(
 ) -> None:
     recorder = Recorder(tmp_path / "recorded")
     recorder.folder.mkdir()
-    monkeypatch.setattr(importlib.import_module("sooner.spark.dataflow"), "_step_of", recorder.step_of)
+    monkeypatch.setattr(importlib.import_module("sooner.spark.dataflow.dataflow"), "_step_of", recorder.step_of)
     case = case_in(spark, tmp_path, algorithm="hmj")
     query = case.run_until_batch(2)
     last = case.progress[-1].batch

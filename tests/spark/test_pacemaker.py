@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
-import sooner.spark.session.pacemaker
+import sooner.spark.dataflow.pacemaker
 import sooner.spark.step.step
 from join_steps import QUERY, Arriving, Lane, nothing, pairs_in, plan_of, same, summary_of
 from joins import DISTINCT, OTHER_JOINS
@@ -16,8 +16,8 @@ from queries import numbered
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import LEFT, RIGHT
-from sooner.spark.session.endings import note_end
-from sooner.spark.session.pacemaker import LOOK_SECONDS, PulseReader, Pulses, PulseStream, figures_of
+from sooner.spark.dataflow.endings import note_end
+from sooner.spark.dataflow.pacemaker import LOOK_SECONDS, PulseReader, Pulses, PulseStream, figures_of
 from sooner.spark.shuffle.row_kinds import SETTLING
 from sooner.spark.step.plan import StepPlan
 from step_schedules import StepSchedule, step_schedule
@@ -133,7 +133,7 @@ def test_looking_is_rare_while_the_pacemaker_rests_but_word_is_seen_within_a_sec
 ) -> None:
     plan = small_plan(tmp_path)
     query = rounds(plan)
-    monkeypatch.setattr(sooner.spark.session.pacemaker, "LOOK_SECONDS", 60)
+    monkeypatch.setattr(sooner.spark.dataflow.pacemaker, "LOOK_SECONDS", 60)
     query.until_rest()
     for side in (LEFT, RIGHT):
         note_end(plan.state, INPUTS[side], QUERY)
@@ -145,7 +145,7 @@ def test_looking_is_rare_while_the_pacemaker_rests_but_word_is_seen_within_a_sec
     assert query.round()
     assert summary_of(plan, query.lane.version - 1)["progress"]["phase"] == "done"
     assert query.until_rest() == 0, "whoever watches the query may stop it now"
-    time.sleep(sooner.spark.session.pacemaker.LOOK_SECONDS)
+    time.sleep(sooner.spark.dataflow.pacemaker.LOOK_SECONDS)
     assert query.until_rest() == 1, "the last pulse tells that it is done"
 
 

@@ -17,11 +17,11 @@ from pyspark.sql import functions as F  # noqa: N812
 import sooner.spark as ss
 from sooner.errors import InvalidJoin
 from sooner.kernels.keys import plan_keys
+from sooner.spark.interop.spark_types import arrow_schema
 from sooner.spark.shuffle.conditions import holds
 from sooner.spark.shuffle.packing import OPTION, Packing, unpacked
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.sources.pushed_down import Reading, reading_of
-from sooner.spark.sources.spark_types import arrow_schema
 
 MOMENT = datetime(2024, 2, 29, 23, 59, 59, 999_999, tzinfo=UTC)
 COLUMNS: dict[str, tuple[str, list[Any]]] = {

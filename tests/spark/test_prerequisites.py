@@ -19,8 +19,8 @@ import sooner.spark as ss
 from patience import HANG_SECONDS
 from queries import refused
 from sooner.spark import sources
+from sooner.spark.dataflow.pacemaker import Pulses
 from sooner.spark.session import prerequisites
-from sooner.spark.session.pacemaker import Pulses
 from sooner.spark.session.prerequisites import UnfitSession, require_fit_workers
 from sooner.spark.sources.loading import register_source
 from spark_joins import QUICK_START

@@ -10,7 +10,7 @@ import sooner.spark as ss
 from patience import until
 from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import SIDES
-from sooner.spark.session.endings import note_end
+from sooner.spark.dataflow.endings import note_end
 from spark_joins import JoinCase, ended, skewed, write_files
 
 LEFT, RIGHT = skewed(3000, 1500, 1, "a"), skewed(2500, 1500, 2, "b")

@@ -14,7 +14,7 @@ from queries import numbered, refused
 from sooner.errors import InvalidJoin, SpillFailed, StateCorrupted
 from sooner.operators.two_way.plan import INPUTS
 from sooner.runs.formats.versions import Header, Versions
-from sooner.spark.session.endings import note_end
+from sooner.spark.dataflow.endings import note_end
 from sooner.spark.step.state_directory import (
     location_of,
     open_state,

@@ -3,6 +3,15 @@
 >>> import sooner.spark as ss
 >>> joined = ss.join(orders, customers, on="custkey", memory="1g", state="/data/state")  # doctest: +SKIP
 >>> query = ss.start(joined.writeStream.option("checkpointLocation", "/data/log"), "/data/out")  # doctest: +SKIP
+
+Its rooms, each of which imports only from those below it:
+
+    joins                    `join` and `estimate`
+    query, sinks             a running query; files and tables that take each batch once
+    dataflow                 any operator inside a streaming DataFrame, and the pacemaker
+    sources, step            streams that end; what a task does in a batch
+    shuffle                  how rows reach a task
+    session, interop         Spark itself; its types, locations, plans and batches
 """
 
 from typing import TYPE_CHECKING
@@ -14,12 +23,12 @@ require("pyspark", "sooner.spark", "spark")
 
 if TYPE_CHECKING:
     from sooner.spark import sinks, sources
-    from sooner.spark.session.joins import explain
-    from sooner.spark.session.query import Query, start
+    from sooner.spark.joins.estimate import estimate
+    from sooner.spark.joins.join import join
+    from sooner.spark.query.joins import explain
+    from sooner.spark.query.query import Query, start
     from sooner.spark.session.session import local_session
     from sooner.spark.step.standing import JoinProgress
-    from sooner.spark.streaming_estimate import estimate
-    from sooner.spark.streaming_join import join
 
 __all__ = ["JoinProgress", "Query", "estimate", "explain", "join", "local_session", "sinks", "sources", "start"]
 
@@ -27,13 +36,13 @@ __getattr__, __dir__ = lazily(
     __name__,
     {
         "JoinProgress": "sooner.spark.step.standing",
-        "Query": "sooner.spark.session.query",
-        "estimate": "sooner.spark.streaming_estimate",
-        "explain": "sooner.spark.session.joins",
-        "join": "sooner.spark.streaming_join",
+        "Query": "sooner.spark.query.query",
+        "estimate": "sooner.spark.joins.estimate",
+        "explain": "sooner.spark.query.joins",
+        "join": "sooner.spark.joins.join",
         "local_session": "sooner.spark.session.session",
         "sinks": "sooner.spark.sinks",
         "sources": "sooner.spark.sources",
-        "start": "sooner.spark.session.query",
+        "start": "sooner.spark.query.query",
     },
 )

@@ -22,9 +22,9 @@ import sooner.spark as ss
 from sooner.budget import format_bytes
 from sooner.runs.custody.shared_memory_directory import SHARED_MEMORY
 from sooner.sources.arrival_patterns import ArrivalPattern, Fixed, ParetoBursts, Pauses, arrival_times
+from sooner.spark.joins.checking import LEAST_PARTITION_BYTES
 from sooner.spark.session.session import end_local_session
 from sooner.spark.sources import replay
-from sooner.spark.streaming_join import LEAST_PARTITION_BYTES
 from sooner.trace import read_trace
 from sooner.ui.demo_summary import BatchJoin, summarise
 from sooner.ui.interrupts import Interrupts

@@ -39,7 +39,7 @@ IMPORTED: Final = (
     "pyspark.sql.worker.lookup_data_sources",
     "pyspark.sql.worker.plan_data_source_read",
     "pyspark.worker",
-    "sooner.spark.session.pacemaker",
+    "sooner.spark.dataflow.pacemaker",
     "sooner.spark.sources.parquet_source",
     "sooner.spark.sources.replay_source",
     "sooner.spark.step.step",

@@ -25,7 +25,7 @@ from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 from sooner.kernels.array_types import Positions
 from sooner.kernels.arrays import to_arrow
 from sooner.kernels.gathering import as_one, gather
-from sooner.spark.grouping import grouped
+from sooner.spark.interop.grouping import grouped
 from sooner.spark.shuffle.conditions import Condition, holds
 from sooner.spark.shuffle.grid import Grid
 from sooner.spark.shuffle.placing import Placement

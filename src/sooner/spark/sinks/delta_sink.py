@@ -22,6 +22,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sooner.errors import InvalidCall, SinkFailed
+from sooner.spark.interop.spark_types import arrow_schema
 from sooner.spark.sinks.batches import (
     IfMissing,
     WriteBatch,
@@ -30,7 +31,6 @@ from sooner.spark.sinks.batches import (
     require_if_missing,
 )
 from sooner.spark.sinks.files import WRITTEN, ParquetTask, writer_of
-from sooner.spark.sources.spark_types import arrow_schema
 
 # What a table may ask of its writers that a plain append of files fulfils.
 _KNOWN_FEATURES = {"appendOnly", "invariants", "timestampNtz"}

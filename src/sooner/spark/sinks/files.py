@@ -17,10 +17,10 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from sooner.spark.dataflow import done_in_its_tasks
-from sooner.spark.grouping import grouped
+from sooner.spark.dataflow.dataflow import done_in_its_tasks
+from sooner.spark.interop.grouping import grouped
+from sooner.spark.interop.spark_types import arrow_schema, conformed
 from sooner.spark.sinks.batches import require_distinct_columns
-from sooner.spark.sources.spark_types import arrow_schema, conformed
 
 # What a task says when it is done.
 WRITTEN: Final = "name string, size bigint, rows bigint"

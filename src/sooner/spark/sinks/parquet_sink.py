@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sooner.errors import InvalidCall, SinkFailed
-from sooner.spark.locations import open_location
+from sooner.spark.interop.locations import open_location
 from sooner.spark.sinks.batches import query_of
 from sooner.spark.sinks.files import NAME, ParquetTask, writer_of
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as arrow_parquet
 from pyarrow import fs
 
 from sooner.errors import InvalidCall, SourceFailed
-from sooner.spark.locations import open_location
+from sooner.spark.interop.locations import open_location
 from sooner.spark.sources.row_order import RowGroup
 
 

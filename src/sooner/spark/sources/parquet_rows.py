@@ -19,10 +19,10 @@ from pyspark.sql.datasource import InputPartition
 
 from sooner.errors import SourceFailed
 from sooner.sources.parquet_batches import ParquetBatches, open_parquet
-from sooner.spark.locations import open_location
+from sooner.spark.interop.locations import open_location
+from sooner.spark.interop.spark_types import conformed
 from sooner.spark.sources.parquet_files import ParquetFile, require_unchanged
 from sooner.spark.sources.row_order import Order, Piece, permutation
-from sooner.spark.sources.spark_types import conformed
 
 # As many rows go to Spark at a time: enough to forget the cost of a batch, few enough to stay in the cache.
 ROWS_AT_A_TIME = 32_768

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 from pyspark.sql.types import StructType
 
 from sooner.errors import InvalidCall, SourceFailed
+from sooner.spark.interop.spark_types import arrow_schema, spark_schema
 from sooner.spark.shuffle.packing import OPTION as PACKING
 from sooner.spark.shuffle.packing import PACKED_ROWS, Packing
 from sooner.spark.sources import options as option
@@ -27,7 +28,6 @@ from sooner.spark.sources.loading import load_stream, tasks_of
 from sooner.spark.sources.parquet_files import ParquetInput, find_parquet
 from sooner.spark.sources.parquet_rows import ParquetShare, read_blocks, read_share
 from sooner.spark.sources.row_order import NumberedRows, Order
-from sooner.spark.sources.spark_types import arrow_schema, spark_schema
 
 TASKS = 2
 

@@ -29,6 +29,7 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTri
 from pyspark.sql.types import StructType
 
 from sooner.errors import InvalidCall, SoonerError, SourceFailed
+from sooner.spark.interop.spark_types import arrow_schema, conformed, spark_schema
 from sooner.spark.shuffle.packing import OPTION as PACKING
 from sooner.spark.shuffle.packing import PACKED_ROWS, Packing
 from sooner.spark.sources import options as option
@@ -38,7 +39,6 @@ from sooner.spark.sources.postgres_connection import connected, require_conninfo
 from sooner.spark.sources.postgres_keys import KeyRange, Relation, last_key, next_ranges, reaches
 from sooner.spark.sources.postgres_rows import copied
 from sooner.spark.sources.postgres_types import arrow_columns, key_type
-from sooner.spark.sources.spark_types import arrow_schema, conformed, spark_schema
 
 ROWS_PER_BATCH = 250_000  # at most; how wide they are is not known before they are read
 TASKS = 2

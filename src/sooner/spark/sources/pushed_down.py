@@ -13,7 +13,7 @@ from typing import Any, Final
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from sooner.spark.session.streams import options_of
+from sooner.spark.interop.streams import options_of
 from sooner.spark.shuffle.conditions import Condition, columns_of
 
 SOURCES: Final = ("sooner.parquet", "sooner.replay", "sooner.postgres")

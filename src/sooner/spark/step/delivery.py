@@ -13,7 +13,7 @@ from sooner.kernels.arrays import to_numpy
 from sooner.kernels.sizes import data_bytes
 from sooner.operators.pieces import Rows, pieces
 from sooner.runs.run import HELPER_BYTES
-from sooner.spark.grouping import grouped
+from sooner.spark.interop.grouping import grouped
 from sooner.spark.shuffle.packing import unpacked
 from sooner.spark.shuffle.row_kinds import MARK, PULSE, Kinds, Pulse, are_copies, of_input, place_of, pulse_in
 from sooner.spark.shuffle.shared_columns import as_one_batch

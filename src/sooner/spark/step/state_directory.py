@@ -1,6 +1,6 @@
 """The state directory of a join: who it belongs to, and where its partitions lie.
 
-    <state>/left-has-ended             word from the driver, see `words`
+    <state>/left-has-ended             word from the driver, see `sooner.spark.dataflow.endings`
     <state>/partition-00003/           manifests and run files of one partition, see `sooner.runs.formats.versions`
 
 A state belongs to one join of one query. Anything else that comes with it is refused in a sentence, before the query
@@ -16,7 +16,7 @@ import pyarrow.fs as pafs
 from sooner.arguments import plain_path
 from sooner.errors import InvalidJoin, StateCorrupted
 from sooner.runs.formats.versions import Versions
-from sooner.spark.locations import open_location
+from sooner.spark.interop.locations import open_location
 
 QUERY: Final = "query"
 _WHAT_DIFFERS: Final = {

@@ -26,7 +26,7 @@ from sooner.runs.custody.shared_memory import open_shared_memory
 from sooner.runs.formats.files import RunFiles
 from sooner.runs.formats.saved_runs import MappedRuns
 from sooner.runs.formats.versions import Header, Versions, version_prefix
-from sooner.spark.grouping import grouped
+from sooner.spark.interop.grouping import grouped
 from sooner.spark.step.delivery import Delivery
 from sooner.spark.step.fallbacks import of_this_process
 from sooner.spark.step.plan import StepPlan

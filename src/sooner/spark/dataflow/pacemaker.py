@@ -26,7 +26,7 @@ from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from sooner.errors import InvalidJoin, StateCorrupted
-from sooner.spark.session.endings import noted_ends
+from sooner.spark.dataflow.endings import noted_ends
 from sooner.spark.shuffle.row_kinds import SETTLING, Settling
 from sooner.spark.step.standing import JoinProgress, Standing, newest_batch, read_standing
 

@@ -21,10 +21,11 @@ from sooner.operators.folding.plan import FoldingPlan, joined_columns
 from sooner.operators.folding.together import Wanted
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sides import SIDES
-from sooner.spark.dataflow import dataflow
-from sooner.spark.inflow import sample_inflow_of
-from sooner.spark.meeting_places import placements
-from sooner.spark.session.wanted_estimates import remember
+from sooner.spark.dataflow.dataflow import dataflow
+from sooner.spark.dataflow.inflow import sample_inflow_of
+from sooner.spark.dataflow.wanted_estimates import remember
+from sooner.spark.joins.checking import checked_schemas, identity_of, require_distinct, session_of, usable_memory
+from sooner.spark.joins.meeting_places import placements
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.sampled import Sampled, Sampling
 from sooner.spark.shuffle.shared_columns import quoted, share_columns
@@ -32,7 +33,6 @@ from sooner.spark.sources.known_rows import is_in_random_blocks, known_rows
 from sooner.spark.step.estimates import TOLD, adding_up, come_in_pieces, estimate_schema, tell
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
-from sooner.spark.streaming_join import checked_schemas, identity_of, require_distinct, session_of, usable_memory
 
 
 def estimate(

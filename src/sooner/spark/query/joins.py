@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 
 from sooner.errors import InvalidJoin
 from sooner.runs.custody.shared_memory_directory import trouble_with
-from sooner.spark.session.pacemaker import FORMAT
-from sooner.spark.session.streams import numbered, options_of, streams_of
+from sooner.spark.dataflow.pacemaker import FORMAT
+from sooner.spark.interop.streams import numbered, options_of, streams_of
 from sooner.spark.step.fallbacks import of_this_process
 
 

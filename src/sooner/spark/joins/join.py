@@ -1,36 +1,28 @@
-"""`sooner.spark.join`: two streaming DataFrames in, one out. Checks what the user gave; no row is read here."""
+"""`sooner.spark.join`: two streaming DataFrames in, one out. No row is read here."""
 
 import datetime as dt
-from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.errors import PySparkTypeError
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType
 
 from sooner.arguments import Columns, plain_path, require_whole_number
 from sooner.asked import Asked, plan_of
-from sooner.budget import format_bytes, parse_bytes
-from sooner.errors import BudgetTooSmall, InvalidJoin
+from sooner.errors import InvalidJoin
 from sooner.how import How, Kind
 from sooner.kernels.ranges import Width, Within
 from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.two_way.output import OutputPlan
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
-from sooner.spark.dataflow import dataflow
-from sooner.spark.inflow import inflow_of
-from sooner.spark.meeting_places import in_words, placements
-from sooner.spark.session.prerequisites import require_classic
-from sooner.spark.shuffle.placing import require_binary_collation
+from sooner.spark.dataflow.dataflow import dataflow
+from sooner.spark.dataflow.inflow import inflow_of
+from sooner.spark.joins.checking import checked_schemas, identity_of, session_of, usable_memory
+from sooner.spark.joins.meeting_places import in_words, placements
 from sooner.spark.shuffle.shared_columns import quoted, share_columns
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
-
-LEAST_PARTITION_BYTES: Final = 64 * 2**10
 
 
 def join(
@@ -124,94 +116,6 @@ def _joined(
     )
     results = _result_schema(left.schema, right.schema, operator.columns(schemas), operator.kind)
     return dataflow(inflows, plan, results, in_words(operator, placed))
-
-
-def session_of(left: DataFrame, right: DataFrame) -> SparkSession:
-    for name, side in (("left", left), ("right", right)):
-        if not isinstance(side, DataFrame):
-            raise InvalidJoin(
-                f"{name} is a {type(side).__name__}; sooner.spark joins DataFrames (sooner.join the rest)."
-            )
-        require_classic(name, side)
-        if not side.isStreaming:
-            raise InvalidJoin(
-                f"{name} is not a streaming DataFrame; read it with spark.readStream or sooner.spark.sources, or use "
-                "Spark's own join if it has all its rows already."
-            )
-    if left.sparkSession is not right.sparkSession:
-        raise InvalidJoin("left and right belong to different Spark sessions; read both with one.")
-    return left.sparkSession
-
-
-def identity_of(
-    left: DataFrame, right: DataFrame, operator: TwoWayPlan, schemas: Sequence[pa.Schema], partitions: int
-) -> dict[str, Any]:
-    """What must not change while a state is in use."""
-    near = operator.range(schemas)
-    return {
-        "partitions": partitions,
-        "algorithm": operator.algorithm.name,
-        "how": operator.kind.name,
-        "left": left.schema.simpleString(),
-        "right": right.schema.simpleString(),
-        "keys": [list(operator.left_on), list(operator.right_on)],
-        "range": None if near is None else [near.left, near.right, near.low, near.high],
-        "forgets": [str(limit) for limit in (operator.lateness, operator.retention) if limit is not None],
-        "arrow": left.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes"),
-    }
-
-
-def usable_memory(memory: int | str | None, partitions: int) -> int:
-    n_bytes = parse_bytes(memory)
-    if n_bytes // partitions < LEAST_PARTITION_BYTES:
-        raise BudgetTooSmall(
-            f"memory={memory!r} is too little for {partitions} partitions; give at least "
-            f"{format_bytes(LEAST_PARTITION_BYTES)} for each, or fewer partitions."
-        )
-    return n_bytes
-
-
-def checked_schemas(
-    spark: SparkSession, left: StructType, right: StructType, plan: TwoWayPlan
-) -> tuple[pa.Schema, pa.Schema]:
-    """In the types in which Spark sends the columns of both sides; they and those of the result can be told apart."""
-    by_case = spark.conf.get("spark.sql.caseSensitive") == "true"
-    in_arrow = partial(
-        to_arrow_schema,
-        timezone=spark.conf.get("spark.sql.session.timeZone"),
-        prefers_large_types=spark.conf.get("spark.sql.execution.arrow.useLargeVarTypes") == "true",
-    )
-    for name, schema, key in (("left", left, plan.left_on), ("right", right, plan.right_on)):
-        require_distinct(name, schema.names, by_case)
-        require_binary_collation(name, schema, key)
-    schemas = _arrow_schema("left", left, in_arrow), _arrow_schema("right", right, in_arrow)
-    require_distinct("the result", plan.output(schemas).names, by_case)
-    return schemas
-
-
-def _arrow_schema(side: str, schema: StructType, in_arrow: Callable[[StructType], pa.Schema]) -> pa.Schema:
-    for field in schema:
-        try:
-            in_arrow(StructType([field]))
-        except PySparkTypeError as error:
-            raise InvalidJoin(
-                f"column {field.name!r} on the {side} is {field.dataType.simpleString()}, which Spark does not give as "
-                "Arrow; cast it before the join, for example to string, or leave it out."
-            ) from error
-    types: list[pa.DataType] = in_arrow(schema).types
-    return pa.schema(list(zip(schema.names, types, strict=True)))  # whether a column has nulls, its rows tell
-
-
-def require_distinct(name: str, columns: Sequence[str], by_case: bool) -> None:
-    """As the session tells columns apart: without case unless it is told otherwise."""
-    seen: dict[str, str] = {}
-    for column in columns:
-        known_as = column if by_case else column.lower()
-        if (other := seen.get(known_as)) is not None:
-            raise InvalidJoin(
-                f"{name} has the columns {other!r} and {column!r}, which Spark takes for one; rename one."
-            )
-        seen[known_as] = column
 
 
 def _result_schema(left: StructType, right: StructType, output: OutputPlan, kind: Kind) -> StructType:

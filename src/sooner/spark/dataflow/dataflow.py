@@ -22,9 +22,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
-from sooner.spark.inflow import Inflow
-from sooner.spark.session.pacemaker import FORMAT, Pulses, with_figures
-from sooner.spark.session.streams import streams_of
+from sooner.spark.dataflow.inflow import Inflow
+from sooner.spark.dataflow.pacemaker import FORMAT, Pulses, with_figures
+from sooner.spark.interop.streams import streams_of
 from sooner.spark.shuffle.row_kinds import place_column
 from sooner.spark.shuffle.shared_columns import KIND
 from sooner.spark.sources.loading import register_source

@@ -20,11 +20,11 @@ from sooner.errors import InvalidJoin
 from sooner.estimation.estimate import Estimate
 from sooner.fallbacks import report
 from sooner.runs.custody.shared_memory_directory import remove_copies
-from sooner.spark.session.endings import note_end
-from sooner.spark.session.failures import as_sooner_error
-from sooner.spark.session.joins import RunningJoin, joins_in
-from sooner.spark.session.streams import ended_streams
-from sooner.spark.session.wanted_estimates import wanted_estimate
+from sooner.spark.dataflow.endings import note_end
+from sooner.spark.dataflow.wanted_estimates import wanted_estimate
+from sooner.spark.interop.streams import ended_streams
+from sooner.spark.query.failures import as_sooner_error
+from sooner.spark.query.joins import RunningJoin, joins_in
 from sooner.spark.step.estimates import read_estimate
 from sooner.spark.step.standing import JoinProgress, read_progress
 from sooner.spark.step.state_directory import location_of

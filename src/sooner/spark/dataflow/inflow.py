@@ -9,12 +9,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
-from sooner.spark.session.streams import options_of, streams_of
+from sooner.spark.interop.spark_types import arrow_schema
+from sooner.spark.interop.streams import options_of, streams_of
 from sooner.spark.shuffle.packing import OPTION, PACK, PACKED_ROWS, PLACE, Packing
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.sampled import Sampled
 from sooner.spark.sources.pushed_down import SOURCES, Reading, reading_of
-from sooner.spark.sources.spark_types import arrow_schema
 
 PACKS = StructType([PACKED_ROWS[PACK]])
 

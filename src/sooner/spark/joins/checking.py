@@ -1,0 +1,107 @@
+"""What `join` and `estimate` both check of what the user gave: the DataFrames, their columns, the memory."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from sooner.budget import format_bytes, parse_bytes
+from sooner.errors import BudgetTooSmall, InvalidJoin
+from sooner.operators.two_way.plan import TwoWayPlan
+from sooner.spark.session.prerequisites import require_classic
+from sooner.spark.shuffle.placing import require_binary_collation
+
+LEAST_PARTITION_BYTES: Final = 64 * 2**10
+
+
+def session_of(left: DataFrame, right: DataFrame) -> SparkSession:
+    for name, side in (("left", left), ("right", right)):
+        if not isinstance(side, DataFrame):
+            raise InvalidJoin(
+                f"{name} is a {type(side).__name__}; sooner.spark joins DataFrames (sooner.join the rest)."
+            )
+        require_classic(name, side)
+        if not side.isStreaming:
+            raise InvalidJoin(
+                f"{name} is not a streaming DataFrame; read it with spark.readStream or sooner.spark.sources, or use "
+                "Spark's own join if it has all its rows already."
+            )
+    if left.sparkSession is not right.sparkSession:
+        raise InvalidJoin("left and right belong to different Spark sessions; read both with one.")
+    return left.sparkSession
+
+
+def identity_of(
+    left: DataFrame, right: DataFrame, operator: TwoWayPlan, schemas: Sequence[pa.Schema], partitions: int
+) -> dict[str, Any]:
+    """What must not change while a state is in use."""
+    near = operator.range(schemas)
+    return {
+        "partitions": partitions,
+        "algorithm": operator.algorithm.name,
+        "how": operator.kind.name,
+        "left": left.schema.simpleString(),
+        "right": right.schema.simpleString(),
+        "keys": [list(operator.left_on), list(operator.right_on)],
+        "range": None if near is None else [near.left, near.right, near.low, near.high],
+        "forgets": [str(limit) for limit in (operator.lateness, operator.retention) if limit is not None],
+        "arrow": left.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes"),
+    }
+
+
+def usable_memory(memory: int | str | None, partitions: int) -> int:
+    n_bytes = parse_bytes(memory)
+    if n_bytes // partitions < LEAST_PARTITION_BYTES:
+        raise BudgetTooSmall(
+            f"memory={memory!r} is too little for {partitions} partitions; give at least "
+            f"{format_bytes(LEAST_PARTITION_BYTES)} for each, or fewer partitions."
+        )
+    return n_bytes
+
+
+def checked_schemas(
+    spark: SparkSession, left: StructType, right: StructType, plan: TwoWayPlan
+) -> tuple[pa.Schema, pa.Schema]:
+    """In the types in which Spark sends the columns of both sides; they and those of the result can be told apart."""
+    by_case = spark.conf.get("spark.sql.caseSensitive") == "true"
+    in_arrow = partial(
+        to_arrow_schema,
+        timezone=spark.conf.get("spark.sql.session.timeZone"),
+        prefers_large_types=spark.conf.get("spark.sql.execution.arrow.useLargeVarTypes") == "true",
+    )
+    for name, schema, key in (("left", left, plan.left_on), ("right", right, plan.right_on)):
+        require_distinct(name, schema.names, by_case)
+        require_binary_collation(name, schema, key)
+    schemas = _arrow_schema("left", left, in_arrow), _arrow_schema("right", right, in_arrow)
+    require_distinct("the result", plan.output(schemas).names, by_case)
+    return schemas
+
+
+def _arrow_schema(side: str, schema: StructType, in_arrow: Callable[[StructType], pa.Schema]) -> pa.Schema:
+    for field in schema:
+        try:
+            in_arrow(StructType([field]))
+        except PySparkTypeError as error:
+            raise InvalidJoin(
+                f"column {field.name!r} on the {side} is {field.dataType.simpleString()}, which Spark does not give as "
+                "Arrow; cast it before the join, for example to string, or leave it out."
+            ) from error
+    types: list[pa.DataType] = in_arrow(schema).types
+    return pa.schema(list(zip(schema.names, types, strict=True)))  # whether a column has nulls, its rows tell
+
+
+def require_distinct(name: str, columns: Sequence[str], by_case: bool) -> None:
+    """As the session tells columns apart: without case unless it is told otherwise."""
+    seen: dict[str, str] = {}
+    for column in columns:
+        known_as = column if by_case else column.lower()
+        if (other := seen.get(known_as)) is not None:
+            raise InvalidJoin(
+                f"{name} has the columns {other!r} and {column!r}, which Spark takes for one; rename one."
+            )
+        seen[known_as] = column
