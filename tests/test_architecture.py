@@ -105,8 +105,6 @@ def test_imports_point_one_way(path: Path) -> None:
 # No circle between folders, at any depth
 
 Imports = dict[str, set[str]]  # of modules by their names; a package's own module ends in `__init__`
-# These are left to be removed; nothing may be added.
-KNOWN_CIRCLES = {frozenset({"sooner.operators.rectangle", "sooner.operators.two_way"})}
 
 
 def module_name(path: Path) -> str:
@@ -164,14 +162,8 @@ def circles_in(folder: str, imports: Imports) -> dict[frozenset[str], list[str]]
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_folders_import_each_other(folder: str) -> None:
-    circles = circles_in(folder, IMPORTS)
-    new = [line for circle, lines in circles.items() if circle not in KNOWN_CIRCLES for line in lines]
-    assert not new, "\n".join(new)
-
-
-def test_known_circles_are_still_there() -> None:
-    found = {circle for folder in FOLDERS for circle in circles_in(folder, IMPORTS)}
-    assert found >= KNOWN_CIRCLES, "take what is gone off the list"
+    circles = [line for lines in circles_in(folder, IMPORTS).values() for line in lines]
+    assert not circles, "\n".join(circles)
 
 
 def test_rooms_at_the_top_make_no_circle() -> None:
