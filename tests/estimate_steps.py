@@ -24,7 +24,7 @@ from sooner.spark.shuffle.packing import PACK, PLACE, Packing
 from sooner.spark.shuffle.row_kinds import MARK, PULSE, kind_of
 from sooner.spark.shuffle.sampled import Sampled
 from sooner.spark.shuffle.shared_columns import KIND, share_columns
-from sooner.spark.step.estimates import come_in_pieces, tell
+from sooner.spark.step.estimates import told_row
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.step import Attempt, run_step
 
@@ -70,8 +70,7 @@ class EstimateSteps:
             partitions=self.partitions,
             identity={"algorithm": self.algorithm},
             shared_memory=self.folder / "shared-memory",
-            in_pieces=come_in_pieces,
-            at_end=tell,
+            tells=told_row,
         )
 
     def step(self, rows: Rows, ended: bool = False) -> Estimate:

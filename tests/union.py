@@ -26,12 +26,13 @@ from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.codes import code_rows
 from sooner.kernels.gathering import as_one
 from sooner.kernels.keys import plan_keys
-from sooner.operators.events import Arrived, Entered, Event, Flushed, Reached, Scanned
+from sooner.operators.events import Arrived, Event, Flushed, Scanned
 from sooner.operators.inputs import Input, Partition
-from sooner.operators.operator import Interrupted, Means
+from sooner.operators.operator import Means
 from sooner.operators.order import Order
+from sooner.operators.shell import Shell
 from sooner.operators.statistics.arrivals import Statistics, read_only
-from sooner.phases import Phase, Phases
+from sooner.phases import Phase
 from sooner.policies.view import Surroundings, View
 from sooner.progress import Progress
 from sooner.runs.block_index import Block
@@ -110,14 +111,11 @@ class DistinctUnion(Generic[R]):
         self._inputs = inputs
         self._on = on
         self._budget = means.budget
-        self._listener = means.listener or (lambda _: None)
+        self._shell = Shell(means.listener)
         self._result_of = result_of
         self._n_partitions = len(inputs[0].partitions)
         self._sweeps = [Sweep() for _ in range(self._n_partitions)]
         self._statistics = Statistics(len(inputs), self._n_partitions)
-        self._phases = Phases()
-        self._tick = NEVER
-        self._interrupted = False
         self.worked_bytes = 0
 
     @property
@@ -126,7 +124,7 @@ class DistinctUnion(Generic[R]):
 
     @property
     def phase(self) -> Phase:
-        return self._phases.now
+        return self._shell.phase
 
     @property
     def budget(self) -> Budget:
@@ -134,13 +132,16 @@ class DistinctUnion(Generic[R]):
 
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
         """A key that is not in memory comes out at once, unless it may be on disk."""
-        self._breathe()
-        self._phases.require("arriving", "reactive")
+        return self._shell.exclusively(self._arrive(rows, now))
+
+    def _arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
+        self._shell.breathe()
+        self._shell.require("arriving", "reactive")
         n_rows = tuple(sum(batch.num_rows for batch in batches) for batches in rows)
         if not any(n_rows):
             return
-        self._enter("arriving")
-        self._tick += 1
+        self._shell.enter("arriving")
+        self._shell.tick += 1
         both = zip(self._inputs, rows, strict=True)
         arrived = [one.sorted(self._only_keys(one, batches)).runs for one, batches in both]
         places = itertools.product(range(self._n_partitions), range(len(self._inputs)))
@@ -156,7 +157,13 @@ class DistinctUnion(Generic[R]):
             self._sweeps[p].newest = max(self._sweeps[p].newest, run.newest)
             if run.arrived == NEVER:
                 yield self._result(run.rows.select([self._on]))
-        self._report(Arrived(self._tick, n_rows, compared=0))
+        self._report(Arrived(self._shell.tick, n_rows, compared=0))
+
+    def expect(self, n_bytes: int) -> None:
+        """Pieces are taken as they come."""
+
+    def told(self) -> None:
+        """Results say all."""
 
     def learn(self, newest: Sequence[int | float | None], now: float) -> None:
         """It forgets nothing."""
@@ -165,7 +172,7 @@ class DistinctUnion(Generic[R]):
         """After the last of them what is open is decided, and all is forgotten."""
         self._inputs[which].ended = True
         if all(one.ended for one in self._inputs):
-            self._enter("clean-up")
+            self._shell.enter("clean-up")
 
     def has_work(self, around: Surroundings) -> bool:
         """In a silence, if a key is open."""
@@ -175,32 +182,35 @@ class DistinctUnion(Generic[R]):
 
     def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[R]:
         """Decide open keys, from the lowest code up, partition after partition."""
-        self._breathe()
+        return self._shell.exclusively(self._work(quantum_bytes, around))
+
+    def _work(self, quantum_bytes: int, around: Surroundings) -> Iterator[R]:
+        self._shell.breathe()
         if not self.has_work(around):
             return
         if self.phase != "clean-up":
-            self._enter("reactive")
+            self._shell.enter("reactive")
         spent_bytes = 0
         while (p := self._first_open()) is not None:
             high, read = self._next_slab(p, quantum_bytes)
             cost = sum(block.n_bytes for _, _, blocks in read for block in blocks)
             if spent_bytes and spent_bytes + cost > quantum_bytes:
                 return
-            self._breathe()
-            self._tick += 1
+            self._shell.breathe()
+            self._shell.tick += 1
             yield from self._decide(p, high, read)
             spent_bytes += cost
             self.worked_bytes += cost
-            self._report(Scanned(self._tick, 0, p, len(read), cost))
+            self._report(Scanned(self._shell.tick, 0, p, len(read), cost))
         if self.phase == "clean-up":
             self._forget()
-            self._enter("done")
+            self._shell.enter("done")
 
     def view(self, around: Surroundings) -> View:
         statistics = self._statistics
         counts = {name: read_only(getattr(statistics, name)) for name in Statistics.SAVED if name not in UNSEEN}
         ended = tuple(one.ended for one in self._inputs)
-        return View(tick=self._tick, ended=ended, around=around, recent_rows=statistics.recent.rows, **counts)
+        return View(tick=self._shell.tick, ended=ended, around=around, recent_rows=statistics.recent.rows, **counts)
 
     def progress(self) -> Progress:
         """It compares no pairs of rows; instead of them, partitions without an open key are counted."""
@@ -209,16 +219,14 @@ class DistinctUnion(Generic[R]):
 
     def snapshot(self) -> dict[str, Any]:
         return {
-            "tick": self._tick,
-            "phase": self.phase,
+            **self._shell.to_plain(),
             "inputs": [one.to_plain() for one in self._inputs],
             "sweeps": [asdict(sweep) for sweep in self._sweeps],
             "statistics": self._statistics.to_plain(),
         }
 
     def restore(self, data: dict[str, Any]) -> None:
-        self._tick = data["tick"]
-        self._phases = Phases((data["phase"],))
+        self._shell.load_plain(data)
         self._sweeps = [Sweep(**sweep) for sweep in data["sweeps"]]
         self._statistics.load_plain(data["statistics"])
         for one, saved in zip(self._inputs, data["inputs"], strict=True):
@@ -241,7 +249,7 @@ class DistinctUnion(Generic[R]):
             assert self._statistics.resident_bytes[which, p] == resident_bytes
 
     def interrupt(self) -> None:
-        self._interrupted = True
+        self._shell.interrupt()
 
     def close(self) -> None:
         """It has no threads, and between calls no file is being written."""
@@ -266,7 +274,7 @@ class DistinctUnion(Generic[R]):
         first = np.diff(run.codes, prepend=~run.codes[:1]) != 0
         new = run.take(np.flatnonzero(first & ~_among(run.codes, known)))
         on_disk = any(one.partitions[p].spilled for one in self._inputs)
-        return replace(new, arrived=self._tick if on_disk else NEVER) if len(new) else None
+        return replace(new, arrived=self._shell.tick if on_disk else NEVER) if len(new) else None
 
     def _make_room(self, needed_bytes: int) -> None:
         """What is known of the new keys stays true: what leaves memory is not among them."""
@@ -292,7 +300,7 @@ class DistinctUnion(Generic[R]):
             partition.resident.clear()
             partition.spilled.append(spilled)
             self._count(which, p)
-            self._listener(Flushed(self._tick, which, p, spilled.n_rows, spilled.n_bytes))
+            self._shell.report(Flushed(self._shell.tick, which, p, spilled.n_rows, spilled.n_bytes))
 
     # Open keys
 
@@ -303,7 +311,7 @@ class DistinctUnion(Generic[R]):
         """The code up to which the sweep goes next, and what it reads for that."""
         sweep = self._sweeps[p]
         if sweep.code == 0:
-            sweep.tick = self._tick
+            sweep.tick = self._shell.tick
         segments = [
             (one.store, part) for one in self._inputs for run in one.partitions[p].spilled for part in run.segments
         ]
@@ -349,20 +357,10 @@ class DistinctUnion(Generic[R]):
         self._statistics.results += keys.num_rows
         return self._result_of(keys)
 
-    def _enter(self, phase: Phase) -> None:
-        if phase != self.phase:
-            self._phases.enter(phase)
-            self._listener(Entered(self._tick, phase))
-
     def _report(self, event: Event) -> None:
         """What an action was, and how far it came."""
-        self._listener(event)
-        resident_bytes = tuple(map(tuple, self._statistics.resident_bytes.tolist()))
-        self._listener(Reached(self._tick, self._statistics.results, resident_bytes))
-
-    def _breathe(self) -> None:
-        if self._interrupted:
-            raise Interrupted
+        self._shell.report(event)
+        self._shell.report_reached(self._statistics)
 
 
 def _among(codes: Codes, others: Sequence[Codes]) -> Flags:

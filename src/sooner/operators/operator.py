@@ -52,8 +52,14 @@ class Operator(Protocol[R_co]):
     def worked_bytes(self) -> int:
         """How much `work` has read and written, in this process."""
 
+    def expect(self, n_bytes: int) -> None:
+        """Announce that the next calls of `arrive` are pieces of one, cut by code, with so many bytes in all."""
+
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R_co]:
-        """Take in rows of each input; `now` is in seconds. What follows from them and what is in memory comes out."""
+        """Take in rows of each input; `now` is in seconds. What follows from them and what is in memory comes out.
+
+        Nothing is done before the first result is asked for.
+        """
 
     def learn(self, newest: Sequence[int | float | None], now: float) -> None:
         """Report each input's high-water mark and the time, to an operator that forgets."""
@@ -68,6 +74,9 @@ class Operator(Protocol[R_co]):
 
     def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[R_co]:
         """A piece of disk work of so many bytes: the most urgent there is, or nothing."""
+
+    def told(self) -> dict[str, Any] | None:
+        """Say as plain data what there is to say beside results, between calls; None where results say all."""
 
     def view(self, around: Surroundings) -> View:
         """What policies see."""

@@ -21,6 +21,7 @@ from sooner.named_algorithms import Algorithm
 from sooner.operators.folding.collector import GROUP, FoldCollector
 from sooner.operators.folding.folds import Folds
 from sooner.operators.folding.guided import GuidedArrival
+from sooner.operators.folding.together import told_by
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.operators.order import Order
@@ -103,8 +104,8 @@ class FoldingJoin:
     def worked_bytes(self) -> int:
         return self._join.worked_bytes
 
-    def rows_come_in_pieces(self, n_bytes: int) -> None:
-        """The calls of `arrive` from now on are pieces of one, by codes, and only all of them are a random sample.
+    def expect(self, n_bytes: int) -> None:
+        """Only all pieces together are a random sample.
 
         So all of them wait if there is no room for all, and what waits is joined by `work`, after the last of them.
         """
@@ -133,6 +134,10 @@ class FoldingJoin:
 
     def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[Folds]:
         return self._at_the_end_of(self._join.work(quantum_bytes, around))
+
+    def told(self) -> dict[str, Any]:
+        """Its sums, which those of other partitions are added to."""
+        return told_by(self.folds, [one.ended for one in self.inputs], done=self.phase == "done")
 
     def view(self, around: Surroundings) -> JoinView:
         return self._join.view(around)

@@ -96,6 +96,9 @@ class TwoWayJoin(Generic[R]):
     def statistics(self) -> JoinStatistics:
         return self._state.statistics
 
+    def told(self) -> None:
+        """Results say all."""
+
     def view(self, around: Surroundings = BUSY) -> JoinView:
         state, memory_bytes = self._state, self.budget.limit_bytes
         told = self._device, memory_bytes, self._expected_rows, state.ledger.full_since
@@ -108,6 +111,9 @@ class TwoWayJoin(Generic[R]):
         if expiry is None:
             return progress
         return replace(progress, late_rows=tuple(expiry.late_rows), newest=expiry.newest_of_all)
+
+    def expect(self, n_bytes: int) -> None:
+        """Pieces are joined as they come."""
 
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
         """Join these rows with each other and with what is in memory, and take them in."""

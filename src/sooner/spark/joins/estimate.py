@@ -30,7 +30,7 @@ from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.sampled import Sampled, Sampling
 from sooner.spark.shuffle.shared_columns import quoted, share_columns
 from sooner.spark.sources.known_rows import is_in_random_blocks, known_rows
-from sooner.spark.step.estimates import TOLD, adding_up, come_in_pieces, estimate_schema, tell
+from sooner.spark.step.estimates import TOLD, adding_up, estimate_schema, told_row
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
 
@@ -163,8 +163,7 @@ def _told(
         identity=identity,
         shared_memory=rooms.shared_memory,
         trace=None if rooms.trace is None else location_of(rooms.trace, "trace"),
-        in_pieces=come_in_pieces,
-        at_end=tell,
+        tells=told_row,
     )
     came = " and ".join(dict.fromkeys(samplings))
     notes = [f"estimates: {', '.join(_in_words(question))}; {came} come in random order"]

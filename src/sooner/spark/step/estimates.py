@@ -13,9 +13,7 @@ from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, Str
 
 from sooner.estimation.estimate import Estimate
 from sooner.estimation.workings import Workings
-from sooner.operators.folding.join import FoldingJoin
-from sooner.operators.folding.together import Wanted, estimated, told_by, told_in
-from sooner.operators.operator import Operator
+from sooner.operators.folding.together import Wanted, estimated, told_in
 from sooner.runs.formats.versions import MissingVersion, Versions
 from sooner.spark.step.standing import newest_batch
 from sooner.spark.step.state_directory import open_state, partition_directory
@@ -31,16 +29,8 @@ HOW_FAR: Final = (
 TRIES: Final = 3  # to read a version of all partitions before two newer ones are there
 
 
-def come_in_pieces(operator: Operator[Any], n_bytes: int) -> None:
-    """Before a step takes in rows that are too many for one call."""
-    assert isinstance(operator, FoldingJoin)
-    operator.rows_come_in_pieces(n_bytes)
-
-
-def tell(operator: Operator[Any], version: int) -> pa.RecordBatch:
-    """At the end of a step, in one row."""
-    assert isinstance(operator, FoldingJoin)
-    told = told_by(operator.folds, [one.ended for one in operator.inputs], done=operator.phase == "done")
+def told_row(told: dict[str, Any], version: int) -> pa.RecordBatch:
+    """What an operator says at the end of a step, in one row."""
     columns = [pa.array([version], pa.int64()), pa.array([json.dumps(told)], pa.string())]
     return pa.RecordBatch.from_arrays(columns, TOLD.names)
 

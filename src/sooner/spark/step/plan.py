@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sooner.operators.operator import Operator, OperatorPlan
+from sooner.operators.operator import OperatorPlan
 from sooner.spark.shuffle.shared_columns import SharedColumns
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -28,8 +28,7 @@ class StepPlan:
     fallbacks: tuple[str, ...] = ()  # that are known before it runs
     retention: str = ""  # in words, if rows are forgotten by their time
     trace: str | None = None  # a folder
-    in_pieces: Callable[[Operator[Any], int], None] | None = None  # before rows of so many bytes come in several calls
-    at_end: Callable[[Operator[Any], int], pa.RecordBatch] | None = None  # in place of results: what there is to say
+    tells: Callable[[dict[str, Any], int], pa.RecordBatch] | None = None  # a row of what is told, in place of results
     then: Task | None = None  # what the task does with its results, instead of giving them to Spark
 
     @property

@@ -82,7 +82,7 @@ def run_step(plan: StepPlan, attempt: Attempt, batches: Iterator[pa.RecordBatch]
 class Step:
     def __init__(self, plan: StepPlan, attempt: Attempt, delivery: Delivery, place: int) -> None:
         self._attempt = attempt
-        self._in_pieces, self._at_end = plan.in_pieces, plan.at_end
+        self._tells = plan.tells
         self._known_fallbacks = plan.fallbacks
         self._delivery = delivery
         filesystem, path = open_state(plan.state)
@@ -117,13 +117,15 @@ class Step:
                 self._operator.restore(self._parent["operator"])
 
     def results(self) -> Iterator[pa.RecordBatch]:
-        """All there are; or what is to be said of them at the end, whether any came or not."""
-        if self._at_end is None:
+        """All there are; or what is to be told at the end, whether any came or not."""
+        if self._tells is None:
             yield from self._results()
             return
         for _ in self._results():
             pass
-        yield self._at_end(self._operator, self._attempt.version)
+        told = self._operator.told()
+        assert told is not None, "who asks has an operator that tells"
+        yield self._tells(told, self._attempt.version)
 
     def _results(self) -> Iterator[pa.RecordBatch]:
         """Take in what arrived; then work on disk, as far as the budget of bytes goes."""
@@ -134,8 +136,8 @@ class Step:
             operator.learn(pulse.newest or (None,) * len(operator.inputs), now)
         self._count_what_came()
         at_once = min(operator.budget.limit_bytes // ARRIVING_SHARE, MOST_ARRIVING_BYTES)
-        if self._in_pieces is not None and self._delivery.n_bytes > at_once:
-            self._in_pieces(operator, self._delivery.n_bytes)
+        if self._delivery.n_bytes > at_once:
+            operator.expect(self._delivery.n_bytes)
         for piece in self._delivery.pieces(at_once) if rows_came else ():
             rows = self._without_late_rows(piece)
             self._arrived_bytes += weight(rows)
