@@ -167,7 +167,7 @@ def pairs(set_ups: SetUps, other: str) -> tuple[tuple[str, str], ...]:
 
 
 def figure(
-    number: str, title: str, set_ups: SetUps, names: Sequence[str], claims: Sequence[Claim], *modules: str
+    number: str, title: str, set_ups: SetUps, names: Sequence[str], claims: Sequence[Claim], module: str
 ) -> Experiment:
     """One of the paper's, in which something is swept; what each has before the clean-up is measured."""
     contestants = races(set_ups, *names)
@@ -180,5 +180,5 @@ def figure(
         claims=claims,
         measurements=tuple(map(share_before_clean_up, contestants)),
         setting=SETTING,
-        modules=("diner", "diner_workloads", *modules),
+        module=module,
     )
