@@ -36,7 +36,7 @@ from sooner.operators.two_way.join import ROWS_WORTH_THREADS
 from sooner.operators.two_way.pairs import Filter, Findings, Folded, Pairs, bundled, pairs_by_index, pairs_of
 from sooner.operators.two_way.tasks import Task
 from sooner.policies.view import Surroundings
-from sooner.runs.run import Run, Stamp
+from sooner.runs.run import Run, Stamp, next_tick
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 GROUP: Final = "#group"
@@ -166,7 +166,7 @@ class FoldingJoin(RectangleJoin[Folds]):
             }
         works = [self._met_once(side, batch, there) for batch in batches[side]]
         yield from crew.together([self._results(bundled(work)) for work in works])
-        self._state.tick += 1
+        self._state.tick = next_tick(self._state.tick)
         self.statistics.rows_received(side, rows, now)
 
     def _met_once(self, side: int, batch: pa.RecordBatch, there: Sequence[Sequence[Run]]) -> Iterator[Findings]:

@@ -24,7 +24,7 @@ from sooner.operators.two_way.covering import Workbench
 from sooner.operators.two_way.state import JoinState, arrivals_after
 from sooner.policies.view import Evict
 from sooner.runs.resident import ResidentRuns
-from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge
+from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge, next_tick
 from sooner.runs.slabs import ALL_CODES
 from sooner.runs.store import EncodedBlock, RunStore, SharedStamps, SpilledRun
 
@@ -54,7 +54,7 @@ class DepartingSlab:
 
 def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, crew: Crew) -> bool:
     """Write what goes, one file a side; only with the rows safe on disk does memory change. Whether anything went."""
-    state.tick += 1
+    state.tick = next_tick(state.tick)
     places: dict[tuple[int, int], list[Evict]] = {}
     for eviction in evictions:
         places.setdefault((eviction.side, eviction.partition), []).append(eviction)

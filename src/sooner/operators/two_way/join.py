@@ -66,7 +66,7 @@ from sooner.phases import Phase
 from sooner.policies.view import BUSY, Evict, JoinView, MemoryDisk, Surroundings, Together, WholePartitions
 from sooner.policies.view import Task as ChosenTask
 from sooner.progress import Progress
-from sooner.runs.run import Run
+from sooner.runs.run import Run, next_tick
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 ROWS_WORTH_THREADS: Final = 300000  # fewer are joined faster than handed over
@@ -274,7 +274,7 @@ class TwoWayJoin(Generic[R]):
         for task in self._tasks:
             task.let_go_of_memory()  # what arrives may be merged with it
         works = self._reception.works(batches, crew)
-        state.tick += 1
+        state.tick = next_tick(state.tick)
         for side in SIDES:
             self.statistics.rows_received(side, rows[side], now)
         resident, arrived = self.statistics.resident_rows.copy(), self.statistics.arrived_rows.copy()

@@ -32,7 +32,7 @@ from sooner.operators.two_way.merging import DiskTask, MergePlan
 from sooner.operators.two_way.pairs import Bundle
 from sooner.operators.two_way.state import JoinState, Numbers
 from sooner.runs.ledger import Rectangle
-from sooner.runs.run import NEVER, merge
+from sooner.runs.run import NEVER, merge, next_tick
 from sooner.runs.slabs import ALL_CODES
 from sooner.runs.store import Segment, SpilledRun
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
@@ -52,7 +52,7 @@ class Begun:
 
     @staticmethod
     def now(state: JoinState, partition: int) -> "Begun":
-        state.tick += 1
+        state.tick = next_tick(state.tick)
         rows = int(state.statistics.arrived_rows[:, partition].sum())
         return Begun(partition, state.tick, rows, state.run_numbers(partition))
 
