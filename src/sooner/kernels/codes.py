@@ -46,9 +46,9 @@ def code_rows(
     codes = np.zeros(batch.num_rows, np.uint64)
     for position, key in enumerate(keys):
         if position:
-            _mix(codes)
-        _fold(codes, key)
-    _mix(codes)
+            mix(codes)
+        fold(codes, key)
+    mix(codes)
     complete = _complete(keys)
     if complete is not None:
         codes[~complete] = 0
@@ -58,7 +58,7 @@ def code_rows(
 def spread(codes: Codes) -> Codes:
     """Other codes for these, different for different ones, that are as frequent in every range of codes."""
     spread_codes = codes.copy()
-    _mix(spread_codes)
+    mix(spread_codes)
     return spread_codes
 
 
@@ -71,12 +71,12 @@ def _complete(keys: Sequence[pa.Array]) -> Flags | None:
     return complete
 
 
-def _mix(words: Codes) -> None:
+def mix(words: Codes) -> None:
     """Replace every word by a bijective, well spread function of it."""
     _mix_words(len(words), address(words), len(words))
 
 
-def _fold(words: Codes, key: pa.Array) -> None:
+def fold(words: Codes, key: pa.Array) -> None:
     """Xor a word of each value into these; different values have different words when the type fits in 64 bits."""
     n_rows = len(key)
     if pa.types.is_null(key.type) or not n_rows:
@@ -95,7 +95,7 @@ def _fold(words: Codes, key: pa.Array) -> None:
     else:
         for skipped in range(0, width, 8):
             if skipped:
-                _mix(words)
+                mix(words)
             _fold_strided(n_rows, address(words), values + skipped, width // 8, n_rows)
 
 
