@@ -24,15 +24,16 @@ import xxhash
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.arrays import text_layout, to_flags
 from sooner.kernels.keys import keys_in_common_type
-from sooner.kernels.native import address, buffer_address, loop
+from sooner.kernels.native import address, buffer_address, loop, prototypes
+from sooner.kernels.native.prototypes import Address
 
 _LONG_BYTES: Final = 256  # beyond this length one xxh3 call a row is faster, if it does not come from a loop over rows
 
-_mix_words: Final = loop("mix_words", "an")
-_fold_integers: Final = {bits: loop(f"fold_integers_{bits}", "aan") for bits in (8, 16, 32, 64)}
-_fold_doubles: Final = loop("fold_doubles", "aan")
-_fold_strided: Final = loop("fold_strided", "aann")
-_fold_texts: Final = {bits: loop(f"fold_texts_{bits}", "aaann", counts=True) for bits in (32, 64)}
+_mix_words: Final = loop(prototypes.mix_words)
+_fold_integers: Final = {bits: loop(prototypes.fold_integers, bits) for bits in (8, 16, 32, 64)}
+_fold_doubles: Final = loop(prototypes.fold_doubles)
+_fold_strided: Final = loop(prototypes.fold_strided)
+_fold_texts: Final = {bits: loop(prototypes.fold_texts, bits) for bits in (32, 64)}
 
 
 def code_rows(
@@ -96,7 +97,7 @@ def fold(words: Codes, key: pa.Array) -> None:
         for skipped in range(0, width, 8):
             if skipped:
                 mix(words)
-            _fold_strided(n_rows, address(words), values + skipped, width // 8, n_rows)
+            _fold_strided(n_rows, address(words), Address(values + skipped), width // 8, n_rows)
 
 
 def _fold_text(words: Codes, key: pa.Array) -> None:

@@ -1,4 +1,4 @@
-"""An order and a hash of rows that follow from their content alone: whoever gets the same rows makes the same of them."""
+"""An order and a hash of rows by their content alone: whoever gets the same rows makes the same of them."""
 
 from collections.abc import Sequence
 

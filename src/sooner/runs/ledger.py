@@ -15,11 +15,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from sooner.kernels.array_types import Positions
-from sooner.kernels.native import address, loop
+from sooner.kernels.native import address, loop, prototypes
 from sooner.runs.run import NEVER, Run, stamp_table, stamps_of
 
-_keep_unmet: Final = loop("keep_unmet", "aanaa", counts=True)
-_keep_beyond: Final = loop("keep_beyond", "aanaannn", counts=True)
+_keep_unmet: Final = loop(prototypes.keep_unmet)
+_keep_beyond: Final = loop(prototypes.keep_beyond)
 
 Numbers = tuple[int, ...]  # of runs
 Rectangle = tuple[Numbers, Numbers]  # of the left, of the right
@@ -47,8 +47,9 @@ class Horizon(NamedTuple):
     ) -> tuple[Positions, Positions]:
         """Those of these pairs that are not in it, of rows that came up to a tick. The arrays are used up."""
         n_pairs, stamps = len(at_left), [stamp_table(stamps_of(run)) for run in (left, right)]
-        where = address(at_left), address(at_right), n_pairs, *map(address, stamps)
-        kept = _keep_beyond(n_pairs, *where, self.left, self.right, until)
+        of_left, of_right = map(address, stamps)
+        pairs = address(at_left), address(at_right), n_pairs
+        kept = _keep_beyond(n_pairs, *pairs, of_left, of_right, self.left, self.right, until)
         return at_left[:kept], at_right[:kept]
 
 
