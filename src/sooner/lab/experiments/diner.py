@@ -120,7 +120,7 @@ class DinerRace:
         partitions = 1 if self.algorithm in IN_VALUE_ORDER else self.partitions
         trace = Trace.of_inputs(pushed, domain, partitions)
         silent = silent_together(silences, until_seconds=float(trace.seconds[-1]))
-        return replace(trace, silences=silent, silences_by_input=(), within=self.within or 0)
+        return replace(trace, silences=silent, within=self.within or 0)
 
     def _times(self, rows: int, seed: int) -> Seconds:
         pattern: ArrivalPattern = Exponential(self.gap_seconds)
