@@ -12,7 +12,7 @@ from functools import partial
 from itertools import product
 from typing import Any, ClassVar, Final
 
-from sooner.operators.events import Merged, Scanned, Tidied
+from sooner.operators.events import Merged, MergingTask, Scanned, Tidied
 from sooner.operators.two_way.covering import (
     START,
     Cursor,
@@ -222,7 +222,7 @@ class Scan(Task):
 class Rest(Task):
     """All that has not met in one partition, although more may arrive."""
 
-    kind = "rest"
+    kind: ClassVar[MergingTask] = "rest"
 
     def __init__(self, state: JoinState, begun: Begun, open_pairs: float) -> None:
         super().__init__(state, begun, SIDES)
@@ -260,7 +260,7 @@ class Rest(Task):
         state.met_as_whole(p, self._begun.runs, tick)
         state.statistics.met_as_whole(p, tick, self._open_pairs, self._begun.rows)
         n_bytes = sum(run.n_bytes for run in read)
-        state.report(Merged(tick, p, len(read), n_bytes, written_bytes=0, cells=(self._begun.runs,)))
+        state.report(Merged(tick, p, len(read), n_bytes, 0, (self._begun.runs,), self.kind))
 
     def _begin_anew(self) -> None:
         self.pause()
@@ -384,7 +384,8 @@ class Merge(Writing):
     def _tell(self, read_runs: int, read_bytes: int) -> None:
         tick, written_bytes = self._begun.tick, self._written_bytes
         self._state.statistics.met_on_disk(self.partition, tick, self._open_pairs)
-        self._state.report(Merged(tick, self.partition, read_runs, read_bytes, written_bytes, self._plan.rectangles))
+        cells = self._plan.rectangles
+        self._state.report(Merged(tick, self.partition, read_runs, read_bytes, written_bytes, cells, "merge"))
 
     def _lift(self, side: int) -> int | None:
         """Gives the number of the run that was made, if one was."""
