@@ -141,7 +141,7 @@ class DistinctUnion(Generic[R]):
         if not any(n_rows):
             return
         self._shell.enter("arriving")
-        self._shell.tick += 1
+        self._shell.advance()
         both = zip(self._inputs, rows, strict=True)
         arrived = [one.sorted(self._only_keys(one, batches)).runs for one, batches in both]
         places = itertools.product(range(self._n_partitions), range(len(self._inputs)))
@@ -197,7 +197,7 @@ class DistinctUnion(Generic[R]):
             if spent_bytes and spent_bytes + cost > quantum_bytes:
                 return
             self._shell.breathe()
-            self._shell.tick += 1
+            self._shell.advance()
             yield from self._decide(p, high, read)
             spent_bytes += cost
             self.worked_bytes += cost

@@ -28,6 +28,10 @@ class ResultTooLarge(SoonerError, OverflowError):  # noqa: N818
     """An exact result has more digits than its type in SQL: aggregate doubles instead."""
 
 
+class StreamTooLong(SoonerError, OverflowError):  # noqa: N818
+    """An operator has done as many actions as its stamps can count: begin anew with an empty state."""
+
+
 class SourceFailed(SoonerError):  # noqa: N818
     """An input raised or changed its schema midway. Results so far stay valid."""
 

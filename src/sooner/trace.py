@@ -1,25 +1,48 @@
-"""A trace: what happened in an operator and when, as plain data, an entry a line.
+"""A trace: what happened in an operator and when, as plain data, an entry a line, after a line that says what it is of.
 
-    {"seconds": 0.31, "place": 0, "event": "Flushed", "tick": 12, "side": 0, "partition": 3, "n_rows": 8192, ...}
+    {"trace": 2, "what": "a join in process", "query": "3f0c...", "began_at": 1763395200.0, "plan": [...], ...}
+    {"seconds": 0.31, "query": "3f0c...", "operator": 0, "place": 0, "event": "Flushed", "tick": 12, "side": 0, ...}
+    {"dropped": 1200}
 
 Every engine can write one. Seconds are counted from the start of a query in process, since 1970 on Spark, where each
 partition and batch has a file of its own, and are simulated in the lab. The kinds of events are in `operators/events`.
+A file has a limit; how many entries it lacks is its last line. Traces without a first line are of versions before.
 """
 
+import contextlib
 import dataclasses
 import json
+import logging
 import time
+import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, Final, TextIO, get_args
 
 from sooner.arguments import plain_path
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidCall, InvalidJoin
 from sooner.operators.events import Event, Listener
 
+LOG: Final = logging.getLogger("sooner")
+FORMAT: Final = 2
+MOST_BYTES: Final = 2**30  # of a file: about five million entries
 _KINDS: Final[dict[str, Any]] = {kind.__name__: kind for kind in get_args(Event)}
+
+
+@dataclass(frozen=True)
+class TraceHeader:
+    """The first line of a trace."""
+
+    what: str
+    query: str  # its id
+    began_at: float  # second 0, in seconds since 1970
+    plan: Sequence[Any]  # of each operator, in the order of their numbers
+
+    def to_line(self) -> str:
+        fields = {name: [field.name for field in dataclasses.fields(kind)] for name, kind in _KINDS.items()}
+        return json.dumps({"trace": FORMAT, **vars(self), "fields": fields}) + "\n"
 
 
 @dataclass(frozen=True)
@@ -27,58 +50,159 @@ class Entry:
     seconds: float
     event: Event
     place: int = 0  # the partition of a query on Spark
+    operator: int = 0  # its number in the plan
+    query: str = ""  # its id; nothing in traces of versions before
 
     def to_line(self) -> str:
         fields = {field.name: getattr(self.event, field.name) for field in dataclasses.fields(self.event)}
-        where = {"seconds": round(self.seconds, 6), "place": self.place, "event": type(self.event).__name__}
-        return json.dumps({**where, **fields}) + "\n"
+        where = {"seconds": round(self.seconds, 6), "query": self.query, "operator": self.operator, "place": self.place}
+        return json.dumps({**where, "event": type(self.event).__name__, **fields}) + "\n"
 
     @staticmethod
     def from_line(line: str) -> "Entry":
-        data = json.loads(line)
-        seconds, place, kind = data.pop("seconds"), data.pop("place"), _KINDS[data.pop("event")]
-        return Entry(seconds, kind(**{name: _tuples(value) for name, value in data.items()}), place)
+        return _entry(json.loads(line))
 
 
 Tracer = Callable[[Entry], None]
 
 
-class TraceFile:
-    """Takes entries, and writes them as they come. It is closed with its query, or when that is dropped."""
+class Lines:
+    """The lines of a trace, up to so many bytes; entries beyond are counted."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("w")
-        weakref.finalize(self, self._file.close)
+    def __init__(self, header: TraceHeader, most_bytes: int = MOST_BYTES) -> None:
+        self.first = header.to_line()
+        self._free_bytes = most_bytes - len(self.first)
+        self._dropped = 0
+
+    def of(self, entry: Entry) -> str:
+        """What is to be written of it. That something is missing is said at once, since nobody may come to the end."""
+        line = entry.to_line()
+        self._free_bytes -= len(line)
+        if self._free_bytes >= 0:
+            return line
+        self._dropped += 1
+        return self.last() if self._dropped == 1 else ""
+
+    def last(self) -> str:
+        return json.dumps({"dropped": self._dropped}) + "\n" if self._dropped else ""
+
+
+class TraceFile:
+    """Takes entries, and writes each at once. It is closed with its query, or when that is dropped."""
+
+    def __init__(self, path: Path, header: TraceHeader, most_bytes: int = MOST_BYTES) -> None:
+        self._lines = Lines(header, most_bytes)
+        self._file = path.open("w", buffering=1)  # a line
+        weakref.finalize(self, _close, self._file)
+        self._file.write(self._lines.first)
 
     def __call__(self, entry: Entry) -> None:
-        self._file.write(entry.to_line())
+        self._file.write(self._lines.of(entry))
 
     def close(self) -> None:
-        self._file.close()
+        if not self._file.closed:
+            self._file.write(self._lines.last())
+            self._file.close()
 
 
-def open_trace(trace: object) -> Tracer | None:
+def _close(file: TextIO) -> None:
+    """What a full disk does not take has been told when it was written."""
+    with contextlib.suppress(OSError):
+        file.close()
+
+
+class Tracing:
+    """Hands what the operators of one query report to a tracer. One that fails is told no more; the query goes on."""
+
+    def __init__(self, trace: str | Path | Tracer, what: str, plan: Sequence[Any]) -> None:
+        self._query = uuid.uuid4().hex
+        self._started = time.monotonic()
+        header = TraceHeader(what, self._query, time.time(), [repr(one) for one in plan])
+        self._tracer: Tracer | None = trace if callable(trace) else TraceFile(Path(trace), header)
+
+    def listener(self, operator: int = 0) -> Listener:
+        """For one of the operators: its entries have the seconds since the start."""
+        return lambda event: self._tell(Entry(time.monotonic() - self._started, event, 0, operator, self._query))
+
+    def close(self) -> None:
+        if isinstance(tracer := self._tracer, TraceFile):
+            self._or_drop(tracer.close)
+
+    def _tell(self, entry: Entry) -> None:
+        if (tracer := self._tracer) is not None:
+            self._or_drop(lambda: tracer(entry))
+
+    def _or_drop(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except Exception as error:  # whatever it is, it is not the query's
+            self._tracer = None
+            LOG.warning("The trace ends here, since what takes its entries failed (%r). The query goes on.", error)
+
+
+def open_trace(trace: object, what: str, plan: Sequence[Any]) -> Tracing | None:
     """What a user gave as `trace`: a path to write to, something that takes entries, or nothing."""
-    if trace is None or callable(trace):
-        return trace
-    path = plain_path("trace", trace)
+    if trace is None:
+        return None
     try:
-        return TraceFile(path)
+        return Tracing(trace if callable(trace) else plain_path("trace", trace), what, plan)
     except OSError as error:
         raise InvalidJoin(f"trace={trace!r} cannot be written: {error}; give another file.") from error
 
 
-def timed(tracer: Tracer) -> Listener:
-    """For an operator: what it reports goes to the tracer, with the seconds since now."""
-    started = time.monotonic()
-    return lambda event: tracer(Entry(time.monotonic() - started, event))
+@dataclass(frozen=True)
+class Trace:
+    """What was read: of one file, or of all files of a folder."""
+
+    headers: Sequence[TraceHeader]  # none of versions before
+    entries: Sequence[Entry]  # in the order of their time
+    dropped: int  # entries that are missing, at least
+
+
+def read_whole_trace(path: Path) -> Trace:
+    """The trace in a file, or in all files of a folder."""
+    headers, entries, dropped = [], [], 0
+    for file in sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]:
+        missing = 0
+        for told in _lines_of(file):
+            if isinstance(told, TraceHeader):
+                headers.append(told)
+            elif isinstance(told, Entry):
+                entries.append(told)
+            else:
+                missing = told
+        dropped += missing
+    return Trace(headers, sorted(entries, key=lambda entry: entry.seconds), dropped)
 
 
 def read_trace(path: Path) -> list[Entry]:
     """The entries of a file, or of all files of a folder, in the order of their time."""
-    files = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
-    lines = (line for file in files for line in file.read_text().splitlines())
-    return sorted(map(Entry.from_line, lines), key=lambda entry: entry.seconds)
+    return list(read_whole_trace(path).entries)
+
+
+def _lines_of(file: Path) -> Iterator[TraceHeader | Entry | int]:
+    for number, line in enumerate(_whole(file.read_text().splitlines(keepends=True)), 1):
+        try:
+            data = json.loads(line)
+            if "trace" in data:
+                yield TraceHeader(data["what"], data["query"], data["began_at"], data["plan"])
+            else:
+                yield data["dropped"] if "dropped" in data else _entry(data)
+        except (ValueError, KeyError, TypeError) as error:
+            raise InvalidCall(
+                f"Line {number} of {file} is not of a trace that this version reads: {error!r}."
+            ) from error
+
+
+def _whole(lines: Sequence[str]) -> Iterable[str]:
+    """Without a last line that was cut off when its writer was killed."""
+    return lines[:-1] if lines and not lines[-1].endswith("\n") else lines
+
+
+def _entry(data: dict[str, Any]) -> Entry:
+    seconds, place, kind = data.pop("seconds"), data.pop("place"), _KINDS[data.pop("event")]
+    whose = data.pop("operator", 0), data.pop("query", "")
+    return Entry(seconds, kind(**{name: _tuples(value) for name, value in data.items()}), place, *whose)
 
 
 def _tuples(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """The compiled loops that there are: for each, random arguments, and the same in plain Python.
 
-Arguments are arrays, numbers and `Words`. The letters of `kinds` are those of `native.loop`, with `r` for an array that
-is read and `w` for one that is written.
+Arguments are arrays, numbers and `Words`. The letters of `kinds` are `n` for a number, `s` for a short and `u` for an
+unsigned one, `r` for an array that is read and `w` for one that is written.
 """
 
 from collections.abc import Callable
@@ -80,7 +80,6 @@ class Kernel:
     kinds: str
     make: Callable[[Random], list[Any]]
     reference: Callable[..., Any] = lambda *_: None
-    counts: bool = False
     in_pieces: bool = False  # pairs, as many at once as there is room for
     scratch: tuple[int, ...] = ()  # arrays that are written, of which nobody asks what is in them
     only_first: Callable[[int], int] | None = None  # how much of each array says something
@@ -116,7 +115,7 @@ KERNELS: dict[str, Kernel] = {
     },
     "fold_doubles": Kernel("wrn", make_fold(doubles), folded(word_of_double)),
     "fold_strided": Kernel("wrnn", make_strided, fold_strided),
-    **{f"fold_texts_{bits}": Kernel("wrrnn", make_texts(bits, 40), fold_texts, counts=True) for bits in (32, 64)},
+    **{f"fold_texts_{bits}": Kernel("wrrnn", make_texts(bits, 40), fold_texts) for bits in (32, 64)},
     **{f"xxh64_of_texts_{bits}": Kernel("wrrn", make_texts(bits), xxh64_of_texts) for bits in (32, 64)},
     "xxh64_of_64_bits": Kernel("wrn", make_fold(codes), xxh64("<Q", _plain)),
     "xxh64_of_32_bits": Kernel("wrn", make_fold(lambda d, n: integers(d, n, np.uint32)), xxh64("<I", _plain)),
@@ -131,27 +130,27 @@ KERNELS: dict[str, Kernel] = {
         for name, (make, at) in _VALUES.items()
     },
     "near_enough_doubles": Kernel("rrrrnrw", make_near_doubles, near_doubles),
-    "sort_codes": Kernel("rrnwwww", make_sort, sort_codes, counts=True, scratch=(0, 1)),
+    "sort_codes": Kernel("rrnwwww", make_sort, sort_codes, scratch=(0, 1)),
     "merge_codes": Kernel("rrsnswwwww", make_merge, merge_codes, scratch=(0, 1)),
-    "match": Kernel("rnrnuuwwwn", make_match, match, counts=True, in_pieces=True),
-    "match_first": Kernel("rnrnuuwwwn", make_match, lambda *a: only_first(match(*a)), counts=True, in_pieces=True),
+    "match": Kernel("rnrnuuwwwn", make_match, match, in_pieces=True),
+    "match_first": Kernel("rnrnuuwwwn", make_match, lambda *a: only_first(match(*a)), in_pieces=True),
     "index_codes": Kernel("rnsw", make_index, index_codes),
-    "match_in_index": Kernel("rrnrnrsuuswwwn", make_match_in_index, match_in_index, counts=True, in_pieces=True),
+    "match_in_index": Kernel("rrnrnrsuuswwwn", make_match_in_index, match_in_index, in_pieces=True),
     "count_between": Kernel("rrnrnrsw", make_count_between, count_between),
-    "keep_unmet": Kernel("wwnrr", make_unmet(3, 0), kept(is_unmet), counts=True, only_first=_kept_only),
-    "keep_beyond": Kernel("wwnrrnnn", make_unmet(1, 3), kept(is_beyond), counts=True, only_first=_kept_only),
+    "keep_unmet": Kernel("wwnrr", make_unmet(3, 0), kept(is_unmet), only_first=_kept_only),
+    "keep_beyond": Kernel("wwnrrnnn", make_unmet(1, 3), kept(is_beyond), only_first=_kept_only),
     "gather_stamps": Kernel("rrrnw", make_stamps, gather_stamps),
     "keep_equal_bytes": Kernel(
-        "wwnrrn", lambda dice: make_equal(dice.choice((8, 16, 32)))(dice), kept(bytes_are_equal), counts=True,
+        "wwnrrn", lambda dice: make_equal(dice.choice((8, 16, 32)))(dice), kept(bytes_are_equal),
         only_first=_kept_only,
     ),
     "keep_equal_doubles": Kernel(
         "wwnrr", make_equal_doubles, kept(lambda i, j, a, b: word_of_double(a[i]) == word_of_double(b[j])),
-        counts=True, only_first=_kept_only,
+        only_first=_kept_only,
     ),
     **{
         f"keep_equal_texts_{bits}": Kernel(
-            "wwnrrrr", make_equal_texts(bits), kept(texts_are_equal), counts=True, only_first=_kept_only
+            "wwnrrrr", make_equal_texts(bits), kept(texts_are_equal), only_first=_kept_only
         )
         for bits in (32, 64)
     },

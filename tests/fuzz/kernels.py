@@ -10,7 +10,7 @@ import numpy as np
 from fuzz.family import dice_of, require
 from fuzz.fences import Fences, Words
 from fuzz.kernel_references import KERNELS, Kernel
-from sooner.kernels.native import loop
+from sooner.kernels.native import loop, prototypes
 
 MOST_CALLS = 100_000
 _STATE = (0, 0, 0, -1)
@@ -55,9 +55,9 @@ def _text(argument: Any) -> str:
     return repr(argument)
 
 
-def _call(kernel: Kernel, name: str, addresses: list[int]) -> Any:
-    kinds = kernel.kinds.replace("w", "a").replace("r", "a")
-    return loop(name, kinds, counts=kernel.counts)(0, *addresses)
+def _call(name: str, addresses: list[int]) -> Any:
+    of = None if hasattr(prototypes, name) else name.rpartition("_")[2]
+    return loop(getattr(prototypes, name if of is None else name.removesuffix(f"_{of}")), of)(0, *addresses)
 
 
 def _check_call(kernel: Kernel, case: KernelCase) -> None:
@@ -71,7 +71,7 @@ def _check_call(kernel: Kernel, case: KernelCase) -> None:
             written.append(array)
         else:
             given.append(argument if kind in "nsu" else fences.address(argument))
-    found = _call(kernel, case.kernel, given)
+    found = _call(case.kernel, given)
     copies = [one.copy() if isinstance(one, np.ndarray) else one for one in case.arguments]
     expected = kernel.reference(*copies)
     require(fences.are_whole(), "it wrote beside its arrays")
@@ -97,7 +97,7 @@ def _check_pieces(kernel: Kernel, case: KernelCase) -> None:
     for _ in range(MOST_CALLS):
         if state[0] >= n_probes:
             break
-        n = _call(kernel, case.kernel, [*given, state_at, first_at, second_at, room])
+        n = _call(case.kernel, [*given, state_at, first_at, second_at, room])
         require(0 <= n <= room, f"it found {n} pairs in room for {room}")
         found += zip(first[:n].tolist(), second[:n].tolist(), strict=True)
     require(bool(state[0] >= n_probes), "it does not come to an end")

@@ -36,14 +36,8 @@ def test_inputs_that_know_nothing_of_each_other_make_one_trace() -> None:
     assert trace.keys.tolist() == [0, 0, 1, 2, 1, 2, 3, 3]
 
 
-def test_each_input_is_silent_by_its_own_patience_and_all_are_when_each_is() -> None:
+def test_all_are_silent_when_each_input_is_by_its_own_patience() -> None:
     trace = two_inputs()
-    assert [trace.silent_inputs(at) for at in (2.5, 3.5, 6.0, 9.0)] == [
-        (False, False),
-        (True, False),
-        (True, True),
-        (True, False),
-    ]
     assert trace.silences.noticed_seconds.tolist() == [5.0]
     assert trace.silences.over_seconds.tolist() == [8.0]
 
@@ -53,16 +47,14 @@ def test_the_end_of_one_silence_is_not_the_begin_of_another() -> None:
     assert len(silent_together([one, other], until_seconds=10.0)) == 0
 
 
-def test_an_operator_sees_who_is_silent_and_who_waits() -> None:
+def test_an_operator_sees_who_waits() -> None:
     feed = Feed(two_inputs(), (), chunk_rows=100)
     assert feed.around(0.0, silent=False).waiting_rows == (1, 0)
     assert feed.around(2.0, silent=False).waiting_rows == (3, 2)
-    assert feed.around(9.0, silent=False).silent_inputs == (True, False)
 
 
-def test_without_silences_of_each_and_with_nobody_waiting_there_is_nothing_to_see() -> None:
-    trace = replace(two_inputs(), silences_by_input=())
-    feed = Feed(trace, (), chunk_rows=100)
+def test_with_nobody_waiting_there_is_nothing_to_see() -> None:
+    feed = Feed(two_inputs(), (), chunk_rows=100)
     feed.take(0.0)
     assert feed.around(0.0, silent=False) is BUSY
 
@@ -83,21 +75,9 @@ def test_one_scan_alone_moves_the_head_once() -> None:
     assert [feed.take(0.0).reading for _ in range(3)] == [[("table", 11.0)], [("table", 1.0)], [("table", 1.0)]]
 
 
-def test_a_cyclic_scan_begins_anew_and_ends_with_the_others() -> None:
-    cyclic = Scan(1, keys(5, 6, 7), TABLE, 50, block_rows=2, cyclic=True)
-    once = Scan(0, keys(*range(10)), DISK, 50, block_rows=2)
-    feed = Feed(NOTHING, [once, cyclic], chunk_rows=100)
-    chunks = []
-    while not feed.is_over:
-        chunks.append(feed.take(0.0))
-    assert [chunk.keys[1].tolist() for chunk in chunks] == [[5, 6], [7], [5, 6], [7], [5, 6]]
-    assert chunks[-1].ended == [0, 1]
-
-
-def test_how_many_rows_there_will_be_is_known_of_tables_that_are_read_once() -> None:
+def test_how_many_rows_there_will_be_is_known_of_tables() -> None:
     scans = [Scan(which, keys(*range(4)), TABLE, 50, block_rows=2) for which in (0, 1)]
     assert Feed(NOTHING, scans, chunk_rows=100).expected_rows == 8
-    assert Feed(NOTHING, [scans[0], replace(scans[1], cyclic=True)], chunk_rows=100).expected_rows is None
     assert Feed(two_inputs(), scans[:1], chunk_rows=100).expected_rows is None
     assert Feed(two_inputs(), (), chunk_rows=100).expected_rows is None
 

@@ -1,10 +1,12 @@
 """Races of several experiments: each is run once, on one processor or several, with the same files in the end."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from sooner.lab.code_version import code_version, meaning, version_of
+from sooner.lab.code_version import c_meaning, code_version, imports_of, meaning, resting_on, version_of
 from sooner.lab.experiments import EXPERIMENTS, rpj
 from sooner.lab.experiments.rpj import RpjRace
 from sooner.lab.running import run_experiments
@@ -46,5 +48,53 @@ def test_the_version_of_the_code_changes_with_the_code_and_not_with_its_comments
     code = 'def f(x: int) -> int:\n    """Says."""\n    return x + 1\n'
     assert meaning(code) == meaning('"""Module."""\n\n# why\ndef f(x: int) -> int:\n    return (x + 1)\n')
     assert meaning(code) != meaning(code.replace("+ 1", "+ 2"))
+    assert c_meaning("int f(void) /* why */ { return 1; } // so") == c_meaning("int f(void)\n{ return 1; }")
+    assert c_meaning("return 1;") != c_meaning("return 2;")
     assert code_version(EXPERIMENTS["rpj-8a"]) == code_version(EXPERIMENTS["rpj-8b"])
-    assert code_version(EXPERIMENTS["rpj-8a"]) != version_of(("rpj",))
+    assert code_version(EXPERIMENTS["rpj-8a"]) != code_version(EXPERIMENTS["rpj-9a"])
+
+
+def test_a_result_depends_on_what_its_experiment_imports() -> None:
+    of_pr_join, of_rpj = (resting_on(EXPERIMENTS[name].module) for name in ("pr-join-8", "rpj-8a"))
+    assert "sooner.lab.experiments.pr_join_model" in of_pr_join - of_rpj
+    assert {"sooner.lab.simulator", "sooner.named_algorithms", "sooner.runs.ledger", "sooner.kernels.native"} <= of_rpj
+    assert not {module for module in of_pr_join if module.startswith(("sooner.spark", "sooner.ui", "sooner.local"))}
+    for imported in of_pr_join - {EXPERIMENTS["pr-join-8"].module}:
+        assert any(imported in imports_of(module) for module in of_pr_join), f"nothing imports {imported}"
+
+
+@pytest.fixture
+def small_house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    house = tmp_path / "sooner"
+    (house / "rooms").mkdir(parents=True)
+    sources = {
+        "rooms/__init__.py": "ALL = 1\n",
+        "rooms/one.py": "from sooner.rooms import two\nimport json\n",
+        "rooms/two.py": "def f():\n    from sooner.three import x\n    return x\n",
+        "three.py": "x = 1\n",
+        "beside.py": "y = 1\n",
+    }
+    for name, source in sources.items():
+        (house / name).write_text(source)
+    monkeypatch.setattr("sooner.lab.code_version.HOUSE", house)
+    version_of.cache_clear()
+    imports_of.cache_clear()
+    yield house
+    version_of.cache_clear()
+    imports_of.cache_clear()
+
+
+def test_a_version_changes_with_a_module_that_is_imported_by_way_of_others(small_house: Path) -> None:
+    before = version_of("sooner.rooms.one")
+    for name, counts in (("beside", False), ("rooms/__init__", False), ("three", True)):
+        (small_house / f"{name}.py").write_text("z = 2\n")
+        version_of.cache_clear()
+        assert (version_of("sooner.rooms.one") != before) is counts, name
+
+
+def test_an_unknown_module_is_an_error(small_house: Path) -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"no module 'sooner\.rooms\.four'"):
+        version_of("sooner.rooms.four")
+    (small_house / "three.py").write_text("import sooner.gone\n")
+    with pytest.raises(ModuleNotFoundError, match=r"no module 'sooner\.gone'"):
+        version_of("sooner.rooms.one")

@@ -3,26 +3,16 @@
 import dataclasses
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from small_worlds import memory_rows, run_small, small_history, small_laboratory, small_trace
-from sooner.budget import Budget
 from sooner.lab.experiments.rpj import COMPETITORS, PANELS, PARTITIONS
 from sooner.lab.history import History
-from sooner.lab.kept_runs import KeptRuns
-from sooner.lab.plans import LeftDeepPlan
 from sooner.lab.resources import Disk, Machine
-from sooner.lab.simulator import Laboratory, Timer, simulate, simulate_subject
-from sooner.lab.subject import ROW_BYTES, SCHEMA
-from sooner.lab.traces import Pushed, Silences, Trace
+from sooner.lab.simulator import Laboratory, simulate
+from sooner.lab.subject import ROW_BYTES
+from sooner.lab.traces import Silences, Trace
 from sooner.named_algorithms import ALGORITHMS, Algorithm
-from sooner.operators.inputs import Input
-from sooner.operators.operator import Means
-from sooner.operators.order import equal_ranges
-from sooner.operators.pairs import Bundle
-from sooner.operators.two_way.join import TwoWayJoin
-from sooner.operators.two_way.making import two_way_join
 from sooner.policies.flush.never import Never as FlushNever
 from sooner.policies.react.never import Never
 
@@ -218,7 +208,7 @@ def test_an_abandoned_task_costs_its_silence_and_does_nothing() -> None:
     assert idle < before_clean_up <= idle + in_silences + 0.01
 
 
-# Buffers, timers, plans
+# Buffers
 
 
 def test_a_bounded_buffer_takes_its_part_of_the_memory_and_its_overflow_is_told() -> None:
@@ -231,41 +221,3 @@ def test_a_bounded_buffer_takes_its_part_of_the_memory_and_its_overflow_is_told(
         assert (history.overflowed_at_seconds is not None) == overflows == (history.most_buffered_rows > rows)
         assert history.columns["memory_bytes"].max() <= machine.memory_bytes - machine.buffer_bytes
         assert history.total_results == free.total_results
-
-
-def test_timers_ring_in_simulated_time() -> None:
-    rings: list[float] = []
-    timers = (Timer(2.0, lambda _, seconds: rings.append(seconds)),)
-    simulate(three_rows([0.0, 1.0, 5.0]), IN_MEMORY, dataclasses.replace(SLOW, timers=timers))
-    assert rings == [2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 18.0, 20.0, 22.0, 24.0]  # the last work ends at 25
-
-
-def test_a_plan_of_two_joins_gives_the_join_of_three_inputs() -> None:
-    rng = np.random.default_rng(5)
-    inputs = [
-        Pushed(np.sort(rng.random(400) * 40), rng.integers(0, 60, 400).astype(np.int32), silence_seconds=0.2)
-        for _ in range(3)
-    ]
-    trace = Trace.of_inputs(inputs, domain=60, partitions=4)
-    first, second, third = (np.bincount(one.keys, minlength=60) for one in inputs)
-
-    def plan(trace: Trace, means: Means) -> LeftDeepPlan:
-        def join(level: int) -> TwoWayJoin[pa.RecordBatch]:
-            coders, bounds = trace.order().coders, equal_ranges(trace.partitions)
-            sides = [Input(f"{level}{side}", SCHEMA, coders[side], KeptRuns(), bounds) for side in (0, 1)]
-            budget = Budget(means.budget.limit_bytes // 2)
-            own = dataclasses.replace(means, budget=budget)
-            return two_way_join((sides[0], sides[1]), trace.order(), ALGORITHMS["rpj"], left_keys, own)
-
-        return LeftDeepPlan([join(0), join(1)])
-
-    laboratory = dataclasses.replace(SLOW, machine=Machine(DISK, 2000 * ROW_BYTES, 1e-6), chunk_rows=50)
-    history = simulate_subject(trace, plan, laboratory)
-    assert history.total_results == int((first * second * third).sum())
-    assert 0 < history.early_results <= history.total_results
-    assert history.events["Flushed"] > 0
-
-
-def left_keys(bundle: Bundle) -> pa.RecordBatch:
-    keys = [pairs.left.rows.column(0).take(pa.array(pairs.at_left)) for pairs in bundle]
-    return pa.record_batch([pa.concat_arrays(keys)], schema=SCHEMA)

@@ -214,6 +214,32 @@ def test_an_outsider_that_met_all_or_nothing_of_a_group_can_wait(already: list[t
     assert cells.rectangles_to_merge(Group((1,), (3,)), Group((1, 2), ())) == []
 
 
+def test_the_ledger_of_a_stream_stays_small_however_many_runs_it_has_had() -> None:
+    cells, living = CoveredCells(), list(range(1, 4))
+    for newest in range(4, 10**6, 100):
+        cells.cover(living, living)
+        if newest % 300 == 4:
+            for side in (0, 1):
+                cells.merge(side, living[:2], newest)
+        else:
+            for side in (0, 1):
+                cells.forget(side, living[:2])
+        living = [*living[2:], newest - 1, newest]
+        assert cells.met(0).keys() <= {*living}
+        assert max(met.bit_length() for met in cells._met.values()) <= 6
+        assert len(cells._bit) + len(cells._free_bits) <= 6
+    assert CoveredCells(map(tuple, cells.to_plain())).to_plain() == cells.to_plain() != []
+
+
+def test_a_run_never_inherits_what_another_has_met() -> None:
+    cells = CoveredCells([(1, 1), (1, 2), (2, 1)])
+    cells.forget(1, (1,))
+    assert cells.open_rectangles((1, 2), (2, 3)) == [((1,), (3,)), ((2,), (2, 3))]
+    cells.cover((2,), (3,))
+    assert cells.open_rectangles((1, 2), (2, 3)) == [((1,), (3,)), ((2,), (2,))]
+    assert cells.alike((1, 2), (2, 3, 4)) == ([(1,), (2,)], [(2,), (3,), (4,)])
+
+
 def test_open_rectangles_have_each_open_cell_once_and_no_covered_one() -> None:
     covered = {(1, 1), (1, 2), (2, 2), (4, 1)}
     blocks = CoveredCells(covered).open_rectangles([1, 2, 3, 4], [1, 2])

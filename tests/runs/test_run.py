@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from run_building import content, contents, run_of
-from sooner.runs.run import HELPER_BYTES, STILL_HERE, Run, merge
+from sooner.errors import StreamTooLong
+from sooner.runs.run import HELPER_BYTES, NEVER, STILL_HERE, Run, merge, next_tick
 
 HIGHEST_CODE = 2**64 - 1
 
@@ -73,3 +74,10 @@ def test_what_was_taken_does_not_hold_the_rest_in_memory() -> None:
 def test_a_run_cannot_be_changed() -> None:
     with pytest.raises(AttributeError):
         run_of([1]).arrived = 2  # type: ignore[misc]
+
+
+def test_ticks_end_before_they_mean_something_else() -> None:
+    assert next_tick(NEVER) == 1
+    assert next_tick(STILL_HERE - 2) == STILL_HERE - 1
+    with pytest.raises(StreamTooLong, match=r"2,147,483,646 times.*begin anew with an empty state"):
+        next_tick(STILL_HERE - 1)

@@ -4,15 +4,18 @@ import stat
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+import sooner.operators.order
 import sooner.spark.step.delivery
 import sooner.spark.step.staging
 from join_steps import Arriving, plan_of
 from queries import numbered
+from sooner.kernels.codes import code_rows
 from sooner.spark.step.delivery import Delivery
 
 LEFT, RIGHT = numbered(500, 50, 1, "a"), numbered(500, 50, 2, "b")
@@ -64,3 +67,34 @@ def test_a_hot_key_with_more_than_an_array_can_have_comes_in_shares_that_depend_
     assert seen[0] == seen[1] == seen[2]
     assert sorted(a for lefts, _ in seen[0] for a in lefts) == sorted(numbers)
     assert sorted(b for _, rights in seen[0] for b in rights) == list(range(20))
+
+
+def test_equal_and_nearly_equal_rows_of_a_hot_key_are_told_apart_by_their_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sooner.spark.step.delivery, "LEAST_HELD_BYTES", 2**10)
+    monkeypatch.setattr(sooner.spark.step.staging, "MOST_AT_ONCE_BYTES", 2**13)
+    left = pa.table({"k": [7] * 600, "a": [0.0, -0.0, None] * 200})
+    plan = plan_of(left.schema, left.schema, tmp_path, memory_bytes=2**10)
+    seen = []
+    for seed in (1, 2, 3):
+        with Delivery(plan, Arriving(left, left).batches(plan, seed=seed)) as arrivals:
+            seen.append([Counter(map(repr, rows["a"].to_pylist())) for rows, _ in arrivals.pieces(2**20)])
+    assert len(seen[0]) > 2
+    assert seen[0] == seen[1] == seen[2]
+    assert all(max(piece.values()) - min(piece.values()) <= 1 for piece in seen[0]), "each share gets its part"
+
+
+def test_staging_codes_a_row_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    coded: Counter[str] = Counter()
+
+    def counted(batch: pa.RecordBatch, columns: list[str], types: list[pa.DataType]) -> object:
+        coded["rows"] += batch.num_rows
+        return code_rows(batch, columns, types)
+
+    monkeypatch.setattr(sooner.operators.order, "code_rows", counted)
+    monkeypatch.setattr(sooner.spark.step.delivery, "LEAST_HELD_BYTES", 2**10)
+    plan = plan_of(LEFT.schema, RIGHT.schema, tmp_path, memory_bytes=2**10)
+    with Delivery(plan, Arriving(LEFT, RIGHT).batches(plan, seed=1)) as arrivals:
+        assert len(list(arrivals.pieces(100))) > 100
+    assert coded["rows"] == LEFT.num_rows + RIGHT.num_rows

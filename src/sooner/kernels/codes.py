@@ -24,15 +24,16 @@ import xxhash
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.arrays import text_layout, to_flags
 from sooner.kernels.keys import keys_in_common_type
-from sooner.kernels.native import address, buffer_address, loop
+from sooner.kernels.native import address, buffer_address, loop, prototypes
+from sooner.kernels.native.prototypes import Address
 
 _LONG_BYTES: Final = 256  # beyond this length one xxh3 call a row is faster, if it does not come from a loop over rows
 
-_mix_words: Final = loop("mix_words", "an")
-_fold_integers: Final = {bits: loop(f"fold_integers_{bits}", "aan") for bits in (8, 16, 32, 64)}
-_fold_doubles: Final = loop("fold_doubles", "aan")
-_fold_strided: Final = loop("fold_strided", "aann")
-_fold_texts: Final = {bits: loop(f"fold_texts_{bits}", "aaann", counts=True) for bits in (32, 64)}
+_mix_words: Final = loop(prototypes.mix_words)
+_fold_integers: Final = {bits: loop(prototypes.fold_integers, bits) for bits in (8, 16, 32, 64)}
+_fold_doubles: Final = loop(prototypes.fold_doubles)
+_fold_strided: Final = loop(prototypes.fold_strided)
+_fold_texts: Final = {bits: loop(prototypes.fold_texts, bits) for bits in (32, 64)}
 
 
 def code_rows(
@@ -46,9 +47,9 @@ def code_rows(
     codes = np.zeros(batch.num_rows, np.uint64)
     for position, key in enumerate(keys):
         if position:
-            _mix(codes)
-        _fold(codes, key)
-    _mix(codes)
+            mix(codes)
+        fold(codes, key)
+    mix(codes)
     complete = _complete(keys)
     if complete is not None:
         codes[~complete] = 0
@@ -58,7 +59,7 @@ def code_rows(
 def spread(codes: Codes) -> Codes:
     """Other codes for these, different for different ones, that are as frequent in every range of codes."""
     spread_codes = codes.copy()
-    _mix(spread_codes)
+    mix(spread_codes)
     return spread_codes
 
 
@@ -71,12 +72,12 @@ def _complete(keys: Sequence[pa.Array]) -> Flags | None:
     return complete
 
 
-def _mix(words: Codes) -> None:
+def mix(words: Codes) -> None:
     """Replace every word by a bijective, well spread function of it."""
     _mix_words(len(words), address(words), len(words))
 
 
-def _fold(words: Codes, key: pa.Array) -> None:
+def fold(words: Codes, key: pa.Array) -> None:
     """Xor a word of each value into these; different values have different words when the type fits in 64 bits."""
     n_rows = len(key)
     if pa.types.is_null(key.type) or not n_rows:
@@ -95,8 +96,8 @@ def _fold(words: Codes, key: pa.Array) -> None:
     else:
         for skipped in range(0, width, 8):
             if skipped:
-                _mix(words)
-            _fold_strided(n_rows, address(words), values + skipped, width // 8, n_rows)
+                mix(words)
+            _fold_strided(n_rows, address(words), Address(values + skipped), width // 8, n_rows)
 
 
 def _fold_text(words: Codes, key: pa.Array) -> None:

@@ -8,11 +8,11 @@ from sooner.kernels.array_types import Positions
 from sooner.kernels.arrays import text_layout
 from sooner.kernels.gathering import gather, layout_of
 from sooner.kernels.keys import KeyPlan, decoded, keys_in_common_type, values_equal
-from sooner.kernels.native import address, buffer_address, loop
+from sooner.kernels.native import address, buffer_address, loop, prototypes
 
-_keep_equal_bytes: Final = loop("keep_equal_bytes", "aanaan", counts=True)
-_keep_equal_doubles: Final = loop("keep_equal_doubles", "aanaa", counts=True)
-_keep_equal_texts: Final = {bits: loop(f"keep_equal_texts_{bits}", "aanaaaa", counts=True) for bits in (32, 64)}
+_keep_equal_bytes: Final = loop(prototypes.keep_equal_bytes)
+_keep_equal_doubles: Final = loop(prototypes.keep_equal_doubles)
+_keep_equal_texts: Final = {bits: loop(prototypes.keep_equal_texts, bits) for bits in (32, 64)}
 
 
 def only_equal(
@@ -41,14 +41,13 @@ def _in_common_type(column: pa.Array, positions: Positions, name: str, kind: pa.
 
 
 def _keep_equal(left: pa.Array, right: pa.Array, at_left: Positions, at_right: Positions) -> int:
-    n_pairs = len(at_left)
-    pairs = n_pairs, address(at_left), address(at_right), n_pairs
+    pairs = len(at_left), address(at_left), address(at_right), len(at_left)
     if layout_of(left.type) == "texts":
-        texts = text_layout(left), text_layout(right)
-        where = [place for text in texts for place in (address(text.offsets), buffer_address(text.data))]
-        return _keep_equal_texts[texts[0].bits](*pairs, *where)
+        lefts, rights = text_layout(left), text_layout(right)
+        texts = [(address(side.offsets), buffer_address(side.data)) for side in (lefts, rights)]
+        return _keep_equal_texts[lefts.bits](*pairs, *texts[0], *texts[1])
     width = left.type.bit_width // 8
-    values = [buffer_address(column.buffers()[1], column.offset * width) for column in (left, right)]
+    of_left, of_right = (buffer_address(column.buffers()[1], column.offset * width) for column in (left, right))
     if pa.types.is_floating(left.type):
-        return _keep_equal_doubles(*pairs, *values)
-    return _keep_equal_bytes(*pairs, *values, width)
+        return _keep_equal_doubles(*pairs, of_left, of_right)
+    return _keep_equal_bytes(*pairs, of_left, of_right, width)

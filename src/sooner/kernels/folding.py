@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sooner.kernels.array_types import Codes, Flags, Positions
-from sooner.kernels.native import address, addresses, loop
+from sooner.kernels.native import address, addresses, loop, prototypes
+from sooner.kernels.native.prototypes import Address
 
 Reals = npt.NDArray[np.float64]
 Wholes = npt.NDArray[np.int64]  # the last axis has three words, the lowest first
@@ -38,10 +39,10 @@ BYTES_OF_WHOLE, BYTES_OF_REAL, BYTES_OF_MOMENTS = 8 * _WHOLE_WORDS, 8, 2 * 8 * _
 _BITS_OF_ABSENT: Final = np.uint64(0x7FF8736F6F6E6572)  # compiled loops know it as well
 ABSENT: Final = _BITS_OF_ABSENT.view(np.float64)
 
-_fold_runs: Final = loop("fold_runs", "aaaaanaan", counts=True)
-_fold_many: Final = loop("fold_many", "asaan", counts=True)
-_fold_pairs: Final = loop("fold_pairs", "aaaaan")
-_add_exact: Final = loop("add_exact", "aan")
+_fold_runs: Final = loop(prototypes.fold_runs)
+_fold_many: Final = loop(prototypes.fold_many)
+_fold_pairs: Final = loop(prototypes.fold_pairs)
+_add_exact: Final = loop(prototypes.add_exact)
 
 
 def with_absent(values: Reals, are_there: Flags | None) -> Reals:
@@ -65,7 +66,7 @@ class Factors:
     numbers: Sequence[npt.NDArray[np.int64] | Reals | None] = ()
 
     @cached_property
-    def address(self) -> int:
+    def address(self) -> Address:
         """Where compiled loops find all that; whoever asks keeps the factors alive."""
         return address(self._struct)
 
@@ -118,18 +119,24 @@ class Sums:
 
     def fold_runs(self, left: Operand, right: Operand, ages: tuple[Ages | None, Ages | None] = (None, None)) -> int:
         """Add all pairs of equal codes. About how many they were."""
-        told = zip((left, right), ages, strict=True)
-        of_left, of_right = ((address(one.codes), address(age), len(one.codes)) for one, age in told)
-        factors, n_rows = (left.factors.address, right.factors.address), len(left.codes) + len(right.codes)
-        pairs: int = _fold_runs(n_rows, self._address, *factors, *of_left, *of_right)
-        return pairs
+        return _fold_runs(
+            len(left.codes) + len(right.codes),
+            self._address,
+            left.factors.address,
+            right.factors.address,
+            address(left.codes),
+            address(ages[0]),
+            len(left.codes),
+            address(right.codes),
+            address(ages[1]),
+            len(right.codes),
+        )
 
     def fold_many(self, side: int, one: Operand, others: Sequence[Operand]) -> int:
         """The same of one of this side with several of the other, by one call."""
         mine, theirs = np.array(one.words, np.int64), np.array([other.words for other in others], np.int64)
         n_rows = len(one.codes) * len(others)
-        pairs: int = _fold_many(n_rows, self._address, side, address(mine), address(theirs), len(others))
-        return pairs
+        return _fold_many(n_rows, self._address, side, address(mine), address(theirs), len(others))
 
     def fold_pairs(self, left: Factors, right: Factors, at_left: Positions | None, at_right: Positions | None) -> None:
         """Add the pairs at these positions, or each row of the left with that of the right beside it."""
@@ -171,7 +178,7 @@ class Sums:
         self.n_tags = half
 
     @property
-    def _address(self) -> int:
+    def _address(self) -> Address:
         """Where compiled loops find all that; it lies elsewhere when there are more groups, or fewer tags."""
         if self._told is None or any(now is not then for now, then in zip(self.arrays, self._told[0], strict=True)):
             rooms = [array for groups in self.groups for array in self._room_for(groups * self.n_tags)]

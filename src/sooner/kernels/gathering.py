@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sooner.kernels.arrays import to_arrow, to_flags, to_numpy
-from sooner.kernels.native import address, addresses, buffer_address, capsule_address, loop
+from sooner.kernels.native import address, addresses, buffer_address, capsule_address, loop, prototypes
 from sooner.kernels.sorting import Places
 
 POOL: Final = pa.system_memory_pool()
@@ -27,10 +27,10 @@ Layout: TypeAlias = int | Literal["bits", "texts", "other"]  # a number is the b
 _LAYOUTS_IN_C: Final = {_BITS: -1, _TEXTS: -2, _OTHER: -4}
 _LARGE_TEXTS_IN_C: Final = -3
 
-_concatenate: Final = loop("concatenate", "saaa")
-_plan_columns: Final = loop("plan_columns", "sasaaanaa", counts=True)
-_gather_columns: Final = loop("gather_columns", "sasaaanaaaa")
-_spread: Final = {width: loop(f"spread_{8 * width}", "aana") for width in (1, 4, 8)}
+_concatenate: Final = loop(prototypes.concatenate)
+_plan_columns: Final = loop(prototypes.plan_columns)
+_gather_columns: Final = loop(prototypes.gather_columns)
+_spread: Final = {width: loop(prototypes.spread, 8 * width) for width in (1, 4, 8)}
 
 
 class Columns:
@@ -63,13 +63,22 @@ def gather_from(parts: Sequence[Columns], places: Places) -> list[pa.Array]:
     n_columns, n_rows = len(types), len(places.positions)
     batches, sources = addresses([part.address for part in parts]), np.empty(2 * len(parts), np.uint64)
     spans, nulls = np.empty((n_columns, 3, 2), np.int64), np.empty(n_columns, np.int64)
-    what = (n_columns, address(layouts), len(parts), address(batches))
-    where = (address(places.positions), address(places.parts), n_rows, address(sources), address(spans))
-    room_bytes = _plan_columns(n_rows, *what, *where)
+    what = (
+        n_columns,
+        address(layouts),
+        len(parts),
+        address(batches),
+        address(places.positions),
+        address(places.parts),
+        n_rows,
+        address(sources),
+        address(spans),
+    )
+    room_bytes = _plan_columns(n_rows, *what)
     if room_bytes < 0:
         raise pa.ArrowCapacityError(f"more than 2 GB of text in one column of type {types[-1 - room_bytes]}")
     room = np.empty(room_bytes, np.uint8)  # in one piece: NumPy asks for large pages if it is a large one
-    _gather_columns(n_rows, *what, *where, address(room), address(nulls))
+    _gather_columns(n_rows, *what, address(room), address(nulls))
     told = zip(types, layouts.tolist(), spans.tolist(), nulls.tolist(), strict=True)
     buffer = pa.py_buffer(room)
     return [

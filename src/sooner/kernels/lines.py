@@ -19,10 +19,10 @@ from sooner.kernels.arrays import to_flags, to_numpy
 from sooner.kernels.codes import code_rows
 from sooner.kernels.keys import KeyPlan
 from sooner.kernels.matching import EQUAL, Reach
-from sooner.kernels.native import address, loop
+from sooner.kernels.native import address, loop, prototypes
 from sooner.kernels.ranges import LAYOUTS, RangePlan, numbers_of, values_to_compare
 
-_add_places: Final = {layout: loop(f"add_places_of_{layout}", "aana") for layout in LAYOUTS}
+_add_places: Final = {layout: loop(prototypes.add_places_of, layout) for layout in LAYOUTS}
 
 _ALL_CODES: Final = 2**64 - 1  # as far as anything can reach
 _RANGE_BITS: Final = 20  # half a range has so many places at least, if its values have: few pairs are found in vain

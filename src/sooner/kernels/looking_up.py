@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from sooner.kernels.array_types import Codes, Flags, Positions
 from sooner.kernels.matching import EQUAL, Reach
-from sooner.kernels.native import address, loop
+from sooner.kernels.native import address, loop, prototypes
 
 _MOST_BITS: Final = 26
 
-_index_codes: Final = loop("index_codes", "ansa")
-_match_in_index: Final = loop("match_in_index", "aananasuusaaan", counts=True)
-_count_between: Final = loop("count_between", "aananasa")
+_index_codes: Final = loop(prototypes.index_codes)
+_match_in_index: Final = loop(prototypes.match_in_index)
+_count_between: Final = loop(prototypes.count_between)
 
 
 class CodeIndex:
@@ -55,11 +55,11 @@ def found(
     """
     state, codes = np.array([0, 0, 0, -1], np.int64), index.codes
     of_probes = (address(probes), address(wanted), len(probes))
-    of_index = (address(codes), len(codes), address(index.begins), index.bits)
+    all_of_it = (*of_probes, address(codes), len(codes), address(index.begins), index.bits, *reach, only_first)
     while state[0] < len(probes):
         at_probes, at_codes = np.empty(at_most, np.int64), np.empty(at_most, np.int64)
-        where = (address(state), address(at_probes), address(at_codes))
-        n_found = _match_in_index(len(probes), *of_probes, *of_index, *reach, only_first, *where, at_most)
+        found = address(at_probes), address(at_codes)
+        n_found = _match_in_index(len(probes), *all_of_it, address(state), found[0], found[1], at_most)
         if n_found:
             yield at_probes[:n_found], at_codes[:n_found]
 
@@ -67,7 +67,6 @@ def found(
 def counts_between(codes: Codes, wanted: Flags | None, bounds: CodeIndex) -> npt.NDArray[np.int64]:
     """How many of the wanted rows are below the first bound, between the first and the second, ..., above the last."""
     counts = np.zeros(len(bounds.codes) + 1, np.int64)
-    of_rows = (address(codes), address(wanted), len(codes))
     of_bounds = (address(bounds.codes), len(bounds.codes), address(bounds.begins), bounds.bits)
-    _count_between(len(codes), *of_rows, *of_bounds, address(counts))
+    _count_between(len(codes), address(codes), address(wanted), len(codes), *of_bounds, address(counts))
     return counts

@@ -4,16 +4,16 @@ Sorted codes are their own index: the shorter array probes the longer one from i
 that double until they are too long. So two arrays of one length are merged, and a few probes look at few codes of many.
 """
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Concatenate, Final, NamedTuple
 
 import numpy as np
 
 from sooner.kernels.array_types import Codes, Positions
-from sooner.kernels.native import Loop, address, loop
+from sooner.kernels.native import address, loop, prototypes
 
-_match: Final = loop("match", "ananuuaaan", counts=True)
-_match_first: Final = loop("match_first", "ananuuaaan", counts=True)
+_match: Final = loop(prototypes.match)
+_match_first: Final = loop(prototypes.match_first)
 
 
 class Reach(NamedTuple):
@@ -46,7 +46,7 @@ def first_matches(
 
 
 def _found(
-    match: Loop, probes: Codes, codes: Codes, at_most: int, reach: Reach
+    match: Callable[Concatenate[int, ...], int], probes: Codes, codes: Codes, at_most: int, reach: Reach
 ) -> Iterator[tuple[Positions, Positions]]:
     state = np.array([0, 0, 0, -1], np.int64)
     arrays = (address(probes), len(probes), address(codes), len(codes), *reach, address(state))

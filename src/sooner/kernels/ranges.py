@@ -34,7 +34,8 @@ from sooner.kernels.keys import (
     require_usable_columns,
     type_of_values,
 )
-from sooner.kernels.native import Address, address, buffer_address, loop
+from sooner.kernels.native import address, buffer_address, loop, prototypes
+from sooner.kernels.native.prototypes import Address
 from sooner.kernels.value_codes import as_integers
 
 Width: TypeAlias = float | Decimal | dt.timedelta | np.timedelta64
@@ -42,7 +43,7 @@ Within: TypeAlias = Width | tuple[Width | None, Width | None]
 Limit: TypeAlias = int | float | None
 
 LAYOUTS: Final = ("integers", "naturals", "decimals", "doubles")
-_near_enough: Final = {layout: loop(f"near_enough_{layout}", "aaaanaa") for layout in LAYOUTS}
+_near_enough: Final = {layout: loop(prototypes.near_enough, layout) for layout in LAYOUTS}
 _UNITS_IN_A_SECOND: Final = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _SECONDS_IN_A_DAY: Final = 86_400
 _SECONDS_OF_NUMPY: Final = {

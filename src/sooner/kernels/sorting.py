@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sooner.kernels.array_types import Codes, Flags, Positions
-from sooner.kernels.native import address, addresses, loop
+from sooner.kernels.native import address, addresses, loop, prototypes
 
-_sort_codes: Final = loop("sort_codes", "aanaaaa", counts=True)
-_merge_codes: Final = loop("merge_codes", "aasnsaaaaa")
+_sort_codes: Final = loop(prototypes.sort_codes)
+_merge_codes: Final = loop(prototypes.merge_codes)
 _ROW_BYTES: Final = 16  # a code and a position
 _CODE_BITS: Final = 64
 _FIRST_FEW: Final = 64

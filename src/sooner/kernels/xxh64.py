@@ -15,14 +15,14 @@ import pyarrow as pa
 
 from sooner.kernels.array_types import Codes
 from sooner.kernels.arrays import text_layout
-from sooner.kernels.native import address, buffer_address, loop
+from sooner.kernels.native import address, buffer_address, loop, prototypes
 
 _SEED: Final = 42
 
-_of_64_bits: Final = loop("xxh64_of_64_bits", "aan")
-_of_32_bits: Final = loop("xxh64_of_32_bits", "aan")
-_of_doubles: Final = loop("xxh64_of_doubles", "aan")
-_of_texts: Final = {bits: loop(f"xxh64_of_texts_{bits}", "aaan") for bits in (32, 64)}
+_of_64_bits: Final = loop(prototypes.xxh64_of_64_bits)
+_of_32_bits: Final = loop(prototypes.xxh64_of_32_bits)
+_of_doubles: Final = loop(prototypes.xxh64_of_doubles)
+_of_texts: Final = {bits: loop(prototypes.xxh64_of_texts, bits) for bits in (32, 64)}
 
 
 def is_hashed(type_: pa.DataType) -> bool:

@@ -366,7 +366,7 @@ class CountedJoin:
         several = [group if len(group) > 1 else () for group in groups]
         written = [run for side in SIDES for run in disk[side].runs if run.number in several[side]]
         n_bytes, written_bytes = (sum(run.n_bytes for run in runs) for runs in (read, written))
-        return Merged(tick, p, len(read), n_bytes, written_bytes, plan.rectangles)
+        return Merged(tick, p, len(read), n_bytes, written_bytes, plan.rectangles, "merge")
 
     def _lift(self, p: int, side: int, plan: MergePlan) -> int | None:
         """The members of a merge go up a level; as one run, whose number this gives, if they were several."""
@@ -392,7 +392,7 @@ class CountedJoin:
         runs = [run for disk in partition.disk for run in disk.runs]
         statistics.met_as_whole(p, self._tick, 0, int(statistics.arrived_rows[:, p].sum()))
         n_bytes = sum(run.n_bytes for run in runs)
-        self._report(Merged(self._tick, p, len(runs), n_bytes, written_bytes=0, cells=((left, right),)))
+        self._report(Merged(self._tick, p, len(runs), n_bytes, 0, ((left, right),), "clean-up"))
         self._budget.release(int(statistics.resident_bytes[:, p].sum()))
         partition.forget()
         for side in SIDES:

@@ -95,7 +95,7 @@ class Experiment:
     claims: Sequence[Claim]
     measurements: Sequence[Measurement]
     setting: str  # the simulated machine, in words
-    modules: Sequence[str]  # what it is made of, beside the lab itself
+    module: str  # that it stands in: what a result depends on is found from its imports
     full_scale: int = 1  # where the paper's size is too much, all is divided by this, and then by the scale
 
     @property

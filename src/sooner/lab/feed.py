@@ -2,7 +2,7 @@
 
 A pushed row waits in an input buffer until it is taken. A pulled one is read when there is time for it, a block of each
 scan at a time, at the speed of its device; who goes back and forth between two scans on one device pays a seek for each
-block. A cyclic scan begins anew when it is through, and ends with the other inputs.
+block.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,6 @@ class Scan:
     device: Disk
     row_bytes: int
     block_rows: int
-    cyclic: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +63,8 @@ class Feed:
 
     @property
     def expected_rows(self) -> int | None:
-        """Of all inputs, if all are tables that are read once: of others nobody knows."""
-        if len(self._trace) or not self._scans or any(scan.cyclic for scan in self._scans.values()):
+        """Of all inputs, if all are tables: of others nobody knows."""
+        if len(self._trace) or not self._scans:
             return None
         return sum(len(scan.keys) for scan in self._scans.values())
 
@@ -76,12 +75,11 @@ class Feed:
     def around(self, clock: float, *, silent: bool, after_silence: bool = False) -> Surroundings:
         """What an operator may know of its inputs."""
         arrived = self._trace.arrived(clock)
-        if arrived <= self._taken and not self._trace.silences_by_input and not after_silence:
+        if arrived <= self._taken and not after_silence:
             return SILENT if silent else BUSY
         waiting = self._trace.of_input[self._taken : arrived]
         counts = tuple(np.bincount(waiting, minlength=self._inputs).tolist())
-        silent_inputs = self._trace.silent_inputs(clock)
-        return Surroundings(silent, counts, silent_inputs, after_silence=after_silence)
+        return Surroundings(silent, counts, after_silence=after_silence)
 
     def next_row_seconds(self) -> float | None:
         """When the next row is pushed; None if none is."""
@@ -100,9 +98,8 @@ class Feed:
             if scan.which in self._open:
                 taken[scan.which], seconds = self._pull(scan)
                 reading.append((scan.device.name, seconds))
-                if not scan.cyclic and self._read[scan.which] == len(scan.keys):
+                if self._read[scan.which] == len(scan.keys):
                     ended.append(scan.which)
-        ended += self._ended_with_the_others(ended)
         self._open.difference_update(ended)
         times = self._trace.seconds[[first, end - 1]] if end > first else (clock, clock)
         return Chunk(taken, end > first, float(times[0]), float(times[1]), reading, ended)
@@ -113,13 +110,9 @@ class Feed:
         return min(end, self._taken + self._chunk_rows)
 
     def _pull(self, scan: Scan) -> tuple[Keys, float]:
-        begin = self._read[scan.which] % max(len(scan.keys), 1)
+        begin = self._read[scan.which]
         block = scan.keys[begin : begin + scan.block_rows]
         self._read[scan.which] += len(block)
         moves = self._heads.get(scan.device.name) != scan.which or begin == 0
         self._heads[scan.device.name] = scan.which
         return block, scan.device.reading(int(moves), len(block) * scan.row_bytes)
-
-    def _ended_with_the_others(self, ended: Sequence[int]) -> list[int]:
-        cyclic = {scan.which for scan in self._scans.values() if scan.cyclic}
-        return sorted(cyclic & self._open) if self._open - {*ended} <= cyclic else []

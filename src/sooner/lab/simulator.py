@@ -14,7 +14,7 @@ appear evenly over that time. A chunk never reaches beyond a silence that is sti
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -24,7 +24,7 @@ from sooner.lab.counted_join import CountedJoin
 from sooner.lab.feed import Feed, Scan
 from sooner.lab.history import History, Recorder
 from sooner.lab.resources import Machine, Meter, Work
-from sooner.lab.subject import ROW_BYTES, MakeOperator, MakeSubject, Rehearsing, Subject, real
+from sooner.lab.subject import ROW_BYTES, MakeOperator, MakeSubject, Rehearsing, real
 from sooner.lab.traces import Trace
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Event
@@ -40,14 +40,6 @@ TaskManner = Literal["finishes", "gives way", "is abandoned"]  # when a row come
 
 
 @dataclass(frozen=True)
-class Timer:
-    """Something that happens every so many simulated seconds, such as looking at statistics."""
-
-    every_seconds: float
-    ring: Callable[[Subject, float], None]
-
-
-@dataclass(frozen=True)
 class Laboratory:
     """All but the trace and the algorithm."""
 
@@ -57,7 +49,6 @@ class Laboratory:
     flush_fraction: float = 0.1
     a_task: TaskManner = "finishes"
     scans: tuple[Scan, ...] = ()
-    timers: tuple[Timer, ...] = ()
 
 
 def simulate(
@@ -124,7 +115,6 @@ class _Simulation:
         self._clock = 0.0
         self._noted = -1.0  # when the last moment was
         self._debt = _Debt(0, {}, 0, 0)
-        self._rings = [timer.every_seconds for timer in laboratory.timers]
 
     def run(self) -> History:
         last_arrival = float(self._trace.seconds[-1]) if len(self._trace) else 0.0
@@ -216,12 +206,7 @@ class _Simulation:
         return True
 
     def _pass(self, seconds: float, not_over_before: float = 0.0) -> None:
-        """Time passes, and what rings on the way rings."""
         self._clock = max(self._clock + seconds, not_over_before)
-        for number, timer in enumerate(self._laboratory.timers):
-            while self._rings[number] <= self._clock:
-                timer.ring(self._subject, self._rings[number])
-                self._rings[number] += timer.every_seconds
         self._note()
 
     def _listen(self, event: Event) -> None:

@@ -47,10 +47,6 @@ class Silences:
         number = self.at_or_after(seconds)
         return float(self.noticed_seconds[number]) if number < len(self) else np.inf
 
-    def has(self, seconds: float) -> bool:
-        """Whether it is silent then."""
-        return self.next_noticed(seconds) <= seconds
-
 
 @dataclass(frozen=True, eq=False)
 class Pushed:
@@ -70,7 +66,6 @@ class Trace:
     domain: int  # keys are below this
     partitions: int
     inputs: int = len(SIDES)
-    silences_by_input: tuple[Silences, ...] = ()  # where anybody asks for them
     within: int = 0  # keys join that are no further apart; there is one partition then
 
     @staticmethod
@@ -82,7 +77,7 @@ class Trace:
         silences = tuple(silences_of(one.seconds, one.silence_seconds) for one in pushed)
         keys = np.concatenate([one.keys for one in pushed])
         together = silent_together(silences, until_seconds=float(seconds.max(initial=0.0)))
-        return Trace(seconds[order], of_input[order], keys[order], together, domain, partitions, len(pushed), silences)
+        return Trace(seconds[order], of_input[order], keys[order], together, domain, partitions, len(pushed))
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -90,9 +85,6 @@ class Trace:
     def arrived(self, seconds: float) -> int:
         """How many rows have come by then."""
         return int(self.seconds.searchsorted(seconds, "right"))
-
-    def silent_inputs(self, seconds: float) -> tuple[bool, ...]:
-        return tuple(silences.has(seconds) for silences in self.silences_by_input)
 
     def join_size(self) -> int:
         """How many results there are in all."""

@@ -18,7 +18,7 @@ from sooner.sides import LEFT, RIGHT
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
 from sooner.sources.source import Source, n_rows_together
-from sooner.trace import TraceFile, Tracer, open_trace
+from sooner.trace import Tracer, open_trace
 
 LEAST_PARTITION_BYTES: Final = 2 * 2**20
 LEAST_WAITING_BYTES: Final = 2**18  # of a partition that is joined as a whole: nothing probes it
@@ -106,11 +106,11 @@ def _started(
     schema = plan.output([source.schema for source in sources])  # refused before anything is made
     if not plan.kind.pairs:
         sources = sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)
-    tracer, rows = open_trace(trace), n_rows_together(sources)
-    parts = parts_of(plan, INPUTS, sources, memory_bytes, partitions, workers, spill_parent, tracer, rows)
+    tracing, rows = open_trace(trace, "a join in process", [plan]), n_rows_together(sources)
+    parts = parts_of(plan, INPUTS, sources, memory_bytes, partitions, workers, spill_parent, tracing, rows)
     query = Query(parts, schema, silence_seconds)
-    if isinstance(tracer, TraceFile):
-        query.at_end(tracer.close)
+    if tracing is not None:
+        query.at_end(tracing.close)
     return query
 
 

@@ -17,7 +17,7 @@ from sooner.operators.operator import FLUSH_FRACTION, Means, OperatorPlan
 from sooner.runs.formats.files import RunFiles
 from sooner.sources.checked import checked
 from sooner.sources.source import Source
-from sooner.trace import Tracer, timed
+from sooner.trace import Tracing
 
 INBOX_SHARE: Final = 3  # of the memory, one part in so many is for rows that wait to be joined
 MEMORY_IN_BLOCKS: Final = 128  # blocks of spilled runs are small beside the memory: one of each run is read at once
@@ -41,7 +41,7 @@ def parts_of(
     partitions: int,
     workers: int,
     spill_parent: Path | None,
-    tracer: Tracer | None = None,
+    tracing: Tracing | None = None,
     expected_rows: int | None = None,
 ) -> Parts[R]:
     """All that a query is made of; nothing has begun to read."""
@@ -59,7 +59,7 @@ def parts_of(
         workers,
         _flush_fraction(rows_bytes),
         CROWD,
-        listener=None if tracer is None else timed(tracer),
+        listener=None if tracing is None else tracing.listener(),
         expected_rows=expected_rows,
         memory_bytes=memory_bytes,
     )

@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from sooner.phases import Phase
 from sooner.runs.ledger import Rectangle
+
+MergingTask = Literal["merge", "rest", "parting", "forget", "winnow", "clean-up"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,11 @@ class Scanned:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Runs were read side by side: those of `cells` have met. What was merged is written as one run a side."""
+    """Runs were read side by side: those of `cells` have met. What was merged is written as one run a side.
+
+    Which task it was: a merge; the rest of a partition; one at the parting of a side that has ended; one to forget dead
+    rows; a winnow; the clean-up. Traces of versions before do not say.
+    """
 
     tick: int
     partition: int
@@ -48,6 +55,7 @@ class Merged:
     n_bytes: int
     written_bytes: int
     cells: tuple[Rectangle, ...] = ()
+    task: MergingTask | None = None
 
 
 @dataclass(frozen=True, slots=True)

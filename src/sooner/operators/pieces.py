@@ -24,8 +24,7 @@ def pieces(rows: Rows, coders: Sequence[CodeRows], at_most_bytes: int) -> Iterat
     if weight(rows) <= at_most_bytes:
         yield rows
         return
-    codes = [code(mine)[0] for code, mine in zip(coders, rows, strict=True)]
-    yield from _halves(rows, codes, at_most_bytes)
+    yield from pieces_by(rows, [code(mine)[0] for code, mine in zip(coders, rows, strict=True)], at_most_bytes)
 
 
 def weight(rows: Rows) -> int:
@@ -33,7 +32,8 @@ def weight(rows: Rows) -> int:
     return sum(int(mine.nbytes) + HELPER_BYTES * mine.num_rows for mine in rows)
 
 
-def _halves(rows: Rows, codes: Sequence[Codes], at_most_bytes: int) -> Iterator[Rows]:
+def pieces_by(rows: Rows, codes: Sequence[Codes], at_most_bytes: int) -> Iterator[Rows]:
+    """The same, by codes that are known; rows with different ones may part."""
     n_rows = sum(mine.num_rows for mine in rows)
     if weight(rows) <= at_most_bytes or n_rows == 1:
         yield rows
@@ -46,7 +46,7 @@ def _halves(rows: Rows, codes: Sequence[Codes], at_most_bytes: int) -> Iterator[
     # The middle code goes up, unless it is the least: then it is what the lower half consists of.
     lower = [mine <= least if middle == least else mine < middle for mine in codes]
     for wanted in (lower, [~mine for mine in lower]):
-        yield from _halves(*_only(rows, codes, wanted), at_most_bytes)
+        yield from pieces_by(*_only(rows, codes, wanted), at_most_bytes)
 
 
 def _halves_of_one_code(rows: Rows, codes: Sequence[Codes], at_most_bytes: int) -> Iterator[Rows]:
@@ -55,7 +55,7 @@ def _halves_of_one_code(rows: Rows, codes: Sequence[Codes], at_most_bytes: int) 
     first = [np.full(mine.num_rows, True) for mine in rows]
     first[largest][order_by_content(rows[largest].columns)[rows[largest].num_rows // 2 :]] = False
     for wanted in (first, [~mine for mine in first]):
-        yield from _halves(*_only(rows, codes, wanted), at_most_bytes)
+        yield from pieces_by(*_only(rows, codes, wanted), at_most_bytes)
 
 
 def _only(rows: Rows, codes: Sequence[Codes], wanted: Sequence[Flags]) -> tuple[Rows, Sequence[Codes]]:

@@ -13,7 +13,7 @@ from sooner.operators.events import Entered, Event, Listener, Reached
 from sooner.operators.operator import Interrupted
 from sooner.operators.statistics.arrivals import Statistics
 from sooner.phases import Phase, Phases
-from sooner.runs.run import NEVER
+from sooner.runs.run import NEVER, next_tick
 
 R = TypeVar("R")
 
@@ -32,6 +32,10 @@ class Shell:
     @property
     def phase(self) -> Phase:
         return self._phases.now
+
+    def advance(self) -> None:
+        """One more action."""
+        self.tick = next_tick(self.tick)
 
     def require(self, *phases: Phase) -> None:
         self._phases.require(*phases)

@@ -47,7 +47,6 @@ class Surroundings:
 
     silent: bool = False  # nothing came for a while, nor is anything waiting
     waiting_rows: tuple[int, ...] = ()  # of each input, or nothing where nobody counts
-    silent_inputs: tuple[bool, ...] = ()  # each of them, or nothing where nobody looks
     settling: bool = False  # all that has arrived is to be joined now, although more may come
     after_silence: bool = False  # rows have begun to come in the middle of the work of a silence, and wait
 

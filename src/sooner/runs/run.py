@@ -18,19 +18,30 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from sooner.errors import StreamTooLong
 from sooner.kernels.array_types import Codes, Flags, Positions
 from sooner.kernels.gathering import Columns, gather, gather_from
-from sooner.kernels.native import address, loop
+from sooner.kernels.native import address, loop, prototypes
 from sooner.kernels.sizes import RowBytes, row_bytes
 from sooner.kernels.sorting import Places, merged
 
 Ticks = npt.NDArray[np.int32]
 Stamp = Ticks | int
 
-_gather_stamps: Final = loop("gather_stamps", "aaana")
+_gather_stamps: Final = loop(prototypes.gather_stamps)
 NEVER: Final = 0  # before the first tick
 STILL_HERE: Final = 2**31 - 1  # the DTS of a row that has not left memory
 HELPER_BYTES: Final = 8 + 4  # a code and an arrival tick for each row
+
+
+def next_tick(tick: int) -> int:
+    """The tick of an operator's next action. Stamps have 31 bits, and the last number stands for `STILL_HERE`."""
+    if tick + 1 >= STILL_HERE:
+        raise StreamTooLong(
+            f"This operator has taken in, written and joined rows {tick:,} times, which is all that the stamps of its "
+            "rows can count; begin anew with an empty state."
+        )
+    return tick + 1
 
 
 @dataclass(frozen=True)

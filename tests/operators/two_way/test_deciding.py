@@ -11,8 +11,9 @@ import pytest
 
 from joins import PLENTY, WHOLE_TASK, arrive, end, flat, new_join, react, rows
 from schedules import RowPairs
+from sooner.operators.events import Event, Merged
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.policies.view import BUSY, SILENT, Evict
+from sooner.policies.view import BUSY, SETTLING, SILENT, Evict, Surroundings
 from sooner.sides import LEFT, RIGHT, SIDES
 
 FOUR_PARTITIONS = range(4)
@@ -263,3 +264,22 @@ def test_a_hot_key_of_the_right_gives_each_left_row_once(tmp_path: Path) -> None
     join = new_join(tmp_path, "hmj", how="semi", budget_rows=PLENTY)
     assert arrive(join, rows([7] * 50), rows([7] * 20_000)) == [(number, -1) for number in range(50)]
     assert join.statistics.resident_rows[LEFT].sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("how", "around", "task"), [("inner", SETTLING, "rest"), ("semi", SETTLING, "winnow"), ("left", BUSY, "parting")]
+)
+def test_each_kind_of_task_is_told_by_its_own_name(how: str, around: Surroundings, task: str, tmp_path: Path) -> None:
+    events: list[Event] = []
+    join = new_join(tmp_path, "hmj", budget_rows=200, partitions=4, how=how, listener=events.append)
+    for step in range(6):
+        arrive(join, some_rows(step, 60, first=60 * step), some_rows(50 + step, 60, first=60 * step, low=30))
+    told = [event.task for event in events if isinstance(event, Merged)]
+    assert told == []
+    if task == "parting":
+        join.end(RIGHT)
+    work_on(join, around)
+    assert {event.task for event in events if isinstance(event, Merged)} == {task}
+    events.clear()
+    end(join)
+    assert {event.task for event in events if isinstance(event, Merged)} == {"clean-up"}

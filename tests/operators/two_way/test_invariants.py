@@ -9,11 +9,12 @@ import pytest
 
 from joins import arrive, end, new_join, perform, react, rows
 from schedules import ROW_BYTES, RowPairs
+from sooner.errors import StreamTooLong
 from sooner.operators.tasks.parts import Begun
 from sooner.operators.tasks.task import Scan
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.view import SETTLING, SILENT, DiskDisk
-from sooner.runs.run import Run
+from sooner.runs.run import STILL_HERE, Run
 from sooner.sides import LEFT, RIGHT
 
 Damage = Callable[[TwoWayJoin[RowPairs]], object]
@@ -43,6 +44,14 @@ def test_a_join_that_is_well_keeps_them_from_begin_to_end(tmp_path: Path) -> Non
         join.check_invariants()
     end(join)
     join.check_invariants()
+
+
+@pytest.mark.parametrize("act", [lambda join: arrive(join, rows([1]), rows([1])), lambda join: react(join, SILENT)])
+def test_a_join_whose_ticks_are_used_up_says_so_before_stamps_overflow(act: Damage, tmp_path: Path) -> None:
+    join = busy_join(tmp_path)
+    join._state.shell.tick = STILL_HERE - 1
+    with pytest.raises(StreamTooLong, match="begin anew"):
+        act(join)
 
 
 # Damage

@@ -8,20 +8,20 @@ import ctypes
 import os
 from collections.abc import Callable, Sequence
 from importlib import resources
-from typing import Any, Final, TypeAlias
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from sooner.errors import MissingLibrary
+from sooner.kernels.native.prototypes import Address
 
-Address: TypeAlias = int  # 0 is nothing
-Loop: TypeAlias = Callable[..., int]
+_Arguments = ParamSpec("_Arguments")
+_Given = TypeVar("_Given")
 
 LIBRARY: Final = "kernels.so"
 _FEW: Final = 1_000  # rows: to let other threads run would take longer than such a loop
-_KINDS: Final[dict[str, Any]] = {"a": ctypes.c_void_p, "n": ctypes.c_int64, "s": ctypes.c_int32, "u": ctypes.c_uint64}
 
 
 def _load() -> ctypes.CDLL:
@@ -50,38 +50,47 @@ _get_pointer: Final = ctypes.pythonapi.PyCapsule_GetPointer
 _get_pointer.restype, _get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 
-def loop(name: str, kinds: str, *, counts: bool = False) -> Loop:
+def loop(
+    prototype: Callable[_Arguments, _Given], of: str | int | None = None
+) -> Callable[Concatenate[int, _Arguments], _Given]:
     """A loop of the library, to be called with the number of its rows and then its arguments.
 
-    `kinds` has a letter for each argument: an address, a number, a short number, an unsigned one. `counts` says that it
-    gives a number back.
+    `of` is the rest of its name, where there is one for each of several types.
     """
+    name = prototype.__name__ if of is None else f"{prototype.__name__}_{of}"
+    *arguments_are, given_is = map(c_type, prototype.__annotations__.values())
     short, long = _short[name], _long[name]
     for function in (short, long):
-        function.restype = ctypes.c_int64 if counts else None
-        function.argtypes = [_KINDS[kind] for kind in kinds]
+        function.restype, function.argtypes = given_is, arguments_are
 
-    def call(n_rows: int, *arguments: object) -> Any:
+    def call(n_rows: int, /, *arguments: Any) -> Any:
         return short(*arguments) if n_rows < _FEW else long(*arguments)
 
-    return call
+    return cast(Callable[Concatenate[int, _Arguments], _Given], call)
+
+
+def c_type(annotation: Any) -> Any:
+    """What a prototype says of an argument, as ctypes has it."""
+    if annotation is None:
+        return None
+    return ctypes.c_void_p if annotation is Address else annotation.__metadata__[0]
 
 
 def address(values: npt.NDArray[Any] | None) -> Address:
     """Where the values of an array begin; they must lie one after the other. Whoever asks keeps the array alive."""
     if values is None:
-        return 0
-    where: int = pa.py_buffer(values).address  # it refuses values that lie apart, and is quicker than asking NumPy
+        return Address(0)
+    where: Address = pa.py_buffer(values).address  # it refuses values that lie apart, and is quicker than asking NumPy
     return where
 
 
 def buffer_address(buffer: pa.Buffer | None, skipped_bytes: int = 0) -> Address:
-    return 0 if buffer is None else buffer.address + skipped_bytes
+    return Address(0 if buffer is None else buffer.address + skipped_bytes)
 
 
 def capsule_address(capsule: object, name: str) -> Address:
     """What a capsule with this name holds; whoever asks keeps the capsule alive."""
-    where: int = _get_pointer(capsule, name.encode())
+    where: Address = _get_pointer(capsule, name.encode())
     return where
 
 

@@ -120,7 +120,7 @@ class DinerRace:
         partitions = 1 if self.algorithm in IN_VALUE_ORDER else self.partitions
         trace = Trace.of_inputs(pushed, domain, partitions)
         silent = silent_together(silences, until_seconds=float(trace.seconds[-1]))
-        return replace(trace, silences=silent, silences_by_input=(), within=self.within or 0)
+        return replace(trace, silences=silent, within=self.within or 0)
 
     def _times(self, rows: int, seed: int) -> Seconds:
         pattern: ArrivalPattern = Exponential(self.gap_seconds)
@@ -167,7 +167,7 @@ def pairs(set_ups: SetUps, other: str) -> tuple[tuple[str, str], ...]:
 
 
 def figure(
-    number: str, title: str, set_ups: SetUps, names: Sequence[str], claims: Sequence[Claim], *modules: str
+    number: str, title: str, set_ups: SetUps, names: Sequence[str], claims: Sequence[Claim], module: str
 ) -> Experiment:
     """One of the paper's, in which something is swept; what each has before the clean-up is measured."""
     contestants = races(set_ups, *names)
@@ -180,5 +180,5 @@ def figure(
         claims=claims,
         measurements=tuple(map(share_before_clean_up, contestants)),
         setting=SETTING,
-        modules=("diner", "diner_workloads", *modules),
+        module=module,
     )

@@ -26,9 +26,7 @@ SLOW: Final[SetUps] = {
 
 
 def _bounds() -> Experiment:
-    experiment = figure(
-        "bounds", "flush policies and their bound", SET_UPS, (*NAMES, "clairvoyant"), (), "diner_bounds"
-    )
+    experiment = figure("bounds", "flush policies and their bound", SET_UPS, (*NAMES, "clairvoyant"), (), __name__)
     shares = [share_of_bound(contestant(name, at), contestant("clairvoyant", at)) for at in SET_UPS for name in NAMES]
     return replace(experiment, measurements=shares)
 
@@ -36,7 +34,7 @@ def _bounds() -> Experiment:
 def _gaps() -> Experiment:
     """What is out before the clean-up if lambda = 0.1 means 10 ms: far more than the paper has."""
     title = "what a gap of 10 ms would mean: Zipf, skew 1"
-    return figure("gaps", title, SLOW, ("diner", "rpj"), (), "diner_bounds")
+    return figure("gaps", title, SLOW, ("diner", "rpj"), (), __name__)
 
 
 EXPERIMENTS: Final = (_bounds(), _gaps())

@@ -20,7 +20,7 @@ def _experiment(data: str) -> Experiment:
     diner, pmj = (contestant(name, data) for name in ("diner", "pmj"))
     claim = Claim("DINER has more results than PMJ before the clean-up", "more", ahead_in_the_end(diner, pmj))
     title = f"range join: {data}"
-    return figure(f"13-{data.lower()}", title, set_up, NAMES, (claim,), "diner_figure_13")
+    return figure(f"13-{data.lower()}", title, set_up, NAMES, (claim,), __name__)
 
 
 EXPERIMENTS: Final = tuple(map(_experiment, WITHIN))

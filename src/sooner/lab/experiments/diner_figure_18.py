@@ -17,7 +17,5 @@ CLAIMS: Final = tuple(
 )
 
 EXPERIMENTS: Final = (
-    figure(
-        "18", "one relation smaller than the other: Zipf", SIZES, ("diner", "rpj", "hmj"), CLAIMS, "diner_figure_18"
-    ),
+    figure("18", "one relation smaller than the other: Zipf", SIZES, ("diner", "rpj", "hmj"), CLAIMS, __name__),
 )

@@ -36,7 +36,7 @@ def _experiment(data: str) -> Experiment:
         what = f"Table 4: DINER's share before the clean-up, with {share:.0%} of memory"
         claims.append(Claim(what, f"{expected:.0%} (ours: within 10 points)", read, OTHER_DATA))
     title = f"less and more memory: {data}"
-    return figure(f"9-{data.lower()}", title, set_ups, NAMES, claims, "diner_figure_9")
+    return figure(f"9-{data.lower()}", title, set_ups, NAMES, claims, __name__)
 
 
 EXPERIMENTS: Final = tuple(map(_experiment, REAL_DATA))

@@ -54,7 +54,7 @@ EXPERIMENTS: Final = (
         SKEWS,
         NAMES,
         _skew_claims(),
-        "diner_figures_10_to_12",
+        __name__,
     ),
     figure(
         "11",
@@ -62,7 +62,7 @@ EXPERIMENTS: Final = (
         MEANS,
         NAMES,
         (*_ahead(MEANS), *_growing(MEANS)),
-        "diner_figures_10_to_12",
+        __name__,
     ),
     figure(
         "12",
@@ -70,6 +70,6 @@ EXPERIMENTS: Final = (
         VARIANCES,
         NAMES,
         (*_ahead(VARIANCES), *_growing(VARIANCES)),
-        "diner_figures_10_to_12",
+        __name__,
     ),
 )

@@ -38,13 +38,13 @@ _SHIFTED: Final = tuple(
 )
 
 EXPERIMENTS: Final = (
-    figure("14", "values that come partly sorted", INTERVALS, NAMES, _SORTED, "diner_figures_14_and_15"),
+    figure("14", "values that come partly sorted", INTERVALS, NAMES, _SORTED, __name__),
     figure(
         "15",
         "normal distributions whose means shift from period to period",
         SHIFTS,
         NAMES,
         _SHIFTED,
-        "diner_figures_14_and_15",
+        __name__,
     ),
 )

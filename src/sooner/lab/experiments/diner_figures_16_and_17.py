@@ -15,7 +15,6 @@ from sooner.lab.experiment import Claim, Experiment
 from sooner.lab.experiments.diner import MAX_NEW_ARRIVALS, DinerRace, SetUps, contestant, figure, pairs
 from sooner.lab.experiments.diner_workloads import REAL_DATA, Zipf
 
-MODULE: Final = "diner_figures_16_and_17"
 NAMES: Final = ("diner", "rpj", "hmj")
 OTHERS: Final = (("rpj", "RPJ", 1.83), ("hmj", "HMJ", 8.65))
 DELAYS: Final = (0.10, 0.25, 0.50, 0.75, 1.00)
@@ -71,7 +70,7 @@ def _figure_16() -> Experiment:
         ),
     )
     experiment = figure(
-        "16", "delays after each of ten fragments: Zipf", ZIPF, NAMES, (*_claims(ZIPF), *table_3), MODULE
+        "16", "delays after each of ten fragments: Zipf", ZIPF, NAMES, (*_claims(ZIPF), *table_3), __name__
     )
     return replace(experiment, measurements=(*experiment.measurements, *map(most_waiting, experiment.races)))
 
@@ -97,7 +96,7 @@ def _why() -> Experiment:
         ),
     )
     title = "what might explain figure 16: other partitions"
-    experiment = figure("16-why", title, PARTITIONS, NAMES, hypotheses, MODULE)
+    experiment = figure("16-why", title, PARTITIONS, NAMES, hypotheses, __name__)
     return replace(experiment, measurements=(*experiment.measurements, *map(most_waiting, experiment.races)))
 
 
@@ -107,7 +106,9 @@ def _with(other: str, partitions: int) -> tuple[str, str]:
 
 
 def _figure_17() -> Experiment:
-    return figure("17", "delays after each of ten fragments: CSCO (synthetic)", CSCO, NAMES, _claims(CSCO)[::2], MODULE)
+    return figure(
+        "17", "delays after each of ten fragments: CSCO (synthetic)", CSCO, NAMES, _claims(CSCO)[::2], __name__
+    )
 
 
 def _figure_19() -> Experiment:
@@ -122,7 +123,7 @@ def _figure_19() -> Experiment:
         for data, set_ups in (("Zipf", CHUNKS), ("CSCO", CSCO_CHUNKS))
     )
     title = "chunks of the outer side of 9 to 59 blocks"
-    return figure("19", title, {**CHUNKS, **CSCO_CHUNKS}, ("diner",), marginal, MODULE)
+    return figure("19", title, {**CHUNKS, **CSCO_CHUNKS}, ("diner",), marginal, __name__)
 
 
 EXPERIMENTS: Final = (_figure_16(), _why(), _figure_17(), _figure_19())

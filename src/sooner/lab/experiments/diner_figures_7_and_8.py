@@ -29,7 +29,7 @@ def _experiment(number: str, data: str) -> Experiment:
         "data: prices that walk at random are spread evenly over RPJ's partitions, so its chances say nothing",
     )
     claims = (*rates, *((catches_up,) if data == "CSCO" else ()))
-    return figure(number, title, {data: DinerRace(REAL_DATA[data], "diner")}, NAMES, claims, "diner_figures_7_and_8")
+    return figure(number, title, {data: DinerRace(REAL_DATA[data], "diner")}, NAMES, claims, __name__)
 
 
 EXPERIMENTS: Final = (_experiment("7", "CSCO"), _experiment("8", "weather"))

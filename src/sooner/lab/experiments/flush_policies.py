@@ -47,7 +47,7 @@ def _experiment(panel: Panel) -> Experiment:
         claims=_claims(panel),
         measurements=bounds(*POLICIES),
         setting=SETTING,
-        modules=("rpj", "flush_policies"),
+        module=__name__,
     )
 
 

@@ -204,7 +204,7 @@ def experiment(
     races: dict[str, PrJoinRace],
     claims: tuple[Claim, ...],
     measurements: tuple[Measurement, ...],
-    *modules: str,
+    module: str,
 ) -> Experiment:
     return Experiment(
         name=f"pr-join-{name}",
@@ -215,6 +215,6 @@ def experiment(
         claims=claims,
         measurements=measurements,
         setting=SETTING,
-        modules=("pr_join", "pr_join_claims", "pr_join_model", *modules),
+        module=module,
         full_scale=FULL_SCALE,
     )

@@ -54,7 +54,6 @@ from sooner.policies.react.growth import open_pairs
 from sooner.policies.view import Counts, Numbers
 from sooner.sides import LEFT, RIGHT, SIDES
 
-MODULE: Final = "pr_join_figure_14"
 HALF_INTERVAL: Final = "relative_half_interval"
 SHAPE: Final = 1.5
 DEVIATIONS: Final = NormalDist().inv_cdf(0.975)  # on both sides of the estimate, for 95%
@@ -265,7 +264,7 @@ def _figure_14() -> Experiment:
         ),
     )
     title = "SSD, the 95% interval of a sum of values by Pareto, no stop constraint"
-    return experiment("14", title, _races(ALL_BITS), claims, _measurements(), MODULE)
+    return experiment("14", title, _races(ALL_BITS), claims, _measurements(), __name__)
 
 
 def _why_14() -> Experiment:
@@ -277,7 +276,7 @@ def _why_14() -> Experiment:
         ),
     )
     title = "what might explain figure 14: values by Pareto that are made of 15 random bits"
-    return experiment("14-why", title, _races(FEW_BITS), claims, _measurements(), MODULE)
+    return experiment("14-why", title, _races(FEW_BITS), claims, _measurements(), __name__)
 
 
 EXPERIMENTS: Final = (_figure_14(), _why_14())

@@ -81,7 +81,7 @@ def _experiment(name: str, title: str, race: StreamRace, claims: Sequence[Claim]
         claims=claims,
         measurements=(*map(share_before_clean_up, races), *map(seconds_to_end, races)),
         setting=SETTING,
-        modules=("pr_join", "pr_join_claims", "pr_join_model", "rpj", "pr_join_figure_15"),
+        module=__name__,
         full_scale=FULL_SCALES[race.network],
     )
 

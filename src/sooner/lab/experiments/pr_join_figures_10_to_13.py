@@ -31,7 +31,6 @@ from sooner.lab.experiments.pr_join_claims import (
 )
 from sooner.lab.history import History
 
-MODULE: Final = "pr_join_figures_10_to_13"
 CLOSE: Final = 1.1  # times as long as GRACE
 GRACE: Final = PrJoinRace("grace", SSD)
 RIPPLE: Final = PrJoinRace("ripple", SSD)
@@ -87,7 +86,7 @@ def _figure_10() -> Experiment:
         _share_at("ripple", 250),
         _share_at(IDEAL, 250),
     )
-    return experiment("10", "SSD, extents of 1 MB to 4 KB", races, claims, measurements, MODULE)
+    return experiment("10", "SSD, extents of 1 MB to 4 KB", races, claims, measurements, __name__)
 
 
 def _share_at(name: str, seconds: float) -> Measurement:
@@ -125,7 +124,7 @@ def _figure_11() -> Experiment:
         ),
     )
     measurements = (*map(seconds_to_end, races), *(_share_at(name, 200) for name in races))
-    return experiment("11", "SSD, gamma 0.5, 1 and 2, no stop constraint", races, claims, measurements, MODULE)
+    return experiment("11", "SSD, gamma 0.5, 1 and 2, no stop constraint", races, claims, measurements, __name__)
 
 
 def _why_11() -> Experiment:
@@ -144,7 +143,7 @@ def _why_11() -> Experiment:
         ),
     )
     title = "what might explain figure 11: an SSD with 60% of the bandwidth for reads"
-    return experiment("11-why", title, races, claims, tuple(map(seconds_to_end, races)), MODULE)
+    return experiment("11-why", title, races, claims, tuple(map(seconds_to_end, races)), __name__)
 
 
 def _figure_12() -> Experiment:
@@ -184,7 +183,7 @@ def _figure_12() -> Experiment:
         for name in (plain, remapped, skewed)
     )
     measurements = (*map(seconds_to_end, races), *sizes)
-    return experiment("12", "SSD, skewed keys, with and without remapping", races, claims, measurements, MODULE)
+    return experiment("12", "SSD, skewed keys, with and without remapping", races, claims, measurements, __name__)
 
 
 def _largest_step(history: History) -> float:
@@ -214,7 +213,7 @@ def _figure_13() -> Experiment:
         ),
     )
     measurements = (*map(seconds_to_end, races), *map(rate_of_early_results, ("ripple", "pr_join")))
-    return experiment("13", "SSD, 10 GB with 20 GB", races, claims, measurements, MODULE)
+    return experiment("13", "SSD, 10 GB with 20 GB", races, claims, measurements, __name__)
 
 
 EXPERIMENTS: Final = (_figure_10(), _figure_11(), _why_11(), _figure_12(), _figure_13())

@@ -27,7 +27,6 @@ from sooner.lab.experiments.pr_join_claims import (
 )
 from sooner.lab.experiments.pr_join_model import Costs, Curve, grace_curve, pr_join_curve, ripple_curve
 
-MODULE: Final = "pr_join_figures_8_and_9"
 SHOWN: Final[dict[AlgorithmName, str]] = {"pr_join": "PR-Join", "ripple": "Ripple", "grace": "GRACE"}
 RACES: Final[dict[str, PrJoinRace]] = {name: PrJoinRace(name) for name in SHOWN}
 AS_THE_MODEL: Final = 0.05
@@ -63,7 +62,7 @@ def _figure_8() -> Experiment:
             ),
         ]
     title = "the model and what is measured: temporary disk, one thing at a time"
-    return experiment("8", title, races, tuple(claims), tuple(map(seconds_to_end, races)), MODULE)
+    return experiment("8", title, races, tuple(claims), tuple(map(seconds_to_end, races)), __name__)
 
 
 def _figure_9() -> Experiment:
@@ -96,7 +95,7 @@ def _figure_9() -> Experiment:
         *map(rate_of_early_results, ("pr_join", "ripple")),
         *map(seconds_between_reports, ("pr_join", "ripple")),
     )
-    return experiment("9", "temporary disk", RACES, claims, measurements, MODULE)
+    return experiment("9", "temporary disk", RACES, claims, measurements, __name__)
 
 
 EXPERIMENTS: Final = (_figure_8(), _figure_9())

@@ -94,7 +94,7 @@ def _claims() -> tuple[Claim, ...]:
 
 def _experiment() -> Experiment:
     measurements = tuple(map(seconds_to_end, RACES))
-    return experiment("table-2", "early result rates", {**RACES}, _claims(), measurements, "pr_join_table_2")
+    return experiment("table-2", "early result rates", {**RACES}, _claims(), measurements, __name__)
 
 
 EXPERIMENTS: Final = (_experiment(),)

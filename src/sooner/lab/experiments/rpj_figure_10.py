@@ -44,7 +44,7 @@ def _experiment(panel: Panel) -> Experiment:
         claims=CLAIMS,
         measurements=measurements(*NAMES, "xjoin_that_knows"),
         setting=SETTING,
-        modules=("rpj", "rpj_figure_10"),
+        module=__name__,
     )
 
 
@@ -74,7 +74,7 @@ def _why() -> Experiment:
         ),
         measurements=tuple(map(share_before_clean_up, contestants)),
         setting=SETTING,
-        modules=("rpj", "rpj_figure_10"),
+        module=__name__,
     )
 
 

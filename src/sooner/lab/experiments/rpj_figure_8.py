@@ -52,7 +52,7 @@ def _experiment(panel: Panel) -> Experiment:
         claims=(*PROGRESS, ROUNDED, *(CLEAN_UPS if with_clean_up else ())),
         measurements=(*measurements(*NAMES), *bounds(*NAMES)),
         setting=SETTING,
-        modules=("rpj", "rpj_figure_8"),
+        module=__name__,
     )
 
 

@@ -54,7 +54,7 @@ def _experiment(panel: Panel) -> Experiment:
         claims=CLAIMS,
         measurements=measurements(*contestants)[len(contestants) :],
         setting=SETTING,
-        modules=("rpj", "rpj_figure_9"),
+        module=__name__,
     )
 
 

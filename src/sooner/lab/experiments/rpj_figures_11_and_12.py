@@ -59,7 +59,7 @@ def _progress(panel: Panel) -> Experiment:
         claims=PROGRESS,
         measurements=measurements(*VARIANTS)[: len(VARIANTS)],
         setting=SETTING,
-        modules=("rpj", "rpj_figures_11_and_12"),
+        module=__name__,
     )
 
 
@@ -73,7 +73,7 @@ def _cost(panel: Panel) -> Experiment:
         claims=COST,
         measurements=measurements(*VARIANTS)[len(VARIANTS) :],
         setting=SETTING,
-        modules=("rpj", "rpj_figures_11_and_12"),
+        module=__name__,
     )
 
 

@@ -213,7 +213,7 @@ class FoldingJoin:
             self._collector.know_operands(opposite(side), (run for some in there for run in some))
         works = [self._met_once(side, batch, there) for batch in batches]
         yield from crew.together([self._join.results(bundled(work)) for work in works])
-        self._shell.tick += 1
+        self._shell.advance()
         self._statistics.rows_received(side, rows, now)
 
     def _met_once(self, side: int, batch: pa.RecordBatch, there: Sequence[Sequence[Run]]) -> Iterator[Findings]:

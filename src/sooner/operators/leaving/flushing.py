@@ -55,7 +55,7 @@ class DepartingSlab:
 
 def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, crew: Crew) -> bool:
     """Write what goes, one file a side; only with the rows safe on disk does memory change. Whether anything went."""
-    state.shell.tick += 1
+    state.shell.advance()
     places: dict[tuple[int, int], list[Evict]] = {}
     for eviction in evictions:
         places.setdefault((eviction.side, eviction.partition), []).append(eviction)

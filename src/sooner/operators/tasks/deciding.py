@@ -174,7 +174,7 @@ class Winnow(Writing):
         if lefts:
             self._become_one(LEFT, lefts, 1 + max(run.level for run in self._read_runs(LEFT)))
         state.statistics.met_as_whole(p, tick, self._open_pairs, self._begun.rows)
-        state.shell.report(Merged(tick, p, len(read), read_bytes, self._written_bytes, (self._begun.runs,)))
+        state.shell.report(Merged(tick, p, len(read), read_bytes, self._written_bytes, (self._begun.runs,), "winnow"))
 
 
 def _undecided(state: JoinState, side: int, p: int) -> Callable[[Run], Flags] | None:

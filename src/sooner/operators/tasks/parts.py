@@ -27,7 +27,7 @@ class Begun:
 
     @staticmethod
     def now(state: JoinState, partition: int) -> "Begun":
-        state.shell.tick += 1
+        state.shell.advance()
         rows = int(state.statistics.arrived_rows[:, partition].sum())
         return Begun(partition, state.shell.tick, rows, state.run_numbers(partition))
 

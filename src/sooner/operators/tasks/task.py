@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar
 
-from sooner.operators.events import Merged, Scanned
+from sooner.operators.events import Merged, MergingTask, Scanned
 from sooner.operators.ledgers.stamps import memory_with_disk
 from sooner.operators.pairs import Bundle
 from sooner.operators.state.state import JoinState
@@ -135,7 +135,7 @@ class Scan(Task):
 class Rest(Task):
     """All that has not met in one partition, although more may arrive."""
 
-    kind = "rest"
+    kind: ClassVar[MergingTask] = "rest"
 
     def __init__(self, state: JoinState, begun: Begun, open_pairs: float) -> None:
         super().__init__(state, begun, SIDES)
@@ -152,7 +152,7 @@ class Rest(Task):
         state.met_as_whole(p, self._begun.runs, tick)
         state.statistics.met_as_whole(p, tick, self._open_pairs, self._begun.rows)
         n_bytes = sum(run.n_bytes for run in read)
-        state.shell.report(Merged(tick, p, len(read), n_bytes, written_bytes=0, cells=(self._begun.runs,)))
+        state.shell.report(Merged(tick, p, len(read), n_bytes, 0, (self._begun.runs,), self.kind))
 
     def _begin_anew(self) -> None:
         self.pause()

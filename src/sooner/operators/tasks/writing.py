@@ -127,11 +127,10 @@ class Merge(Writing):
         self._tell(len(read), read_bytes)
 
     def _tell(self, read_runs: int, read_bytes: int) -> None:
-        tick, written_bytes = self._begun.tick, self._written_bytes
+        tick, cells = self._begun.tick, self._plan.rectangles
         self._state.statistics.met_on_disk(self.partition, tick, self._open_pairs)
-        self._state.shell.report(
-            Merged(tick, self.partition, read_runs, read_bytes, written_bytes, self._plan.rectangles)
-        )
+        merged = Merged(tick, self.partition, read_runs, read_bytes, self._written_bytes, cells, "merge")
+        self._state.shell.report(merged)
 
     def _lift(self, side: int) -> int | None:
         """Gives the number of the run that was made, if one was."""

@@ -213,7 +213,7 @@ class TwoWayJoin(Generic[R]):
         for task in self._tasks:
             task.let_go_of_memory()  # what arrives may be merged with it
         works = self._reception.works(batches, crew)
-        state.shell.tick += 1
+        state.shell.advance()
         for side in SIDES:
             self.statistics.rows_received(side, rows[side], now)
         resident, arrived = self.statistics.resident_rows.copy(), self.statistics.arrived_rows.copy()

@@ -60,7 +60,8 @@ def join(
     state: a directory of its own for the rows, by path or URI; all executors must reach it. It belongs to one query and
         its checkpoint.
     shared_memory: where executors keep rows in memory; by default `/dev/shm`, or a temporary directory without it.
-    trace: a folder for what happens, by path or URI; each partition and batch gets a file (see `sooner.trace`).
+    trace: a folder for what happens, by path or URI; each partition and batch gets a file (see `sooner.trace`), of
+        which those of the newest 1,000 batches are kept.
 
     Results come as rows meet. Started with `sooner.spark.start`, the query completes the answer when its inputs end.
     """

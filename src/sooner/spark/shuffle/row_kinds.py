@@ -19,7 +19,6 @@ Newest = tuple[int | float | None, ...]
 Settling = Literal["not now", "in portions", "at once"]
 
 SETTLING: Final[tuple[Settling, ...]] = get_args(Settling)
-MOST_INPUTS: Final = 28
 MARK: Final = 254  # one for each partition in every batch: a task knows whose state it goes on from
 PULSE: Final = 255
 _WHAT_BITS: Final = 8

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sooner.kernels.arrays import to_numpy
 from sooner.kernels.sizes import data_bytes
-from sooner.operators.pieces import Rows, pieces
+from sooner.operators.pieces import Rows, pieces, pieces_by
 from sooner.runs.run import HELPER_BYTES
 from sooner.spark.interop.grouping import grouped
 from sooner.spark.shuffle.packing import unpacked
@@ -61,8 +61,8 @@ class Delivery:
             yield from pieces(self._take_held(), self.order.coders, at_most_bytes)
             return
         self._stage()
-        for rows in self._staging.ranges(at_most_bytes):
-            yield from pieces(rows, self.order.coders, at_most_bytes)
+        for rows, codes in self._staging.ranges(at_most_bytes):
+            yield from pieces_by(rows, codes, at_most_bytes)
 
     def __enter__(self) -> "Delivery":
         return self

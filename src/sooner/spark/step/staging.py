@@ -15,9 +15,11 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
-import xxhash
 
+from sooner.kernels.array_types import Codes, Flags
+from sooner.kernels.arrays import to_arrow
 from sooner.kernels.codes import spread
+from sooner.kernels.content_order import hash_of_content
 from sooner.kernels.gathering import gather
 from sooner.operators.order import CodeRows
 from sooner.operators.pieces import Rows
@@ -59,13 +61,14 @@ class Staging:
         weights = np.broadcast_to(run.row_bytes + HELPER_BYTES, len(run))
         self._bytes_in_cell += np.bincount(cells, weights, minlength=1 << GRID_BITS)
 
-    def ranges(self, at_most_bytes: int) -> Iterator[Rows]:
-        """All rows, each range with about so many bytes; a single cell of the grid may have more."""
+    def ranges(self, at_most_bytes: int) -> Iterator[tuple[Rows, Sequence[Codes]]]:
+        """All rows and their codes, each range with about so many bytes; a single cell of the grid may have more."""
         for first, end in itertools.pairwise(self._bounds(at_most_bytes)):
             low, high = first << (64 - GRID_BITS), end << (64 - GRID_BITS)
             shares = max(1, math.ceil(self._bytes_in_cell[first:end].sum() / MOST_AT_ONCE_BYTES))
             for share in range(shares):
-                yield [self._between(which, low, high, share, shares) for which in range(len(self._runs))]
+                found = [self._between(which, low, high, share, shares) for which in range(len(self._runs))]
+                yield [rows for rows, _ in found], [codes for _, codes in found]
 
     def _bounds(self, at_most_bytes: int) -> list[int]:
         """Cells with which ranges begin, and the end of all."""
@@ -77,11 +80,15 @@ class Staging:
             filled += weight
         return [*bounds, 1 << GRID_BITS]
 
-    def _between(self, which: int, low: int, high: int, share: int, shares: int) -> pa.RecordBatch:
-        found = (run.rows for part in self._runs[which] for run in part.load(low, high))
+    def _between(self, which: int, low: int, high: int, share: int, shares: int) -> tuple[pa.RecordBatch, Codes]:
+        found, codes = [], [np.empty(0, np.uint64)]
         seen: Counter[int] = Counter()
-        mine = [rows if shares == 1 else _of_share(rows, share, shares, seen) for rows in found]
-        return as_one_batch([pa.Table.from_batches(mine)] if mine else [], self._schemas[which])
+        for run in (run for part in self._runs[which] for run in part.load(low, high)):
+            mine = _of_share(run.rows, share, shares, seen) if shares > 1 else np.full(len(run), True)
+            found.append(run.rows if mine.all() else run.rows.filter(to_arrow(mine)))
+            codes.append(run.codes[mine])
+        rows = as_one_batch([pa.Table.from_batches(found)] if found else [], self._schemas[which])
+        return rows, np.concatenate(codes)
 
     def __enter__(self) -> "Staging":
         return self
@@ -90,11 +97,12 @@ class Staging:
         self._folder.remove()
 
 
-def _of_share(rows: pa.RecordBatch, share: int, shares: int, seen: Counter[int]) -> pa.RecordBatch:
-    """The rows of one share. `seen` counts equal rows: they go round, whichever of them goes where."""
-    chosen = []
-    for row in rows.to_pylist():
-        content = xxhash.xxh3_64_intdigest(repr(row).encode())
-        chosen.append((content + seen[content]) % shares == share)
-        seen[content] += 1
-    return rows.filter(pa.array(chosen, pa.bool_()))
+def _of_share(rows: pa.RecordBatch, share: int, shares: int, seen: Counter[int]) -> Flags:
+    """Which rows are of one share. `seen` counts equal rows: they go round, whichever of them goes where."""
+    contents, which, counts = np.unique(hash_of_content(rows.columns), return_inverse=True, return_counts=True)
+    first = contents % np.uint64(shares) + np.array([seen[content] for content in contents.tolist()], np.uint64)
+    seen.update(dict(zip(contents.tolist(), counts.tolist(), strict=True)))
+    turn = np.empty(len(which), np.uint64)  # of each row among its equals here
+    turn[np.argsort(which, kind="stable")] = np.arange(len(which)) - np.repeat(counts.cumsum() - counts, counts)
+    chosen: Flags = (first[which] + turn) % np.uint64(shares) == share
+    return chosen

@@ -109,7 +109,8 @@ class Step:
         budget = Budget(share_bytes - share_bytes // FRAMING_SHARE)
         means = Means(budget, crowd=CROWD, listener=self._note, memory_bytes=plan.memory_bytes, alone=False)
         self._operator = plan.operator.make(inputs, means)
-        self._trace = None if plan.trace is None else StepTrace(plan.trace, place, attempt.version)
+        told = place, attempt.version, attempt.query, plan.identity
+        self._trace = None if plan.trace is None else StepTrace(plan.trace, *told)
         self._arrived_bytes = 0
         self._was_busy = False
         if self._parent is not None:
