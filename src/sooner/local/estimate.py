@@ -260,7 +260,8 @@ def _blocks(taken: Waiting) -> Iterator[Waiting]:
     ]
     for block in blocks[:-1]:
         yield Waiting(block, None)
-    yield Waiting(blocks[-1] if blocks else [], taken.end)
+    if blocks or taken.end is not None:
+        yield Waiting(blocks[-1] if blocks else [], taken.end)
 
 
 def _share(name: str, given: object) -> float | None:
