@@ -88,3 +88,13 @@ def test_a_foreign_key_is_not_held_for_less_sure_than_it_is() -> None:
         rows = Shares(np.full(TAGS, n / TAGS), n / 8000), Shares(np.full(TAGS, m / TAGS), m / 2000)
         relative.append(Certainty(Found(pairs, pairs, *rows, 0.0), 0.95)._least[0])
     assert np.max(relative) < np.var(found) / np.mean(found) ** 2
+
+
+def test_what_is_certain_has_no_skew() -> None:
+    """Each part has as many pairs as its rows let expect: nothing is divided by nothing."""
+    pairs = np.full((1, TAGS, TAGS), 3.0)
+    here = certainty(pairs)
+    total = pairs.sum(axis=(1, 2))
+    with np.errstate(all="raise"):
+        low, high = here.of_positive(COUNT, total, pairs, np.array([0]))
+    assert low <= total <= high

@@ -87,9 +87,8 @@ class Certainty:
             return ends_of_scales(values, relative, found.degrees, self._confidence, kind.shift, skews)
         found = found.and_more(self._lacking)
         least = found.at_least(self._least[at])
-        both = (1 - self._left.share) * (1 - self._right.share) * self._alone[at] ** 2  # in the thirds of either side
-        skews = self._skews(kind, cells / values[:, None, None], least.value) - both / least.value**2
-        skews = np.maximum(skews, 1.0)
+        both = (1 - self._left.share) * (1 - self._right.share) * self._alone[at] ** 2
+        skews = np.maximum(self._skews(kind, cells / values[:, None, None], least.value, both), 1.0)
         return ends_of_sums(values, least.value, (least if kind is COUNT else found).degrees, self._confidence, skews)
 
     def of_any(self, values: Reals, cells: Reals, at: At, *, grow: bool) -> Ends:
@@ -131,12 +130,13 @@ class Certainty:
             degrees[told] = found.degrees
         return Variances(value, degrees)
 
-    def _skews(self, kind: Kind, cells: Reals, variances: Reals) -> Reals:
+    def _skews(self, kind: Kind, cells: Reals, variances: Reals, twice: Reals | float = 0.0) -> Reals:
         """Third moments over squared variances, of relative cells: 1 for counts of what comes by chance.
 
-        Few parts show less of it than values may have.
+        Few parts show less of it than values may have. `twice` is what both sides have in their thirds.
         """
-        shown = thirds_of_sums(cells, self._left, self._right) / np.maximum(variances, CERTAIN) ** 2
+        thirds = thirds_of_sums(cells, self._left, self._right) - twice
+        shown = thirds / np.maximum(variances, CERTAIN) ** 2
         found: Reals = shown if kind is COUNT else shown + SKEW * SKEW_PARTS / (self._parts + SKEW_PARTS)
         return found
 
