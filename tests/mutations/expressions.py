@@ -114,7 +114,7 @@ MUTATIONS: Final = (
     Mutation(
         "on-in-one-order-only",
         "queries/naming.py",
-        old='places = sorted((scope.place(column, part) for column in pair), key=lambda place: place.side or 0)',
+        old="places = sorted((scope.place(column, part) for column in pair), key=lambda place: place.side or 0)",
         new="places = [scope.place(column, part) for column in pair]",
         breaks="ON right.k = left.k is refused.",
         tests=("local/test_sql.py", "local/test_sql_tables.py"),

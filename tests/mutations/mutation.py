@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 
-class Stale(Exception):
+class StaleError(Exception):
     """The product has changed: the text of a mutation is no longer there, or is there more than once."""
 
 
@@ -33,7 +33,7 @@ class Mutation:
         found = sum(file.read_text().count(self.old) for file in files)
         if found != 1:
             where = ", ".join(str(file.relative_to(package)) for file in files) or "any file"
-            raise Stale(f"{self.old!r} occurs {found} times in {where}")
+            raise StaleError(f"{self.old!r} occurs {found} times in {where}")
         return files[0]
 
 

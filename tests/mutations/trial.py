@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from mutations.mutation import Mutation, Stale
+from mutations.mutation import Mutation, StaleError
 
 ROOT: Final = Path(__file__).parents[2]
 NOT_COPIED: Final = shutil.ignore_patterns(".*", "build", "dist")
@@ -35,7 +35,7 @@ def try_mutation(mutation: Mutation, *, all_tests: bool = False) -> Verdict:
     with _copied_tree() as root:
         try:
             changed = mutation.apply(root)
-        except Stale as stale:
+        except StaleError as stale:
             return Verdict("stale", time.monotonic() - started, str(stale))
         if changed.suffix == ".c":
             _compile(changed)
@@ -53,7 +53,8 @@ def try_without_mutation(mutations: Sequence[Mutation]) -> Verdict:
 
 
 def run_tests(root: Path, tests: Sequence[str]) -> tuple[Outcome, str]:
-    command = [sys.executable, "-m", "pytest", *FAST, "-x", "-p", "no:cacheprovider", *(f"tests/{one}" for one in tests)]
+    options = [*FAST, "-x", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *options, *(f"tests/{one}" for one in tests)]
     before = os.environ.get("PYTHONPATH")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [str(root / "src"), before]))}
     try:
