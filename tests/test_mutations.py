@@ -42,5 +42,5 @@ def test_a_fault_is_put_where_the_text_is_or_has_moved_to(tmp_path: Path) -> Non
 @pytest.mark.parametrize("text", ["x = 2", "x = 1 + 1, 1 + 1"])
 def test_a_text_that_is_gone_or_there_twice_is_stale(tmp_path: Path, text: str) -> None:
     product(tmp_path, old=text)
-    with pytest.raises(StaleError, match="occurs (0|2) times"):
+    with pytest.raises(StaleError, match=r"occurs (0|2) times"):
         FAULT.apply(tmp_path)
