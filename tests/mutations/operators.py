@@ -16,10 +16,10 @@ MUTATIONS: Final = (
     Mutation(
         "departure-stamp-off-by-one",
         "operators/two_way/flushing.py",
-        old="replace(run, departed=state.tick, met_disk=",
-        new="replace(run, departed=state.tick + 1, met_disk=",
+        old="stamps = {(state.tick, run.met_disk)",
+        new="stamps = {(state.tick + 1, run.met_disk)",
         breaks="Rows that arrive right after a flush count as having met what it took away, and results are lost.",
-        tests=("operators/two_way/test_every_algorithm.py",),
+        tests=("operators/two_way/test_every_algorithm.py::test_every_pair_comes_once_when_much_happens_at_once",),
     ),
     Mutation(
         "memory-met-disk-too-early",
@@ -27,7 +27,7 @@ MUTATIONS: Final = (
         old="            self.met_disk[side][p] = tick\n",
         new="            self.met_disk[side][p] = tick - 1\n",
         breaks="A memory-disk task is noted as if it had come before the flush in front of it, and pairs come twice.",
-        tests=("operators/two_way/test_every_algorithm.py",),
+        tests=("operators/two_way/test_every_algorithm.py::test_every_pair_comes_once_when_much_happens_at_once",),
     ),
     Mutation(
         "task-misses-the-last-arrivals",
@@ -35,7 +35,7 @@ MUTATIONS: Final = (
         old="InMemory(run, after, self._begun.tick)",
         new="InMemory(run, after, self._begun.tick - 1)",
         breaks="Rows that came right before a task began are not looked at, though it says so.",
-        tests=("operators/two_way/test_every_algorithm.py",),
+        tests=("operators/two_way/test_every_algorithm.py::test_every_pair_comes_once_when_much_happens_at_once",),
     ),
     Mutation(
         "half-met-code-off-by-one",
@@ -43,7 +43,11 @@ MUTATIONS: Final = (
         old="np.where(codes < np.uint64(up_to_code)",
         new="np.where(codes <= np.uint64(up_to_code)",
         breaks="Rows of the code where a task stopped count as having met the disk.",
-        tests=("operators/two_way/test_tasks_in_quanta.py",),
+        tests=(
+            "operators/two_way/test_tasks_in_quanta.py::test_rows_that_push_others_out_between_two_quanta_do_no_harm",
+            "operators/two_way/test_tasks_in_quanta.py::test_a_slab_of_one_code_goes_on_where_it_was_left",
+            "operators/two_way/test_tasks_in_quanta.py::test_everything_at_once_between_two_quanta",
+        ),
     ),
     Mutation(
         "step-done-again",
@@ -51,7 +55,10 @@ MUTATIONS: Final = (
         old="self.cursor = Cursor(slab.low, number + 1, slab.high)",
         new="self.cursor = Cursor(slab.low, number, slab.high)",
         breaks="A task that goes on after a pause repeats its last step, and results come twice.",
-        tests=("operators/two_way/test_tasks_in_quanta.py",),
+        tests=(
+            "operators/two_way/test_tasks_in_quanta.py::test_a_slab_of_one_code_goes_on_where_it_was_left",
+            "operators/two_way/test_tasks_in_quanta.py::test_a_task_goes_on_in_another_process_after_any_quantum",
+        ),
     ),
     Mutation(
         "held-block-read-again",
@@ -59,7 +66,10 @@ MUTATIONS: Final = (
         old="            wanted = wanted[1:]\n",
         new="            pass\n",
         breaks="The block between two slabs is joined twice.",
-        tests=("operators/two_way/test_every_algorithm.py", "operators/two_way/test_tasks_in_quanta.py"),
+        tests=(
+            "operators/two_way/test_every_algorithm.py::test_every_pair_comes_once_also_from_larger_batches",
+            "operators/two_way/test_every_algorithm.py::test_every_pair_comes_once_when_much_happens_at_once",
+        ),
     ),
     Mutation(
         "reached-span-off-by-one",
@@ -67,7 +77,7 @@ MUTATIONS: Final = (
         old="min(self.high + reach.above, ALL_CODES)",
         new="min(self.high + reach.above - 1, ALL_CODES)",
         breaks="Spilled rows at the far end of a range are not read.",
-        tests=("operators/two_way/test_tasks_in_quanta.py", "operators/two_way/test_every_algorithm.py"),
+        tests=("operators/test_conformance.py::test_ranges_keep_the_contract",),
     ),
     Mutation(
         "partition-overlap-off-by-one",
@@ -75,7 +85,7 @@ MUTATIONS: Final = (
         old="code_position(codes, bound + overlap.below)",
         new="code_position(codes, bound + overlap.below - 1)",
         breaks="A row that just reaches into the next partition does not go there.",
-        tests=("operators/two_way/test_every_algorithm.py", "local/test_within.py"),
+        tests=("operators/test_conformance.py::test_ranges_keep_the_contract",),
     ),
     Mutation(
         "merge-task-loses-its-run",
@@ -99,7 +109,10 @@ MUTATIONS: Final = (
         old='            "met_disk": self.met_disk,\n',
         new='            "met_disk": [[NEVER] * self.n_partitions for _ in SIDES],\n',
         breaks="Rows that met the disk before a resume meet it again, and results come twice.",
-        tests=("operators/two_way/test_every_algorithm.py", "operators/two_way/test_tasks_in_quanta.py"),
+        tests=(
+            "operators/two_way/test_every_algorithm.py::test_every_pair_comes_once_when_much_happens_at_once",
+            "operators/two_way/test_tasks_in_quanta.py::test_everything_at_once_between_two_quanta",
+        ),
     ),
     Mutation(
         "snapshot-forgets-cells",
@@ -107,7 +120,10 @@ MUTATIONS: Final = (
         old='"cells": [cells.to_plain() for cells in self.cells],',
         new='"cells": [[] for _ in self.cells],',
         breaks="Runs that had met before a resume meet again.",
-        tests=("operators/two_way/test_every_algorithm.py", "operators/two_way/test_tasks_in_quanta.py"),
+        tests=(
+            "operators/two_way/test_every_algorithm.py::test_every_pair_comes_once_when_much_happens_at_once",
+            "operators/two_way/test_tasks_in_quanta.py::test_everything_at_once_between_two_quanta",
+        ),
     ),
     Mutation(
         "snapshot-forgets-decided-rows",
@@ -115,7 +131,10 @@ MUTATIONS: Final = (
         old='            "decided": self.decided,\n',
         new='            "decided": [[NEVER] * self.n_partitions for _ in SIDES],\n',
         breaks="Unmatched rows that came out before a resume come out again.",
-        tests=("operators/two_way/test_deciding.py", "operators/two_way/test_ended_side.py"),
+        tests=(
+            "operators/two_way/test_deciding.py",
+            "operators/test_conformance.py::test_every_join_with_every_algorithm_keeps_the_contract",
+        ),
     ),
     Mutation(
         "forgotten-partition-keeps-its-budget",
@@ -123,7 +142,7 @@ MUTATIONS: Final = (
         old="            self.budget.release(partition.resident.n_bytes)\n            partition.resident.clear()",
         new="            partition.resident.clear()",
         breaks="The memory of a partition that is done is never free again.",
-        tests=("operators/two_way/test_invariants.py", "operators/two_way/test_every_algorithm.py"),
+        tests=("operators/two_way/test_every_algorithm.py::test_every_pair_comes_once_also_from_larger_batches",),
     ),
     Mutation(
         "clean-up-forgets-open-pairs",
@@ -131,7 +150,10 @@ MUTATIONS: Final = (
         old="if self._state.kind.pairs and self._state.is_open(self.partition):",
         new="if False:",
         breaks="Rows that left memory in the middle of the clean-up never meet the others.",
-        tests=("operators/two_way/test_tasks_in_quanta.py", "operators/two_way/test_deciding.py"),
+        tests=(
+            "operators/two_way/test_deciding.py::test_rows_that_leave_memory_in_the_clean_up_come_out_once",
+            "operators/two_way/test_tasks_in_quanta.py::test_the_partition_of_a_task_that_is_half_done_at_the_end_is_cleaned_up_once",
+        ),
     ),
     Mutation(
         "expired-run-one-mark-early",
@@ -171,7 +193,11 @@ MUTATIONS: Final = (
         old="new = np.append(True, run.codes[1:] != run.codes[:-1])",
         new="new = np.append(False, run.codes[1:] != run.codes[:-1])",
         breaks="A semi join drops the first right key of a batch.",
-        tests=("operators/two_way/test_existence.py", "operators/two_way/test_every_algorithm.py"),
+        tests=(
+            "operators/two_way/test_deciding.py::test_a_hot_key_of_the_right_gives_each_left_row_once",
+            "operators/two_way/test_existence.py",
+            "operators/test_conformance.py::test_every_join_with_every_algorithm_keeps_the_contract",
+        ),
     ),
     Mutation(
         "tallies-move-on-in-a-task",

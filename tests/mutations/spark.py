@@ -12,7 +12,7 @@ MUTATIONS: Final = (
         old="        if earlier == version - 1:\n",
         new="        if earlier <= version - 1:\n",
         breaks="A step goes on from an older version where the one before is missing, and rows are lost.",
-        tests=("spark/test_state_directory.py", "spark/test_step_purity.py"),
+        tests=("spark/test_state_directory.py::test_a_version_that_is_missing_is_explained",),
     ),
     Mutation(
         "another-query-s-state",
@@ -28,7 +28,7 @@ MUTATIONS: Final = (
         old="                rows[which] = rows[which].slice(0, 0)\n",
         new="                pass\n",
         breaks="Rows of an input that was said to have ended are joined.",
-        tests=("spark/test_step_purity.py",),
+        tests=("spark/test_state_directory.py::test_rows_after_the_end_are_counted_and_left_out",),
     ),
     Mutation(
         "late-rows-not-counted",
@@ -36,7 +36,7 @@ MUTATIONS: Final = (
         old="self._late_rows[which] += rows - copies",
         new="self._late_rows[which] = rows - copies",
         breaks="Late rows of earlier batches are forgotten.",
-        tests=("spark/test_step_purity.py", "spark/test_state_directory.py", "spark/test_step_quanta.py"),
+        tests=("spark/test_state_directory.py::test_rows_after_the_end_are_counted_and_left_out",),
     ),
     Mutation(
         "end-of-the-other-input",
@@ -44,7 +44,7 @@ MUTATIONS: Final = (
         old="return bool(self.ended >> which & 1)",
         new="return bool(self.ended >> (1 - which) & 1)",
         breaks="A pulse that says that one input has ended ends the other.",
-        tests=("spark/test_step_purity.py",),
+        tests=("spark/test_state_directory.py::test_rows_after_the_end_are_counted_and_left_out",),
     ),
     Mutation(
         "pulse-without-settling",
@@ -52,7 +52,7 @@ MUTATIONS: Final = (
         old="return Pulse(ended, SETTLING[settling])",
         new="return Pulse(ended)",
         breaks="A query that is to stop by itself leaves rows on disk that have not met.",
-        tests=("spark/test_step_quanta.py", "spark/test_step_purity.py"),
+        tests=("spark/test_pacemaker.py::test_with_once_all_that_is_there_is_joined_in_the_one_batch_there_is",),
     ),
     Mutation(
         "place-of-the-neighbour",
@@ -60,7 +60,10 @@ MUTATIONS: Final = (
         old="return (kind >> _WHAT_BITS) % 2**_PLACE_BITS",
         new="return (kind >> _WHAT_BITS) % 2 ** (_PLACE_BITS + 1)",
         breaks="A task that gets a copy first takes itself for a partition that is not there.",
-        tests=("spark/test_shared_columns.py", "spark/test_step_purity.py"),
+        tests=(
+            "spark/test_step_purity.py::test_a_copy_of_a_row_has_not_arrived_nor_is_it_late",
+            "spark/test_step_purity.py::test_so_it_is_with_ranges",
+        ),
     ),
     Mutation(
         "staged-rows-in-no-order",
@@ -68,7 +71,10 @@ MUTATIONS: Final = (
         old="run = Run(codes[order], gather(rows, order), NEVER)",
         new="run = Run(codes[order], rows, NEVER)",
         breaks="Staged rows come back under the codes of others.",
-        tests=("spark/test_staging.py",),
+        tests=(
+            "spark/test_staging.py",
+            "spark/test_step_purity.py::test_batches_that_are_staged_on_disk_are_no_exception",
+        ),
     ),
     Mutation(
         "equal-rows-in-one-share",
@@ -84,7 +90,7 @@ MUTATIONS: Final = (
         old="        self._stage()\n        for rows in self._staging.ranges(at_most_bytes):",
         new="        for rows in self._staging.ranges(at_most_bytes):",
         breaks="The rows of a large batch that came last are not joined.",
-        tests=("spark/test_step_purity.py", "spark/test_staging.py"),
+        tests=("spark/test_step_purity.py::test_batches_that_are_staged_on_disk_are_no_exception",),
     ),
     Mutation(
         "version-swept-before-it-is-safe",
@@ -92,7 +98,7 @@ MUTATIONS: Final = (
         old="self._versions.sweep(version, version - 1, self._parent)",
         new="self._versions.sweep(version, version + 1, self._parent)",
         breaks="A step removes what a repeated attempt at it starts from.",
-        tests=("spark/test_step_purity.py",),
+        tests=("spark/test_step_purity.py::test_attempts_that_write_late_change_nothing",),
     ),
     Mutation(
         "settled-when-one-partition-is",

@@ -7,12 +7,12 @@ from mutations.mutation import Mutation
 MUTATIONS: Final = (
     # local
     Mutation(
-        "inbox-loses-an-end",
+        "rows-after-finish-joined",
         "local/inbox.py",
-        old="            if not queue.has_ended:\n                queue.end",
-        new="            if True:\n                queue.end",
-        breaks="An input that the user has finished ends once more by the word of its source.",
-        tests=("local/test_query.py",),
+        old="            if queue.has_ended:\n                raise Stopped\n",
+        new="",
+        breaks="Rows that a source gives after the user has finished its input are joined.",
+        tests=("local/test_every_join.py",),
     ),
     Mutation(
         "failed-source-ends-well",

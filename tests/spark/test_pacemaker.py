@@ -91,6 +91,7 @@ def test_the_first_batch_has_a_pulse_and_without_rows_there_is_no_other(tmp_path
     assert query.offset["pulse"] == 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("algorithm", DISTINCT)
 def test_after_each_batch_with_rows_comes_a_pulse_and_when_nothing_is_left_to_do_a_rest(
     algorithm: str, tmp_path: Path
@@ -204,6 +205,7 @@ def test_a_pulse_that_is_read_again_says_what_it_said_then(tmp_path: Path) -> No
 # Queries that stop by themselves
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("work_bytes", [sooner.spark.step.step.WORK_BYTES, 1])
 @pytest.mark.parametrize("algorithm", DISTINCT)
 def test_with_available_now_all_that_is_there_is_joined_in_every_run(
@@ -225,6 +227,7 @@ def test_with_available_now_all_that_is_there_is_joined_in_every_run(
     assert len(query.lane.end()) == expected()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("algorithm", DISTINCT)
 def test_with_once_all_that_is_there_is_joined_in_the_one_batch_there_is(
     algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -270,12 +273,14 @@ def require_settled(algorithm: str, seed: int, folder: Path, how: str) -> None:
     assert same(lane.end(), schedule.expected(how))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("algorithm", DISTINCT)
 def test_what_has_been_settled_is_what_has_arrived(algorithm: str, seed: int, tmp_path: Path) -> None:
     require_settled(algorithm, seed, tmp_path, "inner")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("number", "algorithm"), list(enumerate(DISTINCT)))
 def test_what_has_been_settled_is_what_is_certain(number: int, algorithm: str, tmp_path: Path) -> None:
     require_settled(algorithm, 3, tmp_path, OTHER_JOINS[number % len(OTHER_JOINS)])
