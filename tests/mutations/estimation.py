@@ -22,11 +22,11 @@ MUTATIONS: Final = (
         tests=("estimation/test_intervals.py",),
     ),
     Mutation(
-        "whole-inputs-stay-unsure",
+        "part-of-both-inputs-in-full",
         "estimation/intervals.py",
-        old="    if lacks == (0, 0):\n",
-        new="    if lacks == (1, 1):\n",
-        breaks="An answer to which all rows have come keeps an interval.",
+        old="least = lacks[0] * lacks[1] * _within(",
+        new="least = _within(",
+        breaks="What both inputs vary by together is taken off in full, whatever share of them has come.",
         tests=("estimation/test_intervals.py",),
     ),
     Mutation(

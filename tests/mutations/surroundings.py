@@ -20,7 +20,7 @@ MUTATIONS: Final = (
         old="            if taken.end is not None and taken.end.error is not None:\n",
         new="            if taken.end is None and taken is None:\n",
         breaks="A source that fails looks like one that has ended, and results are missing without a word.",
-        tests=("local/test_query.py",),
+        tests=("local/test_refusals.py",),
     ),
     Mutation(
         "spill-directory-stays",
