@@ -91,7 +91,7 @@ MUTATIONS: Final = (
         old="return math.nan if math.isnan(value) else value + 0.0",
         new="return value + 0.0",
         breaks="Each NaN is a group of its own.",
-        tests=("local/test_estimate.py",),
+        tests=("estimation/test_groups.py",),
     ),
     Mutation(
         "tags-not-in-turn",

@@ -96,6 +96,14 @@ MUTATIONS: Final = (
         tests=("kernels/test_folding.py",),
     ),
     Mutation(
+        "infinities-forgotten-in-sums",
+        _C,
+        old="room->kinds[row * into->n_reals + k] |= kind;",
+        new="room->kinds[row * into->n_reals + k] = kind;",
+        breaks="Of rows that are added up first, only the last says whether one of them was infinite.",
+        tests=("kernels/test_folding.py::test_what_is_absent_adds_nothing_to_what_is_not_finite",),
+    ),
+    Mutation(
         "line-too-short",
         "kernels/lines.py",
         old="return (half >> bits) + 1, lines",

@@ -106,11 +106,11 @@ MUTATIONS: Final = (
         tests=("spark/test_pacemaker.py",),
     ),
     Mutation(
-        "pacemaker-rests-with-work",
+        "pacemaker-keeps-the-last-change",
         "spark/session/pacemaker.py",
         old="return standing.was_busy or standing.has_work or not self._has_given_any",
-        new="return standing.was_busy or not self._has_given_any",
-        breaks="Work on disk stops as soon as no row comes.",
+        new="return standing.has_work or not self._has_given_any",
+        breaks="No pulse follows the last change, so nobody hears how far the join is.",
         tests=("spark/test_pacemaker.py",),
     ),
     Mutation(

@@ -94,7 +94,7 @@ MUTATIONS: Final = (
         old="phase=min((part.phase for part in parts), key=phases.index),",
         new="phase=max((part.phase for part in parts), key=phases.index),",
         breaks="A query counts as done when its first partition is.",
-        tests=("spark/test_pacemaker.py",),
+        tests=("test_progress.py",),
     ),
     Mutation(
         "covered-more-than-there-is",
@@ -102,7 +102,7 @@ MUTATIONS: Final = (
         old="return self.covered_pairs / self.arrived_pairs if self.arrived_pairs else 1.0",
         new="return self.covered_pairs / self.arrived_pairs if self.arrived_pairs else 0.0",
         breaks="A join of nothing with nothing is never covered.",
-        tests=("operators/two_way/test_statistics.py",),
+        tests=("test_progress.py",),
     ),
     Mutation(
         "trace-in-the-order-of-files",

@@ -10,7 +10,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 import sooner.spark.session.pacemaker
 import sooner.spark.step.step
-from join_steps import QUERY, Arriving, Lane, nothing, pairs_in, plan_of, same, summary_of
+from join_steps import QUERY, Arriving, Lane, nothing, pairs_in, plan_of, run, same, summary_of
 from joins import DISTINCT, OTHER_JOINS
 from queries import numbered
 from sooner.named_algorithms import ALGORITHMS
@@ -20,6 +20,7 @@ from sooner.spark.session.endings import note_end
 from sooner.spark.session.pacemaker import LOOK_SECONDS, PulseReader, Pulses, PulseStream, figures_of
 from sooner.spark.shuffle.row_kinds import SETTLING
 from sooner.spark.step.plan import StepPlan
+from sooner.spark.step.standing import read_standing
 from step_schedules import StepSchedule, step_schedule
 
 PIECES = 6
@@ -108,6 +109,17 @@ def test_after_each_batch_with_rows_comes_a_pulse_and_when_nothing_is_left_to_do
     time.sleep(LOOK_SECONDS)
     assert not query.round()
     assert query.lane.version == versions
+
+
+def test_a_join_is_settled_when_all_of_its_partitions_are(tmp_path: Path) -> None:
+    plan = small_plan(tmp_path, "pmj", memory_bytes=2**13)
+    for version in range(PIECES):
+        run(plan, version, arriving(version), place=0)
+        run(plan, version, nothing(plan), place=1)
+    standing = read_standing(plan.state, 2, PIECES - 1)
+    assert standing is not None
+    assert standing.was_busy
+    assert not standing.is_settled
 
 
 def test_a_batch_with_rows_that_came_without_a_pulse_is_followed_by_one(tmp_path: Path) -> None:
