@@ -74,7 +74,7 @@ MUTATIONS: Final = (
         old="min(self.high + reach.above, ALL_CODES)",
         new="min(self.high, ALL_CODES)",
         breaks="Spilled rows that lie within a range but beyond a slab are not read.",
-        tests=("operators/test_conformance.py::test_ranges_keep_the_contract",),
+        tests=("local/test_within.py",),
     ),
     Mutation(
         "partition-overlap-lost",
@@ -82,7 +82,7 @@ MUTATIONS: Final = (
         old="code_position(codes, bound + overlap.below)",
         new="code_position(codes, bound)",
         breaks="A row that reaches into the partition before its own does not go there.",
-        tests=("operators/test_conformance.py::test_ranges_keep_the_contract",),
+        tests=("local/test_within.py",),
     ),
     Mutation(
         "merge-task-loses-its-run",
@@ -174,7 +174,7 @@ MUTATIONS: Final = (
         old="    if not kind.may_be_null(LEFT):\n",
         new="    if not kind.may_be_null(RIGHT):\n",
         breaks="In a left or right join the shared key comes from the side that may be missing.",
-        tests=("operators/two_way/test_output.py",),
+        tests=("local/test_shared_keys.py",),
     ),
     Mutation(
         "eviction-of-the-wrong-end",

@@ -127,7 +127,7 @@ MUTATIONS: Final = (
         old="copied = np.flatnonzero(other != first)",
         new="copied = np.arange(len(first))",
         breaks="Rows of a range join go twice to one partition, and results come twice.",
-        tests=("spark/test_packing.py",),
+        tests=("spark/test_packing.py::test_a_row_that_reaches_over_a_cell_is_packed_once_for_each_of_its_places",),
     ),
     Mutation(
         "packs-one-place-on",
@@ -135,7 +135,7 @@ MUTATIONS: Final = (
         old="filled = [place for place, cut in enumerate(cuts) if len(cut)]",
         new="filled = [place for place, cut in enumerate(cuts) if len(cut) > 1]",
         breaks="A row that is alone in its pack is lost.",
-        tests=("spark/test_packing.py",),
+        tests=("spark/test_packing.py::test_rows_are_packed_and_unpacked_without_those_that_match_nothing",),
     ),
     Mutation(
         "grid-reaches-the-wrong-way",

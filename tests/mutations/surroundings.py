@@ -105,11 +105,11 @@ MUTATIONS: Final = (
         tests=("test_progress.py",),
     ),
     Mutation(
-        "trace-in-the-order-of-files",
+        "trace-without-places",
         "trace.py",
-        old="return sorted(map(Entry.from_line, lines), key=lambda entry: entry.seconds)",
-        new="return list(map(Entry.from_line, lines))",
-        breaks="Entries of several partitions come one file after the other.",
+        old="for name, value in data.items()}), place)",
+        new="for name, value in data.items()}))",
+        breaks="All entries of a trace that is read seem to be of the first partition.",
         tests=("test_trace.py",),
     ),
     Mutation(
