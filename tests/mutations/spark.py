@@ -130,11 +130,11 @@ MUTATIONS: Final = (
         tests=("spark/test_packing.py::test_a_row_that_reaches_over_a_cell_is_packed_once_for_each_of_its_places",),
     ),
     Mutation(
-        "packs-one-place-on",
+        "rows-of-the-last-place-lost",
         "spark/shuffle/packing.py",
         old="filled = [place for place, cut in enumerate(cuts) if len(cut)]",
-        new="filled = [place for place, cut in enumerate(cuts) if len(cut) > 1]",
-        breaks="A row that is alone in its pack is lost.",
+        new="filled = [place for place, cut in enumerate(cuts[:-1]) if len(cut)]",
+        breaks="Rows of the last partition are not packed.",
         tests=("spark/test_packing.py::test_rows_are_packed_and_unpacked_without_those_that_match_nothing",),
     ),
     Mutation(
