@@ -163,11 +163,11 @@ MUTATIONS: Final = (
         tests=("spark/sources/test_row_order.py",),
     ),
     Mutation(
-        "piece-from-the-group-before",
+        "last-row-of-a-piece-lost",
         "spark/sources/row_order.py",
-        old='index = int(np.searchsorted(self._ends, start, side="right"))',
-        new='index = int(np.searchsorted(self._ends, start, side="left"))',
-        breaks="A batch that begins with a row group reads nothing of the one before, for ever.",
+        old="yield Piece(row_group, start - begin, piece_end - begin, index)",
+        new="yield Piece(row_group, start - begin, piece_end - begin - 1, index)",
+        breaks="The last row that a task reads of a row group is lost.",
         tests=("spark/sources/test_row_order.py",),
     ),
     Mutation(
