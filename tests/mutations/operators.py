@@ -185,14 +185,6 @@ MUTATIONS: Final = (
         tests=("local/test_every_join.py",),
     ),
     Mutation(
-        "tallies-move-on-in-a-task",
-        "operators/folding/folds.py",
-        old="self._at_begin[p] = self.tallies.copy()",
-        new="self._at_begin[p] = self.tallies",
-        breaks="An estimate counts rows as met that came after its task began.",
-        tests=("operators/test_folding_join.py",),
-    ),
-    Mutation(
         "horizon-of-the-left-only",
         "operators/rectangle/state.py",
         old="self.horizons[p] = Horizon(tick, tick)",
