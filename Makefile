@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # Spark needs Java 17 or newer; PyPI has one for machines without.
 JAVA_IS_HERE := test -n "$$JAVA_HOME" || java -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])'
 
-.PHONY: setup demo test test-long fuzz results lint format clean
+.PHONY: setup demo test test-long fuzz mutations results lint format clean
 
 setup: $(READY)
 
@@ -32,6 +32,11 @@ test-long: setup
 SECONDS ?= 60
 fuzz: setup
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS)
+
+# Small faults put into copies of the product, each of which a test must notice; ONLY="name name" runs some of them.
+WORKERS ?= 2
+mutations: setup
+	PYTHONPATH=tests $(BIN)/python -m mutations --workers $(WORKERS) $(addprefix --only ,$(ONLY))
 
 # All experiments of the papers at their own size, on all cores; benchmarks are run one by one, by hand.
 results: setup

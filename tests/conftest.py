@@ -29,9 +29,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def mark_long_what_is_not_drawn(name: str, cases: list[pytest.Item]) -> None:
-    """Of a test that is marked `one_in(n)` the same part of its cases each time; the others are in the long set."""
+    """Of a test that is marked `one_in(n)` the same part of its cases each time; the others are in the long set.
+
+    One of each n neighbours is drawn, so that every value of a parameter with n values or more beside it has its turn.
+    """
     if (mark := cases[0].get_closest_marker("one_in")) is not None:
-        drawn = random.Random(name).sample(range(len(cases)), -(-len(cases) // mark.args[0]))
-        for number, case in enumerate(cases):
-            if number not in drawn:
-                case.add_marker("long")
+        [neighbours], dice = mark.args, random.Random(name)
+        for first in range(0, len(cases), neighbours):
+            some = cases[first : first + neighbours]
+            drawn = dice.choice(some)
+            for case in some:
+                if case is not drawn:
+                    case.add_marker("long")

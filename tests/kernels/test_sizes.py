@@ -42,3 +42,14 @@ def test_parts_weigh_what_the_whole_does(kind: str, piece: int) -> None:
 def test_what_is_longer_weighs_more() -> None:
     short, long = (pa.record_batch([pa.array([text] * 3)], ["column"]) for text in ("a", "a" * 100))
     assert data_bytes(long) - data_bytes(short) == 3 * 99
+
+
+@pytest.mark.parametrize("type_", [pa.string(), pa.large_string(), pa.binary()])
+def test_what_lies_under_a_null_weighs_nothing(type_: pa.DataType) -> None:
+    texts = pa.array(["abc", "defgh", "i"], type_)
+    _, *buffers = texts.buffers()
+    hidden = pa.Array.from_buffers(type_, 3, [pa.py_buffer(bytes([0b101])), *buffers], null_count=1)
+    found, expected = (
+        pa.record_batch([column], ["column"]) for column in (hidden, pa.array(["abc", None, "i"], type_))
+    )
+    assert data_bytes(found) == data_bytes(expected)

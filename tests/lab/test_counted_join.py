@@ -113,7 +113,7 @@ def run_both(twins: Twins, seed: int) -> None:
     assert twins.counted.measures()["results"] == twins.trace.join_size()
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", NAMES)
 def test_they_agree_event_for_event(name: str) -> None:
     """Each with one of two kinds of arrivals; all of them with all kinds are in the long set."""

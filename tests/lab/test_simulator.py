@@ -19,7 +19,7 @@ from sooner.policies.react.never import Never
 SPILLING = [name for name in ALGORITHMS if name != "symmetric_hash"]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", SPILLING)
 def test_all_results_come_out_and_no_more(name: str) -> None:
     trace = small_trace(PANELS[1], "reliable", seed=5)

@@ -376,6 +376,7 @@ def test_nan_and_infinity_are_as_in_duckdb(where: str, memory: str) -> None:
         assert mine[2:] == pytest.approx(theirs[2:], nan_ok=True)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("memory", ["1GB", "64KB"])
 @pytest.mark.parametrize("hot", [False, True])  # each key has one row of the right, or all have one key
 @pytest.mark.parametrize(

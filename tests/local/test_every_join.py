@@ -66,7 +66,7 @@ def answer_for_every_algorithm(how: How) -> Rows:
     return expected(left_for_every_algorithm(how), RIGHT, how)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("how", OTHER_JOINS)
 @pytest.mark.parametrize("name", SPILLING)
 def test_every_algorithm_gives_the_answer_with_little_memory(name: str, how: How, tmp_path: Path) -> None:
@@ -114,6 +114,7 @@ def test_tables_of_every_kind(kind: str, how: How) -> None:
         assert found == expected(left, right, how), f"{type_}, {algorithm}"
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("how", OTHER_JOINS)
 @pytest.mark.parametrize("last", ["left", "right"])
 @pytest.mark.parametrize("memory", [SMALL, None])

@@ -36,6 +36,7 @@ AGGREGATES = {
     "decimals as groups": f"SELECT price, COUNT(*) {JOINED} WHERE price < 30 GROUP BY price",
     "group that is not shown": f"SELECT region, SUM(price) AS s {JOINED} GROUP BY region",
     "using": "SELECT name, COUNT(*) FROM orders JOIN customers USING (customer) WHERE customer > 20 GROUP BY name",
+    "keys in the other order": "SELECT COUNT(*) FROM orders AS o JOIN customers AS c ON c.id = o.customer",
     "comma": "SELECT SUM(price) FROM orders o, customers c WHERE o.customer = c.customer AND flag IS NULL",
     "TPC-H 14": f"""SELECT 100.00 * SUM(CASE WHEN name LIKE '%1' THEN price * (1 - discount) ELSE 0 END)
                     / SUM(price * (1 - discount)) AS promo {JOINED}""",

@@ -133,6 +133,7 @@ def test_of_grace_nothing_is_seen_before_the_end(watch: Watch) -> None:
     watched.end()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["pr_join", "ripple"])
 def test_what_has_met_of_a_partition_is_a_rectangle_of_the_rows_that_came_first(watch: Watch, name: str) -> None:
     """All rows up to a moment, which each partition has its own: the claim to statistics (PR-Join sec. 4.3)."""
@@ -154,6 +155,7 @@ def test_left_rows_of_a_hash_ripple_join_meet_the_right_rows_that_came_first(wat
     watched.end()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("inputs", "ratio"), [("come together", 4 / 3), ("are read in turn", 2)])
 def test_runs_of_dbo_meet_more_than_those_of_sms(tmp_path: Path, inputs: str, ratio: float) -> None:
     early = {}
@@ -187,7 +189,7 @@ def late_pairs(watched: Watched, gamma: float) -> int:
     return len(watched.pairs_until(long_ago) - set(watched.found))
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", GROWING)
 def test_a_stream_that_is_never_silent_still_gets_its_spilled_pairs(watch: Watch, name: str) -> None:
     watched, gamma = watch(GROWING[name]), GROWING[name].react.gamma

@@ -246,3 +246,11 @@ def test_open_rectangles_have_each_open_cell_once_and_no_covered_one() -> None:
     cells = Counter((a, b) for lefts, rights in blocks for a in lefts for b in rights)
     assert cells == Counter({(a, b) for a in (1, 2, 3, 4) for b in (1, 2)} - covered)
     assert len(blocks) == 3, "runs with the same gaps share a block"
+
+
+def test_of_runs_that_are_gone_nothing_is_kept() -> None:
+    covered = [(1, 1), (1, 2), (2, 2), (3, 1)]
+    for side in (0, 1):
+        cells = CoveredCells(covered)
+        cells.forget(side, [1])
+        assert cells.to_plain() == [list(cell) for cell in covered if cell[side] != 1]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from run_building import content, contents, run_of
 from sooner.errors import StreamTooLong
-from sooner.runs.run import HELPER_BYTES, NEVER, STILL_HERE, Run, merge, next_tick
+from sooner.runs.run import HELPER_BYTES, NEVER, STILL_HERE, Run, arrived_between, merge, next_tick
 
 HIGHEST_CODE = 2**64 - 1
 
@@ -51,6 +51,15 @@ def test_between_is_a_filter_by_code(run: Run, low: int, high: int) -> None:
     if low > high:
         low, high = high, low
     assert content(run.between(low, high)) == [row for row in content(run) if low <= row[0] < high]
+
+
+@given(run=runs(), after=st.integers(0, 9), until=st.integers(0, 9))
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_arrived_between_is_a_filter_by_arrival(run: Run, after: int, until: int) -> None:
+    found = arrived_between(run, after, until)
+    arrived = np.broadcast_to(np.asarray(run.arrived), len(run)).tolist()
+    expected = [row for row, tick in zip(content(run), arrived, strict=True) if after < tick <= until]
+    assert content(found) == expected
 
 
 @given(run=runs(), data=st.data())

@@ -71,6 +71,18 @@ def test_a_run_file_is_an_arrow_stream_that_any_tool_opens(tmp_path: Path) -> No
         assert stream.read_all().column("row").to_pylist() == list(range(50))
 
 
+def test_which_rows_have_a_match_is_kept_beside_when_they_came(tmp_path: Path) -> None:
+    run = run_of([1, 2, 3, 3], arrived=np.array([4, 1, 2, 7], np.int32)).followed()
+    assert run.matched is not None
+    run.matched[[0, 3]] = True
+    files = files_in(tmp_path)
+    [spilled] = spill(files, run)
+    [found] = load(files, spilled)
+    assert found.matched is not None
+    assert found.matched.tolist() == [True, False, False, True]
+    assert content(found) == content(run)
+
+
 def test_stamps_that_all_rows_share_are_kept_once(tmp_path: Path) -> None:
     files = files_in(tmp_path)
     runs = [run_of(range(50), arrived=np.arange(50, dtype=np.int32), departed=60, met_disk=met) for met in (7, 40)]

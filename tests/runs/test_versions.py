@@ -170,11 +170,14 @@ def test_a_manifest_under_the_name_of_another_version_is_found(tmp_path: Path) -
         versions.load(4)
 
 
-def test_a_format_of_another_release_is_refused_with_both_numbers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", [FORMAT - 1, FORMAT + 1])
+def test_a_format_of_another_release_is_refused_with_both_numbers(tmp_path: Path, other: int) -> None:
     versions = versions_in(tmp_path)
     versions.publish(header(3), {})
     path = manifest(tmp_path, 3)
     first, rest = path.read_bytes().split(b"\n", 1)
-    path.write_bytes(_sealed(json.dumps(json.loads(first[17:]) | {"format": 99}).encode()) + b"\n" + rest)
-    with pytest.raises(StateCorrupted, match=f"format 99, and this release reads format {FORMAT}.*another checkpoint"):
+    path.write_bytes(_sealed(json.dumps(json.loads(first[17:]) | {"format": other}).encode()) + b"\n" + rest)
+    with pytest.raises(
+        StateCorrupted, match=f"format {other}, and this release reads format {FORMAT}.*another checkpoint"
+    ):
         versions.load(3)

@@ -61,6 +61,7 @@ def expected(left: pa.Table, right: pa.Table) -> dict[tuple[object, ...], tuple[
     return found
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("memory_bytes", "algorithm"), [(PLENTY, "pr_join"), (TIGHT, "pr_join"), (TIGHT, "grace")])
 def test_attempts_in_any_order_say_the_same_and_the_end_is_exact(
     tmp_path: Path, memory_bytes: int, algorithm: str
@@ -107,6 +108,7 @@ def test_versions_say_what_the_steps_said(tmp_path: Path) -> None:
     assert read_estimate(steps.plan.state, 2, steps.wanted, 0.0) == found
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("memory_bytes", [PLENTY, TIGHT, IN_PIECES])
 def test_intervals_hold_as_often_as_they_say(tmp_path: Path, memory_bytes: int) -> None:
     held, widths = [], []

@@ -70,7 +70,13 @@ def by_spark(left: DataFrame, right: DataFrame, how: str) -> DataFrame:
     return named(left, "l").join(named(right, "r"), near, how)
 
 
-@pytest.mark.parametrize(("how", "behind"), [("inner", BEHIND_SECONDS), ("left", LATENESS_SECONDS - STEP_SECONDS)])
+@pytest.mark.parametrize(
+    ("how", "behind"),
+    [
+        pytest.param("inner", BEHIND_SECONDS, marks=pytest.mark.long),  # late rows in process: test_forgetting_steps
+        ("left", LATENESS_SECONDS - STEP_SECONDS),
+    ],
+)
 def test_the_answer_is_that_of_sparks_join_but_for_late_rows(
     spark: SparkSession, tmp_path: Path, how: str, behind: int
 ) -> None:

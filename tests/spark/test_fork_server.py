@@ -184,6 +184,7 @@ def test_the_thread_of_an_allocator_is_not_started(environment: Environment) -> 
         assert server_at(environment[fork_request.SOCKET]).num_threads() == 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "setting", [{"JE_ARROW_MALLOC_CONF": "dirty_decay_ms:500,background_thread:true"}, {"OPENBLAS_NUM_THREADS": "2"}]
 )
@@ -290,6 +291,7 @@ def test_a_server_that_says_nothing_is_done_without(environment: Environment, tm
         launched.stdin.close()
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "other", [{"PYTHONHASHSEED": "1"}, {"OMP_NUM_THREADS": "2"}, {"TZ": "Asia/Tokyo"}, {"PYTHONPATH": "/"}]
 )
@@ -303,6 +305,7 @@ def test_a_process_that_is_to_find_another_environment_is_not_forked(
         until(lambda: not forked(environment))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "other", [{"PYTHONPATH": "/nowhere.zip:/bin/x.jar"}, {"SPARK_X": "1"}, {"OMP_NUM_THREADS": "1"}]
 )
@@ -347,6 +350,7 @@ def driving(environment: Environment) -> Iterator[tuple[Launched, Environment]]:
             driver.kill()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_the_server_ends_with_its_driver_and_not_before(number: signal.Signals) -> None:
     with driving({**os.environ, PYTHON: sys.executable}) as (driver, environment):
@@ -391,6 +395,7 @@ def test_the_sources_of_a_query_are_forked_and_end_with_it(spark: SparkSession, 
     until(lambda: not any(map(psutil.pid_exists, sources)))
 
 
+@pytest.mark.long  # test_spark_fallbacks.py has a query whose server is away
 def test_a_query_starts_without_the_server_too(spark: SparkSession, tmp_path: Path) -> None:
     [server] = worker_python._servers
     away = server.socket.with_name("away")

@@ -62,7 +62,9 @@ def failing_once_in(batches: set[int]) -> Callable[[DataFrame], DataFrame]:
     return lambda joined: joined.mapInArrow(take_all, joined.schema)
 
 
-@pytest.mark.parametrize("arguments", [{"how": "full"}, {"how": "left", **A_RANGE}])
+@pytest.mark.parametrize(
+    "arguments", [{"how": "full"}, pytest.param({"how": "left", **A_RANGE}, marks=pytest.mark.long)]
+)
 def test_tasks_that_fail_after_their_state_is_written_and_copies_that_vanish(
     spark: SparkSession, tmp_path: Path, arguments: dict[str, Any], answer: Answer
 ) -> None:
@@ -184,6 +186,7 @@ def cut_short(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("files", "harm", "mention"),
     [

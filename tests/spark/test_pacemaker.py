@@ -10,7 +10,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 import sooner.spark.dataflow.pacemaker
 import sooner.spark.step.step
-from join_steps import QUERY, Arriving, Lane, nothing, pairs_in, plan_of, same, summary_of
+from join_steps import QUERY, Arriving, Lane, nothing, pairs_in, plan_of, run, same, summary_of
 from joins import DISTINCT, OTHER_JOINS
 from queries import numbered
 from sooner.named_algorithms import ALGORITHMS
@@ -20,6 +20,7 @@ from sooner.spark.dataflow.endings import note_end
 from sooner.spark.dataflow.pacemaker import LOOK_SECONDS, PulseReader, Pulses, PulseStream, figures_of
 from sooner.spark.shuffle.row_kinds import SETTLING
 from sooner.spark.step.plan import StepPlan
+from sooner.spark.step.standing import read_standing
 from step_schedules import StepSchedule, step_schedule
 
 PIECES = 6
@@ -91,6 +92,7 @@ def test_the_first_batch_has_a_pulse_and_without_rows_there_is_no_other(tmp_path
     assert query.offset["pulse"] == 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("algorithm", DISTINCT)
 def test_after_each_batch_with_rows_comes_a_pulse_and_when_nothing_is_left_to_do_a_rest(
     algorithm: str, tmp_path: Path
@@ -107,6 +109,17 @@ def test_after_each_batch_with_rows_comes_a_pulse_and_when_nothing_is_left_to_do
     time.sleep(LOOK_SECONDS)
     assert not query.round()
     assert query.lane.version == versions
+
+
+def test_a_join_is_settled_when_all_of_its_partitions_are(tmp_path: Path) -> None:
+    plan = small_plan(tmp_path, "pmj", memory_bytes=2**13)
+    for version in range(PIECES):
+        run(plan, version, arriving(version), place=0)
+        run(plan, version, nothing(plan), place=1)
+    standing = read_standing(plan.state, 2, PIECES - 1)
+    assert standing is not None
+    assert standing.was_busy
+    assert not standing.is_settled
 
 
 def test_a_batch_with_rows_that_came_without_a_pulse_is_followed_by_one(tmp_path: Path) -> None:
@@ -204,6 +217,7 @@ def test_a_pulse_that_is_read_again_says_what_it_said_then(tmp_path: Path) -> No
 # Queries that stop by themselves
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("work_bytes", [sooner.spark.step.step.WORK_BYTES, 1])
 @pytest.mark.parametrize("algorithm", DISTINCT)
 def test_with_available_now_all_that_is_there_is_joined_in_every_run(
@@ -225,6 +239,7 @@ def test_with_available_now_all_that_is_there_is_joined_in_every_run(
     assert len(query.lane.end()) == expected()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("algorithm", DISTINCT)
 def test_with_once_all_that_is_there_is_joined_in_the_one_batch_there_is(
     algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -270,12 +285,14 @@ def require_settled(algorithm: str, seed: int, folder: Path, how: str) -> None:
     assert same(lane.end(), schedule.expected(how))
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("algorithm", DISTINCT)
 def test_what_has_been_settled_is_what_has_arrived(algorithm: str, seed: int, tmp_path: Path) -> None:
     require_settled(algorithm, seed, tmp_path, "inner")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("number", "algorithm"), list(enumerate(DISTINCT)))
 def test_what_has_been_settled_is_what_is_certain(number: int, algorithm: str, tmp_path: Path) -> None:
     require_settled(algorithm, 3, tmp_path, OTHER_JOINS[number % len(OTHER_JOINS)])

@@ -1,6 +1,7 @@
 """Rows that our readers pack: the same rows, in the same places, as those that go through Spark's own operators."""
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -19,8 +20,10 @@ from sooner.errors import InvalidJoin
 from sooner.kernels.keys import plan_keys
 from sooner.spark.interop.spark_types import arrow_schema
 from sooner.spark.shuffle.conditions import holds
+from sooner.spark.shuffle.grid import Grid
 from sooner.spark.shuffle.packing import OPTION, Packing, unpacked
 from sooner.spark.shuffle.placing import Placement
+from sooner.spark.shuffle.row_kinds import place_of
 from sooner.spark.sources.pushed_down import Reading, reading_of
 
 MOMENT = datetime(2024, 2, 29, 23, 59, 59, 999_999, tzinfo=UTC)
@@ -98,6 +101,20 @@ def test_rows_are_packed_and_unpacked_without_those_that_match_nothing() -> None
         where: {row["k"] for row in wanted if placement.places(_one(row["k"]))[0] == where} for where in found
     }
     assert list(packing.packed(iter([]))) == []
+
+
+def test_a_row_that_reaches_over_a_cell_is_packed_once_for_each_of_its_places() -> None:
+    schema = pa.schema([("v", pa.int64())])
+    placement = Placement((), (), 3, Grid("v", pa.int64(), width=8, reach=(-2, 2)))
+    rows = pa.record_batch([pa.array(range(200))], schema=schema)
+    found: Counter[tuple[int, int]] = Counter()
+    for batch in Packing(schema, ("v",), schema, placement).packed(iter([rows])):
+        for kind, pack in zip(batch.column("place").to_pylist(), batch.column("pack"), strict=True):
+            [content] = unpacked(pa.chunked_array([pa.array([pack])]), schema)
+            found.update((place_of(kind << 8), value) for value in content.column("v").to_pylist())
+    places = zip(*placement.places(rows), strict=True)
+    assert found == Counter((int(place), value) for value, both in enumerate(places) for place in {*both})
+    assert found.total() > 200
 
 
 def _one(key: str) -> pa.RecordBatch:

@@ -179,6 +179,7 @@ def test_a_local_session_is_the_one_that_is_there(spark: SparkSession) -> None:
         ss.local_session("local[7]")
 
 
+@pytest.mark.long  # it needs a driver of its own
 def test_a_submitted_program_keeps_the_master_that_it_was_submitted_with(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(

@@ -160,6 +160,7 @@ def processes_of(server: str) -> list[psutil.Process]:
     return [process for process in psutil.process_iter(["cmdline"]) if server in (process.info["cmdline"] or [])]
 
 
+@pytest.mark.long  # without Spark: test_fork_server.py; with Spark, and a server that is away: the test above
 def test_a_query_goes_on_when_the_fork_server_is_killed(spark: SparkSession, tmp_path: Path) -> None:
     driver, _ = start_driver(tmp_path, serverless_driver)
     said, _ = driver.communicate(timeout=HANG_SECONDS)

@@ -67,6 +67,9 @@ def test_a_hot_key_with_more_than_an_array_can_have_comes_in_shares_that_depend_
     assert seen[0] == seen[1] == seen[2]
     assert sorted(a for lefts, _ in seen[0] for a in lefts) == sorted(numbers)
     assert sorted(b for _, rights in seen[0] for b in rights) == list(range(20))
+    assert all(sum(number in lefts for lefts, _ in seen[0]) > 1 for number in numbers), (
+        "equal rows are in several shares"
+    )
 
 
 def test_equal_and_nearly_equal_rows_of_a_hot_key_are_told_apart_by_their_content(

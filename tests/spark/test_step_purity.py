@@ -79,12 +79,14 @@ def several_attempts(algorithm: str, seed: int, folder: Path, how: str = "inner"
     schedule.require_values(lane.results)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_results_and_states_depend_on_the_set_of_rows_only(algorithm: str, seed: int, tmp_path: Path) -> None:
     several_attempts(algorithm, seed_for(algorithm, seed), tmp_path)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("algorithm", "how"),
     [(a, h) for i, a in enumerate(DISTINCT) for j, h in enumerate(OTHER_JOINS) if (i + j) % 3 == 0],
@@ -101,6 +103,7 @@ def test_matches_that_a_task_found_in_memory_are_not_forgotten_with_the_rows(tmp
     several_attempts("pr_join", 11205, tmp_path, "full")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("algorithm", DISTINCT)
 def test_so_it_is_with_ranges(algorithm: str, tmp_path: Path) -> None:
     """Each algorithm with one join; all of them, in both ways, are in the long set."""
@@ -110,6 +113,7 @@ def test_so_it_is_with_ranges(algorithm: str, tmp_path: Path) -> None:
     try_it(algorithm, seed_for(algorithm, 20), tmp_path, how, ranged=True)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(20, 30))
 def test_batches_that_are_staged_on_disk_are_no_exception(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -191,6 +195,7 @@ def zombies_and_restarts(algorithm: str, seed: int, folder: Path, how: str = "in
     assert same(lane.end(), schedule.expected(how)), f"seed {seed}"
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_attempts_that_write_late_change_nothing(algorithm: str, seed: int, tmp_path: Path) -> None:
@@ -215,6 +220,7 @@ def wide_rows(n_rows: int, name: str, seed: int) -> pa.Table:
     return pa.table({"k": keys, name: pa.array(range(n_rows), pa.int64()), f"text_{name}": pa.array(texts)})
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("memories", [(2**13, 2**16), (2**16, 2**13)])
 @pytest.mark.parametrize("algorithm", ["rpj", "hmj", "xjoin", "pmj"])
 def test_memory_may_change_from_one_step_to_the_next(algorithm: str, memories: tuple[int, int], tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ class Quanta:
         monkeypatch.setattr(TwoWayJoin, "work", counted)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("algorithm", ["rpj", "hmj", "xjoin", "pmj"])
 def test_the_end_of_a_step_is_seen_within_a_quantum(
     algorithm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

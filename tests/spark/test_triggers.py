@@ -72,6 +72,7 @@ def test_all_that_is_there_is_joined_before_the_query_stops_and_the_rest_by_the_
     assert case.written() == case.expected()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("trigger", "memory"), [("availableNow", "256KB"), ("availableNow", "64MB"), ("once", "256KB")]
 )

@@ -103,7 +103,7 @@ def dense_run(name: str, seed: int) -> Outcome:
     return run(SUBJECTS[name], whole_tasks(SUBJECTS[name], seed, "dense"), cut_after=(None, 3, 9)[seed % 3])
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", SPILLING)
 @given(drawn=drawn_schedules())
 @settings(max_examples=10, deadline=None, derandomize=True)
@@ -123,7 +123,7 @@ def test_every_pair_comes_once_and_nothing_else_for_long(name: str, drawn: Drawn
     assert Counter(outcome.results) == outcome.expected
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", WIDE_SEEDS)
 @pytest.mark.parametrize("name", SPILLING)
 def test_every_pair_comes_once_also_from_larger_batches(name: str, seed: int) -> None:
@@ -131,7 +131,7 @@ def test_every_pair_comes_once_also_from_larger_batches(name: str, seed: int) ->
     assert Counter(outcome.results) == outcome.expected
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SPILLING)
 def test_every_pair_comes_once_when_much_happens_at_once(name: str) -> None:
     for seed in DENSE_SEEDS:
@@ -157,6 +157,7 @@ def test_keys_whose_codes_collide_do_not_match(name: str, drawn: Drawn) -> None:
     assert Counter(outcome.results) == outcome.expected
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["xjoin", "hmj", "rpj"])
 def test_several_workers_give_the_same_pairs_and_make_the_same_flushes_as_one(name: str) -> None:
     for seed in WIDE_SEEDS:
@@ -188,6 +189,7 @@ def longest_task(events: list[Event]) -> int:
     return longest
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SPILLING)
 def test_the_wide_schedules_reach_every_kind_of_work(name: str) -> None:
     traces = [wide_run(name, seed).events for seed in WIDE_SEEDS]

@@ -84,7 +84,7 @@ def work(join: TwoWayJoin[pa.RecordBatch], around: Surroundings) -> Counter[Any]
     return found
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("how", KINDS)
 @pytest.mark.parametrize(("groups", "memory"), [(0, PLENTY), (3, LITTLE), (0, LITTLE), (500, LITTLE)])
 def test_nothing_but_late_rows_is_lost_and_the_state_is_level(
@@ -132,7 +132,7 @@ def test_nothing_but_late_rows_is_lost_and_the_state_is_level(
     assert alone or how not in ("left", "right", "full"), "rows that match nothing come while inputs go on"
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("memory", [PLENTY, LITTLE])
 @pytest.mark.parametrize("how", ["inner", "left"])
 def test_rows_are_kept_so_long_after_their_arrival(tmp_path: Path, how: str, memory: int) -> None:

@@ -37,6 +37,7 @@ def shuffled(batch: pa.RecordBatch, seed: int) -> pa.RecordBatch:
     return batch.take(pa.array(np.random.default_rng(seed).permutation(batch.num_rows)))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SPILLING)
 def test_the_order_of_rows_within_a_batch_changes_nothing(name: str, tmp_path: Path) -> None:
     joins = [new_join(tmp_path, name, budget_rows=200, partitions=4) for _ in range(2)]
@@ -184,6 +185,7 @@ def test_an_algorithm_that_does_not_spill_says_which_ones_do(tmp_path: Path) -> 
         arrive(join, None, rows(list(range(8))))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", SPILLING)
 def test_one_hot_key_beyond_the_memory_still_gives_every_pair(name: str, tmp_path: Path) -> None:
     """No flush can split a code, and no slab can hold it: it is joined piece by piece."""

@@ -145,7 +145,7 @@ def perform_whole(join: TwoWayJoin[RowPairs], task: Task) -> None:
     pytest.fail("a disk-disk task does not come to an end")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("algorithm", EXACT, ids=lambda algorithm: algorithm.name)
 def test_unmet_pairs_are_counted_exactly_after_every_action(algorithm: Algorithm, tmp_path: Path) -> None:
     for seed in range(12):

@@ -1,0 +1,112 @@
+"""Faults in estimates: variances, limits, when something can be said at all, formulas, groups."""
+
+from typing import Final
+
+from mutations.mutation import Mutation
+
+MUTATIONS: Final = (
+    Mutation(
+        "variance-by-n",
+        "estimation/intervals.py",
+        old="rows.sum() / (len(rows) - 1) * (apart**2 / rows).sum(axis=-1)",
+        new="rows.sum() / len(rows) * (apart**2 / rows).sum(axis=-1)",
+        breaks="Variances of sums are too small, and so are intervals.",
+        tests=("estimation/test_intervals.py",),
+    ),
+    Mutation(
+        "skew-of-the-wrong-sign",
+        "estimation/intervals.py",
+        old="(1 - side.share) * (1 - 2 * side.share) * _third(",
+        new="(1 - side.share) * _third(",
+        breaks="Intervals reach up where errors reach down once more than half has come.",
+        tests=("estimation/test_intervals.py",),
+    ),
+    Mutation(
+        "part-of-both-inputs-in-full",
+        "estimation/intervals.py",
+        old="least = lacks[0] * lacks[1] * _within(",
+        new="least = _within(",
+        breaks="What both inputs vary by together is taken off in full, whatever share of them has come.",
+        tests=("estimation/test_intervals.py",),
+    ),
+    Mutation(
+        "interval-of-two-tails",
+        "estimation/limits.py",
+        old="tail = (1 - confidence) / 2",
+        new="tail = 1 - confidence",
+        breaks="95% intervals hold in 90 of 100 cases.",
+        tests=("estimation/test_limits.py",),
+    ),
+    Mutation(
+        "interval-around-too-narrow",
+        "estimation/limits.py",
+        old="    half = t_quantiles((1 + confidence) / 2, degrees) * np.sqrt(variances)\n",
+        new="    half = t_quantiles(confidence, degrees) * np.sqrt(variances)\n",
+        breaks="Intervals of what may be negative are those of 90%.",
+        tests=("estimation/test_limits.py",),
+    ),
+    Mutation(
+        "upper-limit-without-the-next-event",
+        "estimation/limits.py",
+        old="_limit(fewer + 1, t)",
+        new="_limit(fewer, t)",
+        breaks="The upper limit of few events is too low.",
+        tests=("estimation/test_limits.py",),
+    ),
+    Mutation(
+        "few-equal-values-are-certain",
+        "estimation/certainty.py",
+        old="(variances == 0) & (self._events[at] < FEWEST_EQUAL)",
+        new="(variances == 0) & (self._events[at] < 0)",
+        breaks="Three equal values count as proof that all others are equal.",
+        tests=("estimation/test_certainty.py", "local/test_estimate.py"),
+    ),
+    Mutation(
+        "groups-speak-too-soon",
+        "estimation/certainty.py",
+        old="needed = FEWEST_PAIRS * (len(self._pairs_of) - 1) * self._lack",
+        new="needed = 0.0",
+        breaks="Intervals of groups are shown while most groups are not yet found.",
+        tests=("estimation/test_certainty.py", "local/test_many_groups.py", "local/test_estimate.py"),
+    ),
+    Mutation(
+        "quotient-varies-the-wrong-way",
+        "estimation/formulas.py",
+        old="cells = (left.cells - value * right.cells) / right.value",
+        new="cells = (left.cells + value * right.cells) / right.value",
+        breaks="The interval of a quotient of sums is far too wide.",
+        tests=("estimation/test_formulas.py",),
+    ),
+    Mutation(
+        "sample-variance-by-n",
+        "estimation/moments.py",
+        old="Fraction(n * square - total**2, n * (n - 1))",
+        new="Fraction(n * square - total**2, n * n)",
+        breaks="VARIANCE gives that of a population.",
+        tests=("local/test_estimate.py",),
+    ),
+    Mutation(
+        "nan-groups-apart",
+        "estimation/groups.py",
+        old="return math.nan if math.isnan(value) else value + 0.0",
+        new="return value + 0.0",
+        breaks="Each NaN is a group of its own.",
+        tests=("estimation/test_groups.py",),
+    ),
+    Mutation(
+        "tags-not-in-turn",
+        "estimation/tags.py",
+        old="((numbers + self.first) % MOST_TAGS)",
+        new="(numbers % MOST_TAGS)",
+        breaks="Rows are dealt out anew in each batch, so that the first tags have more than others.",
+        tests=("estimation/test_tags.py",),
+    ),
+    Mutation(
+        "tally-of-another-tag",
+        "estimation/tags.py",
+        old="np.clip(np.cumsum(self.sizes), begin, end)",
+        new="np.clip(np.cumsum(self.sizes), 0, end)",
+        breaks="Rows of a part of some blocks are counted for the first of them.",
+        tests=("estimation/test_tags.py",),
+    ),
+)

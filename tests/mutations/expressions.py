@@ -1,0 +1,138 @@
+"""Faults in expressions and queries: null logic, NaN, rounding, scales, separation, names."""
+
+from typing import Final
+
+from mutations.mutation import Mutation
+
+_ORACLE: Final = "expressions/test_expressions_against_duckdb.py"
+
+MUTATIONS: Final = (
+    Mutation(
+        "false-and-null-is-null",
+        "expressions/values.py",
+        old="found = pc.and_kleene(found, part)",
+        new="found = pc.and_(found, part)",
+        breaks="FALSE AND NULL is NULL.",
+        tests=(_ORACLE,),
+    ),
+    Mutation(
+        "true-or-null-is-null",
+        "expressions/values.py",
+        old="found = pc.or_kleene(found, part)",
+        new="found = pc.or_(found, part)",
+        breaks="TRUE OR NULL is NULL.",
+        tests=(_ORACLE,),
+    ),
+    Mutation(
+        "not-in-nulls",
+        "expressions/values.py",
+        old="        return pc.if_else(found, found, unknown)\n",
+        new="        return found\n",
+        breaks="x IN (1, NULL) is false where it is unknown.",
+        tests=(_ORACLE,),
+    ),
+    Mutation(
+        "nan-not-the-largest",
+        "expressions/values.py",
+        old="pc.or_kleene(pc.less(left, right), pc.and_kleene(pc.invert(pc.is_nan(left)), pc.is_nan(right)))",
+        new="pc.less(left, right)",
+        breaks="NaN is no longer larger than all other numbers.",
+        tests=(_ORACLE,),
+    ),
+    Mutation(
+        "halves-rounded-down",
+        "expressions/values.py",
+        old="pc.divide(pc.multiply(rest, 2), divisor)",
+        new="pc.divide(rest, divisor)",
+        breaks="Decimals are cut off where they should be rounded.",
+        tests=(_ORACLE,),
+    ),
+    Mutation(
+        "division-by-zero",
+        "expressions/values.py",
+        old='"/": lambda left, right: pc.divide(left, _without_zeros(right)),',
+        new='"/": pc.divide,',
+        breaks="A value divided by zero is infinite instead of null.",
+        tests=(_ORACLE,),
+    ),
+    Mutation(
+        "case-takes-the-last",
+        "expressions/steps.py",
+        old="for condition, value in zip(reversed(holds), reversed(values[:-1]), strict=True):",
+        new="for condition, value in zip(holds, values[:-1], strict=True):",
+        breaks="CASE gives the result of the last condition that is true.",
+        tests=(_ORACLE,),
+    ),
+    Mutation(
+        "product-of-decimals-misplaced",
+        "expressions/arithmetic.py",
+        old="kind = exact(left.kind.scale + right.kind.scale)",
+        new="kind = exact(max(left.kind.scale, right.kind.scale))",
+        breaks="The product of two decimals has its point in the wrong place.",
+        tests=(_ORACLE,),
+    ),
+    Mutation(
+        "date-minus-days-is-later",
+        "expressions/arithmetic.py",
+        old='days = right if operator == "+" else applied(',
+        new='days = right if operator == "-" else applied(',
+        breaks="A date plus days is earlier.",
+        tests=(_ORACLE,),
+    ),
+    Mutation(
+        "wrong-precedence-of-not",
+        "expressions/reading.py",
+        old='return Not(found) if node.args.get("negate") else found',
+        new="return found",
+        breaks="NOT of what sqlglot has read as negated is lost.",
+        tests=(_ORACLE, "expressions/test_expression_trees.py"),
+    ),
+    Mutation(
+        "sum-of-null-terms",
+        "expressions/separation.py",
+        old="return self.where(Not(IsNull(node))) if self._null_is_possible(node) else _ALWAYS",
+        new="return _ALWAYS",
+        breaks="SUM(l.a + r.b) adds a where b is null.",
+        tests=("expressions/test_separation.py",),
+    ),
+    Mutation(
+        "or-of-both-sides-counted-twice",
+        "expressions/separation.py",
+        old='before = _times(before, self.where(part, node.operator == "AND"))',
+        new="before = before",
+        breaks="A pair for which two parts of an OR hold is added twice.",
+        tests=("expressions/test_separation.py",),
+    ),
+    Mutation(
+        "group-by-number-off-by-one",
+        "queries/naming.py",
+        old="item = statement.items[group.of - 1]",
+        new="item = statement.items[group.of - 2]",
+        breaks="GROUP BY 1 groups by another item of the select list.",
+        tests=("local/test_sql.py",),
+    ),
+    Mutation(
+        "on-in-one-order-only",
+        "queries/naming.py",
+        old="places = sorted((scope.place(column, part) for column in pair), key=lambda place: place.side or 0)",
+        new="places = [scope.place(column, part) for column in pair]",
+        breaks="ON right.k = left.k is refused.",
+        tests=("local/test_sql.py", "local/test_sql_tables.py"),
+    ),
+    Mutation(
+        "filter-of-an-aggregate-lost",
+        "queries/aggregates.py",
+        old="    if inner is not node:\n",
+        new="    if inner is None:\n",
+        breaks="SUM(x) FILTER (WHERE ...) sums all rows.",
+        tests=("local/test_sql.py",),
+    ),
+    Mutation(
+        "anti-join-read-as-semi",
+        "queries/reading.py",
+        old='    "ANTI": "anti",\n',
+        new='    "ANTI": "semi",\n',
+        breaks="ANTI JOIN gives the rows that match.",
+        tests=("local/test_sql.py",),
+    ),
+)

@@ -1,0 +1,48 @@
+"""Faults in policies: which rows leave memory, and which work on disk comes next."""
+
+from typing import Final
+
+from mutations.mutation import Mutation
+
+MUTATIONS: Final = (
+    Mutation(
+        "rate-optimal-wrong-victim",
+        "policies/flush/rate_optimal.py",
+        old="yield [Evict(opposite(side), partition,",
+        new="yield [Evict(side, partition,",
+        breaks="RPJ flushes the rows that are most likely to be met.",
+        tests=("policies/test_rate_optimal.py",),
+    ),
+    Mutation(
+        "regions-smaller-side-first",
+        "policies/flush/regions.py",
+        old="key=lambda side: -int(view.resident_rows[side].sum())",
+        new="key=lambda side: int(view.resident_rows[side].sum())",
+        breaks="DINER flushes the side with fewer rows in memory.",
+        tests=("policies/test_regions_policy.py",),
+    ),
+    Mutation(
+        "growth-not-staggered",
+        "policies/react/growth.py",
+        old="1 + np.arange(n_partitions) / n_partitions, 1)",
+        new="1.0, 1)",
+        breaks="All partitions of PR-Join are joined at the same time at first.",
+        tests=("policies/test_growth_rule.py",),
+    ),
+    Mutation(
+        "merge-rate-of-one-pass",
+        "policies/react/best_rate.py",
+        old="view.device.merge_seconds(view.spilled_bytes.sum(axis=0)) * passes",
+        new="view.device.merge_seconds(view.spilled_bytes.sum(axis=0))",
+        breaks="A disk-disk task seems as cheap with many runs as with few.",
+        tests=("policies/test_react_policies.py",),
+    ),
+    Mutation(
+        "merge-the-latest-again",
+        "policies/react/merge.py",
+        old="view.last_merge[waiting].argmin()",
+        new="view.last_merge[waiting].argmax()",
+        breaks="HMJ merges one partition again and again while the others wait.",
+        tests=("policies/test_react_policies.py",),
+    ),
+)
