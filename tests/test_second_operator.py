@@ -18,7 +18,7 @@ from sooner.local.starting import parts_of
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Means
 from sooner.sources.opening import open_source
-from sooner.trace import Entry
+from sooner.trace import Entry, Tracing
 from union import DistinctUnion, UnionPlan
 
 NAMES = ("first", "second", "third")
@@ -35,7 +35,8 @@ def test_in_process(memory_bytes: int, tmp_path: Path) -> None:
     sources = [open_source(table, name) for table, name in zip(inputs, NAMES, strict=True)]
     entries: list[Entry] = []
     plan = UnionPlan("k")
-    parts = parts_of(plan, NAMES, sources, memory_bytes, 4, 1, tmp_path, entries.append)
+    tracing = Tracing(entries.append, "a union", [plan])
+    parts = parts_of(plan, NAMES, sources, memory_bytes, 4, 1, tmp_path, tracing)
     query = Query(parts, plan.output([source.schema for source in sources]), 0.025)
     found = Counter(query.to_table()["k"].to_pylist())
     assert found == Counter({key for table in inputs for key in table["k"].to_pylist()})

@@ -15,7 +15,7 @@ from sooner.operators.order import Arrivals, CodeRows, Order, sorted_runs
 from sooner.runs.formats.saved_runs import RewrittenRuns, SavedRuns
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import Run
-from sooner.runs.store import RunStore, SpilledRun, run_from_plain
+from sooner.runs.store import RunStore, SpilledRun, counted, run_from_plain
 
 
 @dataclass
@@ -93,7 +93,7 @@ class Input:
                 budget.take(run.n_bytes)
                 partition.resident.add(run)
             partition.spilled = [run_from_plain(self.store, run) for run in saved["spilled"]]
-            partition.next_number = saved["next_number"]
+            partition.next_number = counted(saved["next_number"])
 
     def _resident_runs(self) -> Iterator[Run]:
         return (run for partition in self.partitions for run in partition.resident)

@@ -9,11 +9,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from sooner.runs.block_index import Block, BlockIndex, Blocks
 from sooner.runs.run import Run
 
+MOST_COUNTED: Final = 2**62
 SharedStamps = tuple[int, int]  # when all rows of a segment left memory, and the last task that met the disk before
 
 
@@ -145,7 +146,19 @@ def adopted(store: RunStore, data: dict[str, Any]) -> Segment:
 
 def run_from_plain(store: RunStore, data: dict[str, Any]) -> SpilledRun:
     segments = tuple(adopted(store, one) for one in data["segments"])
-    return SpilledRun(index(data["number"]), index(data["level"]), segments, data.get("newest"))
+    return SpilledRun(counted(data["number"]), counted(data["level"]), segments, data.get("newest"))
+
+
+def counted(saved: Any) -> int:
+    """A number of things that was saved. Raises an error if it cannot be one."""
+    if not 0 <= (number := index(saved)) < MOST_COUNTED:
+        raise ValueError(f"nobody has counted to {number}")
+    return number
+
+
+def counts_of_each(saved: Any, things: int) -> list[int]:
+    """The same for each of so many things."""
+    return [counted(one) for one, _ in zip(saved, range(things), strict=True)]
 
 
 def remove_run(store: RunStore, run: SpilledRun) -> None:

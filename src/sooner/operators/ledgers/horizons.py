@@ -24,6 +24,7 @@ from sooner.operators.sweeping.parts import Drives, Part, PartRectangle
 from sooner.policies.view import Together
 from sooner.runs.ledger import CoveredCells, Horizon, Rectangle
 from sooner.runs.run import NEVER, STILL_HERE, Run, Stamp, Ticks, arrived_between
+from sooner.runs.store import counts_of_each
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 
@@ -173,7 +174,8 @@ class Horizons:
         }
 
     def load_plain(self, data: dict[str, Any]) -> None:
-        self.cells = loaded_cells(data["cells"])
+        self.cells = loaded_cells(data["cells"], len(self.cells))
         self.full_since, self.is_evened_out = data["full_since"], data["is_evened_out"]
         self._statistics.rows_wait = self.rows_wait
-        self.horizons = [Horizon(*ticks) for ticks in data["horizons"]]
+        both = zip(data["horizons"], self.cells, strict=True)
+        self.horizons = [Horizon(*counts_of_each(ticks, len(SIDES))) for ticks, _ in both]

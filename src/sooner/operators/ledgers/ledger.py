@@ -13,6 +13,7 @@ from sooner.operators.sweeping.parts import Drives, OnDisk, Part, PartRectangle
 from sooner.policies.view import Together
 from sooner.runs.ledger import CoveredCells, Rectangle
 from sooner.runs.run import Run, Stamp, Ticks
+from sooner.runs.store import counted
 
 
 class PartsOfPartition(Protocol):
@@ -112,5 +113,6 @@ def saved_cells(cells: Sequence[CoveredCells]) -> list[Any]:
     return [one.to_plain() for one in cells]
 
 
-def loaded_cells(data: Sequence[Any]) -> list[CoveredCells]:
-    return [CoveredCells((left, right) for left, right in cells) for cells in data]
+def loaded_cells(data: Sequence[Any], partitions: int) -> list[CoveredCells]:
+    both = zip(data, range(partitions), strict=True)
+    return [CoveredCells((counted(left), counted(right)) for left, right in cells) for cells, _ in both]

@@ -13,6 +13,7 @@ from sooner.operators.sweeping.parts import Drives, PartRectangle
 from sooner.policies.view import Together
 from sooner.runs.ledger import CoveredCells, Rectangle
 from sooner.runs.run import NEVER, Run, Stamp, Ticks
+from sooner.runs.store import counts_of_each
 from sooner.sides import LEFT, SIDES, opposite
 
 
@@ -92,8 +93,9 @@ class Stamps:
         return {"cells": saved_cells(self.cells), "met_disk": self._met_disk}
 
     def load_plain(self, data: dict[str, Any]) -> None:
-        self.cells = loaded_cells(data["cells"])
-        self._met_disk = [list(ticks) for ticks in data["met_disk"]]
+        partitions = len(self.cells)
+        self.cells = loaded_cells(data["cells"], partitions)
+        self._met_disk = [counts_of_each(ticks, partitions) for ticks, _ in zip(data["met_disk"], SIDES, strict=True)]
 
 
 def met_in_memory(inputs: Sequence[Input], side: int, p: int) -> Sequence[Run]:

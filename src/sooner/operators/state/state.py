@@ -18,7 +18,7 @@ from sooner.operators.statistics.regions import outer_codes, rows_by_region
 from sooner.policies.view import RegionsView
 from sooner.runs.ledger import Rectangle
 from sooner.runs.run import NEVER, STILL_HERE, Run, arrived_between
-from sooner.runs.store import SpilledRun, remove_run
+from sooner.runs.store import SpilledRun, counted, counts_of_each, remove_run
 from sooner.sides import LEFT, SIDES, opposite
 
 LEAVING_SHARE: Final = 0.25  # of rows in memory that nobody needs any more: then they leave it
@@ -226,9 +226,13 @@ class JoinState:
         self.shell.load_plain(data)
         self.statistics.load_plain(data["statistics"])
         self.ledger.load_plain(data)
-        self.next_to_clean = data["next_to_clean"]
-        self.decided = [list(ticks) for ticks in data["decided"]]
-        self.decided_runs = [[set(numbers) for numbers in side] for side in data["decided_runs"]]
+        self.next_to_clean = counted(data["next_to_clean"])
+        decided = zip(data["decided"], SIDES, strict=True)
+        self.decided = [counts_of_each(ticks, self.n_partitions) for ticks, _ in decided]
+        self.decided_runs = [
+            [set(map(counted, numbers)) for numbers, _ in zip(runs, range(self.n_partitions), strict=True)]
+            for runs, _ in zip(data["decided_runs"], SIDES, strict=True)
+        ]
         self.loops = {p: Loop(*loop) for p, *loop in data["loops"]}
         if self.expiry is not None:
             self.expiry.load_plain(data["expiry"])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sooner.budget import Budget
 from sooner.phases import Phase
 from sooner.progress import Progress
-from sooner.runs.store import RunOnDisk
+from sooner.runs.store import RunOnDisk, counted
 
 Counts = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
@@ -82,9 +82,12 @@ class Statistics:
 
     def load_plain(self, data: dict[str, Any]) -> None:
         for name in self.SAVED:
-            getattr(self, name)[...] = data[name]
+            counts = getattr(self, name)
+            counts[...] = data[name]
+            if not (counts > -1).all():  # NaN is not either; pairs may be a rounding error below nothing
+                raise ValueError(f"{name} were counted, and are {data[name]}")
         self.recent.load_plain(data["recent"])
-        self.results = data["results"]
+        self.results = counted(data["results"])
 
 
 class RecentArrivals:

@@ -13,7 +13,6 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from operator import index as whole
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -30,7 +29,7 @@ from sooner.kernels.sizes import RowBytes, cuts_by_bytes, part_of, picked, total
 from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Blocks, Place
 from sooner.runs.custody.private_files import create
 from sooner.runs.run import HELPER_BYTES, Run, Stamp
-from sooner.runs.store import EncodedBlock, Segment, SharedStamps, segment_of
+from sooner.runs.store import EncodedBlock, Segment, SharedStamps, counted, segment_of
 
 # By position, since users' columns may have any name.
 _CODE: Final = pa.field("code", pa.uint64())
@@ -110,8 +109,11 @@ class RunFiles:
         index = BlockIndex(Blocks.of([Block(*block) for block in data.get("blocks", ())]))
         if "index" in data:
             self.leave_in_file(index, data["file"], Place(*data["index"]))
-        shared = tuple(data["shared"]) if "shared" in data else None
-        return Segment(data["file"], whole(data["n_rows"]), whole(data["n_bytes"]), index, shared)
+        shared: SharedStamps | None = None
+        if "shared" in data:
+            departed, met_disk = map(counted, data["shared"])
+            shared = departed, met_disk
+        return Segment(data["file"], counted(data["n_rows"]), counted(data["n_bytes"]), index, shared)
 
     def leave_in_file(self, index: BlockIndex, file: str, place: Place) -> None:
         """Where the blocks of a segment lie is read from its file when it is needed."""

@@ -8,7 +8,6 @@ results. Nothing here looks at a clock; work on disk is limited by bytes.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import index
 from typing import Final
 
 import pyarrow as pa
@@ -26,6 +25,7 @@ from sooner.runs.custody.shared_memory import open_shared_memory
 from sooner.runs.formats.files import RunFiles
 from sooner.runs.formats.saved_runs import MappedRuns
 from sooner.runs.formats.versions import Header, Versions, version_prefix
+from sooner.runs.store import counts_of_each
 from sooner.spark.interop.grouping import grouped
 from sooner.spark.step.delivery import Delivery
 from sooner.spark.step.fallbacks import of_this_process
@@ -95,8 +95,8 @@ class Step:
         none = [0] * len(plan.inputs)
         before = self._parent or {"late_rows": none, "copied_rows": none}
         with self._versions.believed(attempt.version - 1):
-            self._late_rows: list[int] = list(map(index, before["late_rows"]))
-            self._copied_rows: list[int] = list(map(index, before["copied_rows"]))
+            self._late_rows = counts_of_each(before["late_rows"], len(none))
+            self._copied_rows = counts_of_each(before["copied_rows"], len(none))
 
         share_bytes = plan.partition_bytes
         self._copies = open_shared_memory(plan.state, place, share_bytes, plan.shared_memory)
