@@ -97,6 +97,8 @@ EXPRESSIONS = [
     "b AND NULL = NULL",
     "b OR NULL IN (NULL, NULL)",
     "NULLIF(NULL, NULL) IS NULL",
+    "NULLIF(d, NULL - 514)",
+    "d = 5 - NULL",
     "b AND (i > 0 OR j > 0) AND NOT c",
     "b IS TRUE",
     "b IS NOT FALSE",

@@ -264,7 +264,8 @@ class _Checker:
         """Values, and the kind that all of them can have; texts in quotes become moments where they meet one."""
         steps = [self.step(node) for node in nodes]
         moment = next((step.kind for step in steps if step.kind.name in ("date", "local time", "instant")), None)
-        if moment is not None:
+        if moment is not None:  # and a number that is null whatever comes, such as NULL - 1, is null of any kind
+            steps = [Constant(NULL, True, None) if _is_no_number(step) else step for step in steps]
             steps = [read_literal(step, moment, text, self._what) for step in steps]
         kind = steps[0].kind
         for node, step in zip(nodes[1:], steps[1:], strict=True):
@@ -276,6 +277,10 @@ class _Checker:
                 )
             kind = common
         return steps, kind
+
+
+def _is_no_number(step: Step) -> bool:
+    return isinstance(step, Constant) and step.value is None and step.kind.is_numeric
 
 
 def _for_kind(kernel: str, kind: Kind) -> str:

@@ -1029,10 +1029,10 @@ static int64_t make_room(Exact *sum, int n, int64_t place)
 
 static void add_words(Exact *sum, const uint64_t *words, int n, int64_t place)
 {
-    uint64_t sign = sign_of(words, n);
-    int64_t at = place - sum->place;
     if (sum->place == NOT_FINITE)
         return;
+    uint64_t sign = sign_of(words, n);
+    int64_t at = place - sum->place;
     if (at < 0 || at + n >= WORDS)
         at = make_room(sum, n, place);
     unsigned carry = 0;
