@@ -34,6 +34,8 @@ EXPRESSIONS = [
     "p / 4",
     "i / nullif(j, 0)",
     "i % 3",
+    "i % -1",
+    "i % -3",
     "p % 0.7",
     "i // 3",
     "i // nullif(j, 0)",

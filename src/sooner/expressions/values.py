@@ -23,9 +23,10 @@ def _without_zeros(divisor: Value) -> Value:
 
 
 def _remainder(left: Value, right: Value) -> Value:
+    """By -1 it is that by 1: the least integer divided by -1 would not fit."""
     right = _without_zeros(right)
-    whole = pc.divide(left, pc.if_else(pc.equal(right, -1), 1, right))  # the least integer by -1 would not fit
-    return pc.if_else(pc.equal(right, -1), 0, pc.subtract(left, pc.multiply(whole, right)))
+    right = pc.if_else(pc.equal(right, -1), 1, right)
+    return pc.subtract(left, pc.multiply(pc.divide(left, right), right))
 
 
 def _rounded(value: Value, divisor: int) -> Value:
