@@ -8,7 +8,6 @@ CHEAP_RIPPLES = "files are as fast as the processor here, so the first ripples a
 MODULES = "there are 124 modules to load, some of them new; it was 0.29 before ranges and rectangles"
 FLOOR = "a batch takes 0.1 to 0.2 s more than the floor's half second, which itself swings by a quarter"
 SMALL_FILES = "with memory for 2% every run has a few kilobytes, and most of the time is the interpreter's"
-WIDE = "a little wide: of keys that repeat, more than nothing is expected to be unseen by chance, also where nothing is"
 HOT_ROW = (
     "wide, but not wrong: one row of the right has a tenth of all matches, most samples lack it, and what the left's "
     "keys let expect of it is more than the sums are off"
@@ -21,16 +20,13 @@ FEW_ROWS = (
     "wide: it is shown from the first pair on, since to wait for more would choose samples that found too much; of one "
     "to six rows of the left even the ends that fit best hold for more than 95 in 100"
 )
-FEW_BLOCKS = "three to fifteen blocks, whose values are skewed: Student's t is for those that are not"
+FEW_BLOCKS = "wide: three blocks tell little of how blocks differ, and nothing of skew, so both are taken for much"
+FEW_CLUSTERS = "averages are a little narrow: fifteen blocks, each of one skewed value, show less skew than there is"
+SKEWED = "a little wide: upper ends allow for more skew than the few parts of a group show, which most do not have"
 FEW_TAILS = (
-    "so few rows tell nothing of tails: they are taken for those of a normal distribution, which is wide for uniform "
-    "values, and a little narrow for the normal ones of which small samples lack the ends"
+    "a little wide: so few rows tell nothing of tails, which are taken for those of a normal distribution, and uniform "
+    "values have none"
 )
-RARE_ROWS = (
-    "what a left row adds grows with the square of its matches: one row in forty has half of the sum, small samples "
-    "lack most of these, and nothing tells so"
-)
-CHANCE = "within chance: of 200 that hold in 95 of 100 cases, fewer than 92% or more than 98% do once in twenty times"
 FIRST = "opening the files takes 28 ms of it, and then at least three row groups of 100,000 rows must have met others"
 READERS = (
     "reading alone takes 1.5 s (Q12) and 2.8 s (Q14) of CPU: Arrow decodes all rows, of which filters leave one in 80"
@@ -72,38 +68,33 @@ REASONS: dict[str, dict[str, str]] = {
                 "at first": (
                     "foreign key, uniform",
                     "foreign key, 1,000 keys, Zipf 1",
+                    "foreign key, 10,000 keys, Zipf 0.5",
                     "many-to-many, uniform",
                     "many-to-many, a trend",
-                    "many-to-many, a trend, blocks",
-                    "many-to-many, blocks of 100 rows",
-                    "many-to-many, values that follow the number of matches (1 to 40)",
                 ),
+                "at 5% read": ("foreign key, uniform", "many-to-many, 300 groups"),
                 "at 20% read": ("foreign key, 300 groups of Zipf's sizes",),
             },
             FEW_ROWS: {
                 "at first": ("many-to-many, a filter of 1%", "many-to-many, a filter of 0.1%"),
                 "at 5% read": ("many-to-many, a filter of 1%", "many-to-many, a filter of 0.1%"),
-                "at 20% read": ("many-to-many, a filter of 0.1%",),
-                "at 50% read": ("many-to-many, a filter of 0.1%",),
             },
-            WIDE: {"at 20% read": ("foreign key, uniform", "foreign key, 10,000 keys, Zipf 0.5")},
             HOT_ROW: {
                 "at first": ("foreign key, 10,000 keys, Zipf 1",),
                 "at 5% read": ("foreign key, 10,000 keys, Zipf 1",),
             },
-            FEW_BLOCKS: {"at first": ("many-to-many, clusters",), "at 5% read": ("many-to-many, clusters",)},
+            FEW_BLOCKS: {
+                "at first": (
+                    "many-to-many, blocks of 100 rows",
+                    "many-to-many, a trend, blocks",
+                    "many-to-many, clusters",
+                ),
+            },
+            FEW_CLUSTERS: {"at 5% read": ("many-to-many, clusters",)},
+            SKEWED: {"at first": ("foreign key, 300 groups",), "at 20% read": ("foreign key, 300 groups",)},
             FEW_TAILS: {
                 "at first": ("many-to-many, deviations of light tails",),
                 "at 5% read": ("many-to-many, deviations of light tails, 300 groups",),
-            },
-            RARE_ROWS: {
-                "at first": ("many-to-many, values that follow the number of matches (Zipf 0.5)",),
-                "at 5% read": ("many-to-many, values that follow the number of matches (Zipf 0.5)",),
-                "at 50% read": ("many-to-many, values that follow the number of matches (Zipf 0.5)",),
-            },
-            CHANCE: {
-                "at 5% read": ("foreign key, uniform", "many-to-many, blocks of 100 rows"),
-                "at 50% read": ("foreign key, 1,000 keys, Zipf 1", "many-to-many, Zipf 1"),
             },
         }.items()
         for when, names in cases.items()

@@ -146,6 +146,8 @@ EXPRESSIONS = [
     "ifnull(f, 0)",
     "greatest(i, j, 0)",
     "least(p, i)",
+    "least(NULL, NULL) IS NULL",
+    "COALESCE(NULL, NULL) IS NULL",
     "greatest(d, TIMESTAMP '1995-01-01 00:00:00')",  # a time, although all of them are midnights
     "COALESCE(CASE WHEN b THEN d END, TIMESTAMP '1995-01-01 00:00:00')",
     "least(TIMESTAMP '1995-01-01 12:00:00', NULLIF(NULL, DATE '1970-01-03'))",  # a moment and what is NULL by itself

@@ -209,6 +209,8 @@ class _Checker:
             raise InvalidJoin(f"{self._what} has {node}, with {len(node.parts)} arguments; it takes {function.fewest}.")
         if function.takes == "alike":
             parts = self._alike(list(node.parts), str(node))
+            if parts[0].kind == NULL:
+                return parts[0]
             may_be_null = all(part.may_be_null for part in parts)
             kernel = _for_kind(node.name, parts[0].kind)
             return applied(kernel, tuple(parts), parts[0].kind, str(node), self._what, may_be_null=may_be_null)
