@@ -101,6 +101,7 @@ EXPRESSIONS = [
     "NULLIF(NULL, NULL) IS NULL",
     "NULLIF(d, NULL - 514)",
     "d = 5 - NULL",
+    "CAST(NULL - 174 AS TIMESTAMP) IS NULL",
     "b AND (i > 0 OR j > 0) AND NOT c",
     "b IS TRUE",
     "b IS NOT FALSE",

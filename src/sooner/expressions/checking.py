@@ -201,7 +201,8 @@ class _Checker:
             field = self._schema.field(node.of.name)
             if may_not_fit(field.type):
                 return ReadAsFloat(node.to, field.nullable, node.of.name)
-        return casted(self.step(node.of), node.to, str(node), self._what)
+        of = self.step(node.of)
+        return Constant(node.to, True, None) if _is_no_number(of) else casted(of, node.to, str(node), self._what)
 
     def call(self, node: Call) -> Step:
         function = FUNCTIONS[node.name]
