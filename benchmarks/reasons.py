@@ -23,6 +23,10 @@ FEW_ROWS = (
 FEW_BLOCKS = "wide: three blocks tell little of how blocks differ, and nothing of skew, so both are taken for much"
 FEW_CLUSTERS = "averages are a little narrow: fifteen blocks, each of one skewed value, show less skew than there is"
 SKEWED = "a little wide: upper ends allow for more skew than the few parts of a group show, which most do not have"
+RARE_ROWS = (
+    "narrow: what a left row adds grows with the square of its matches, one row in forty has half of the sum, small "
+    "samples lack most of these, and nothing tells so"
+)
 FEW_TAILS = (
     "a little wide: so few rows tell nothing of tails, which are taken for those of a normal distribution, and uniform "
     "values have none"
@@ -69,6 +73,7 @@ REASONS: dict[str, dict[str, str]] = {
                     "foreign key, uniform",
                     "foreign key, 1,000 keys, Zipf 1",
                     "foreign key, 10,000 keys, Zipf 0.5",
+                    "foreign key, 300 groups of Zipf's sizes",
                     "many-to-many, uniform",
                     "many-to-many, a trend",
                 ),
@@ -91,6 +96,10 @@ REASONS: dict[str, dict[str, str]] = {
                 ),
             },
             FEW_CLUSTERS: {"at 5% read": ("many-to-many, clusters",)},
+            RARE_ROWS: {
+                "at first": ("many-to-many, values that follow the number of matches (Zipf 0.5)",),
+                "at 5% read": ("many-to-many, values that follow the number of matches (Zipf 0.5)",),
+            },
             SKEWED: {"at first": ("foreign key, 300 groups",), "at 20% read": ("foreign key, 300 groups",)},
             FEW_TAILS: {
                 "at first": ("many-to-many, deviations of light tails",),
