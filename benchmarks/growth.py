@@ -47,7 +47,7 @@ def mean_step_seconds(resident_rows: int, seed: int) -> float:
             Input(str(side), SCHEMA, order.coders[side], RunFiles(pafs.LocalFileSystem(), folder, SCHEMA), bounds)
             for side in SIDES
         ]
-        means = Means(Budget(UNLIMITED_BYTES))
+        means = Means(Budget(UNLIMITED_BYTES).account("join"))
         join = two_way_join((inputs[LEFT], inputs[RIGHT]), order, ALGORITHMS["symmetric_hash"], len, means)
 
         def step() -> None:

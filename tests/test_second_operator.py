@@ -1,7 +1,6 @@
 """An operator that nobody made the engines for runs in process and in the lab, by the contract alone."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,10 +11,10 @@ import pytest
 from small_worlds import small_laboratory, small_trace
 from sooner.lab.experiments.rpj import PANELS
 from sooner.lab.simulator import simulate_operator
-from sooner.lab.subject import ROW_BYTES
+from sooner.lab.subject import ROW_BYTES, SCHEMA
 from sooner.local.query import Query
 from sooner.local.starting import parts_of
-from sooner.operators.inputs import Input
+from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
 from sooner.sources.opening import open_source
 from sooner.trace import Entry, Tracing
@@ -49,8 +48,8 @@ def test_in_process(memory_bytes: int, tmp_path: Path) -> None:
 def test_in_the_lab() -> None:
     trace = small_trace(PANELS[0], "unreliable", seed=2)
 
-    def union(inputs: Sequence[Input], means: Means) -> DistinctUnion[int]:
-        return DistinctUnion(inputs, "key", means, lambda keys: keys.num_rows)
+    def union(storage: Storage, means: Means) -> DistinctUnion:
+        return DistinctUnion(storage.inputs(trace.order(), NAMES[:2], (SCHEMA, SCHEMA)), "key", means)
 
     laboratory = small_laboratory("unreliable")
     small = replace(laboratory, machine=replace(laboratory.machine, memory_bytes=50 * ROW_BYTES))

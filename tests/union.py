@@ -12,23 +12,23 @@ slab of SLAB_BYTES and a block of each run. Runs are never merged, so there are 
 """
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
-from sooner.budget import Budget
+from sooner.budget import Account
 from sooner.errors import InvalidCall
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.codes import code_rows
 from sooner.kernels.gathering import as_one
 from sooner.kernels.keys import plan_keys
 from sooner.operators.events import Arrived, Event, Flushed, Scanned
-from sooner.operators.inputs import Input, Partition
-from sooner.operators.operator import Means
+from sooner.operators.inputs import Input, Partition, Storage
+from sooner.operators.operator import Means, Operator
 from sooner.operators.order import Order
 from sooner.operators.shell import Shell
 from sooner.operators.statistics.arrivals import Statistics, read_only
@@ -44,7 +44,6 @@ SLAB_BYTES: Final = 2**20
 UNSEEN: Final = ("received_rows", "forgotten_rows")  # by policies
 MERGE_BYTES: Final = 2**20  # in memory, of runs that become one
 
-R = TypeVar("R")
 Read = tuple[RunStore, Segment, Sequence[Block]]  # these blocks of a segment
 
 
@@ -59,10 +58,6 @@ class UnionPlan:
         types = self.output(schemas).types
         return Order([lambda batch: code_rows(batch, [self.on], types)] * len(schemas))
 
-    def kept(self, schemas: Sequence[pa.Schema]) -> Sequence[pa.Schema]:
-        """All of them."""
-        return schemas
-
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
         """The key alone."""
         for schema in schemas:
@@ -73,9 +68,11 @@ class UnionPlan:
                 )
         return pa.schema([schemas[0].field(self.on)])
 
-    def make(self, inputs: Sequence[Input], means: Means) -> "DistinctUnion[pa.RecordBatch]":
+    def make(
+        self, names: Sequence[str], schemas: Sequence[pa.Schema], storage: Storage, means: Means
+    ) -> "DistinctUnion":
         """The operator itself."""
-        return DistinctUnion(inputs, self.on, means, lambda batch: batch)
+        return DistinctUnion(storage.inputs(self.order(schemas), names, schemas), self.on, means)
 
 
 @dataclass
@@ -102,21 +99,17 @@ class Sweep:
             self.decided, self.code = self.tick, 0
 
 
-class DistinctUnion(Generic[R]):
-    """`result_of` makes results of batches of keys."""
+class DistinctUnion(Operator[pa.RecordBatch]):
+    worked_bytes = 0
 
-    def __init__(
-        self, inputs: Sequence[Input], on: str, means: Means, result_of: Callable[[pa.RecordBatch], R]
-    ) -> None:
+    def __init__(self, inputs: Sequence[Input], on: str, means: Means) -> None:
         self._inputs = inputs
         self._on = on
-        self._budget = means.budget
+        self._account = means.account
         self._shell = Shell(means.listener)
-        self._result_of = result_of
         self._n_partitions = len(inputs[0].partitions)
         self._sweeps = [Sweep() for _ in range(self._n_partitions)]
         self._statistics = Statistics(len(inputs), self._n_partitions)
-        self.worked_bytes = 0
 
     @property
     def inputs(self) -> Sequence[Input]:
@@ -127,14 +120,14 @@ class DistinctUnion(Generic[R]):
         return self._shell.phase
 
     @property
-    def budget(self) -> Budget:
-        return self._budget
+    def account(self) -> Account:
+        return self._account
 
-    def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
+    def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[pa.RecordBatch]:
         """A key that is not in memory comes out at once, unless it may be on disk."""
         return self._shell.exclusively(self._arrive(rows, now))
 
-    def _arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
+    def _arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[pa.RecordBatch]:
         self._shell.breathe()
         self._shell.require("arriving", "reactive")
         n_rows = tuple(sum(batch.num_rows for batch in batches) for batches in rows)
@@ -152,21 +145,12 @@ class DistinctUnion(Generic[R]):
             self._statistics.arrived_rows[which] += [0 if run is None else len(run) for run in runs]
         for p, which, run in new:
             self._inputs[which].partitions[p].resident.add(run)
-            self._inputs[which].partitions[p].resident.merge_tiers(self._budget.try_reserve, MERGE_BYTES)
+            self._inputs[which].partitions[p].resident.merge_tiers(self._account.try_reserve, MERGE_BYTES)
             self._count(which, p)
             self._sweeps[p].newest = max(self._sweeps[p].newest, run.newest)
             if run.arrived == NEVER:
                 yield self._result(run.rows.select([self._on]))
         self._report(Arrived(self._shell.tick, n_rows, compared=0))
-
-    def expect(self, n_bytes: int) -> None:
-        """Pieces are taken as they come."""
-
-    def told(self) -> None:
-        """Results say all."""
-
-    def learn(self, newest: Sequence[int | float | None], now: float) -> None:
-        """It forgets nothing."""
 
     def end(self, which: int) -> None:
         """After the last of them what is open is decided, and all is forgotten."""
@@ -180,11 +164,11 @@ class DistinctUnion(Generic[R]):
             return self.phase == "clean-up"
         return (around.silent or around.settling) and self._first_open() is not None
 
-    def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[R]:
+    def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[pa.RecordBatch]:
         """Decide open keys, from the lowest code up, partition after partition."""
         return self._shell.exclusively(self._work(quantum_bytes, around))
 
-    def _work(self, quantum_bytes: int, around: Surroundings) -> Iterator[R]:
+    def _work(self, quantum_bytes: int, around: Surroundings) -> Iterator[pa.RecordBatch]:
         self._shell.breathe()
         if not self.has_work(around):
             return
@@ -215,7 +199,7 @@ class DistinctUnion(Generic[R]):
     def progress(self) -> Progress:
         """It compares no pairs of rows; instead of them, partitions without an open key are counted."""
         over = float(sum(sweep.is_over for sweep in self._sweeps))
-        return self._statistics.progress(self.phase, self._budget, float(self._n_partitions), over)
+        return self._statistics.progress(self.phase, self._account, float(self._n_partitions), over)
 
     def snapshot(self) -> dict[str, Any]:
         return {
@@ -230,13 +214,13 @@ class DistinctUnion(Generic[R]):
         self._sweeps = [Sweep(**sweep) for sweep in data["sweeps"]]
         self._statistics.load_plain(data["statistics"])
         for one, saved in zip(self._inputs, data["inputs"], strict=True):
-            one.load_plain(saved, self._budget)
+            one.load_plain(saved, self._account)
         for which, p in self._places():
             self._count(which, p)
         self._make_room(0)
 
     def check_invariants(self) -> None:
-        assert sum(one.resident_bytes for one in self._inputs) == self._budget.used_bytes
+        assert sum(one.resident_bytes for one in self._inputs) == self._account.used_bytes
         for p in range(self._n_partitions):
             codes = [run.codes for one in self._inputs for run in one.partitions[p].resident]
             assert all((some[:-1] < some[1:]).all() for some in codes), "a run is not sorted, or has a key twice"
@@ -250,9 +234,6 @@ class DistinctUnion(Generic[R]):
 
     def interrupt(self) -> None:
         self._shell.interrupt()
-
-    def close(self) -> None:
-        """It has no threads, and between calls no file is being written."""
 
     # Rows that arrive and leave
 
@@ -278,9 +259,9 @@ class DistinctUnion(Generic[R]):
 
     def _make_room(self, needed_bytes: int) -> None:
         """What is known of the new keys stays true: what leaves memory is not among them."""
-        if self._budget.free_bytes < needed_bytes:
+        if self._account.free_bytes < needed_bytes:
             self._spill()
-        self._budget.reserve(needed_bytes)
+        self._account.reserve(needed_bytes)
 
     def _spill(self) -> None:
         """All that is in memory, to a file for each input; memory changes when all of it is safe."""
@@ -296,7 +277,7 @@ class DistinctUnion(Generic[R]):
                         written.append((which, p, SpilledRun(partition.new_number(), 0, (writer.end_segment(),))))
         for which, p, spilled in written:
             partition = self._inputs[which].partitions[p]
-            self._budget.release(partition.resident.n_bytes)
+            self._account.release(partition.resident.n_bytes)
             partition.resident.clear()
             partition.spilled.append(spilled)
             self._count(which, p)
@@ -320,7 +301,7 @@ class DistinctUnion(Generic[R]):
         both = zip(segments, indexes, strict=True)
         return high, [(*place, blocks) for place, index in both if (blocks := index.between(sweep.code, high))]
 
-    def _decide(self, p: int, high: int, read: Sequence[Read]) -> Iterator[R]:
+    def _decide(self, p: int, high: int, read: Sequence[Read]) -> Iterator[pa.RecordBatch]:
         """Of the keys in these codes, each that came before the sweep is out when this is done."""
         sweep = self._sweeps[p]
         runs = [run for one in self._inputs for run in one.partitions[p].resident]
@@ -338,7 +319,7 @@ class DistinctUnion(Generic[R]):
         for which, p in self._places():
             one = self._inputs[which]
             forgotten, one.partitions[p] = one.partitions[p], Partition()
-            self._budget.release(forgotten.resident.n_bytes)
+            self._account.release(forgotten.resident.n_bytes)
             for run in forgotten.spilled:
                 remove_run(one.store, run)
             self._count(which, p)
@@ -353,9 +334,9 @@ class DistinctUnion(Generic[R]):
         self._statistics.count_resident(which, p, partition.resident.n_rows, partition.resident.n_bytes)
         self._statistics.count_spilled(which, p, partition.spilled)
 
-    def _result(self, keys: pa.RecordBatch) -> R:
+    def _result(self, keys: pa.RecordBatch) -> pa.RecordBatch:
         self._statistics.results += keys.num_rows
-        return self._result_of(keys)
+        return keys
 
     def _report(self, event: Event) -> None:
         """What an action was, and how far it came."""

@@ -6,7 +6,7 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 
-from sooner.policies.view import SILENT, DeviceCosts, JoinView, RegionsView, Together
+from sooner.policies.view import SILENT, DeviceCosts, EvictUpTo, JoinView, RegionsView, Together
 from sooner.sides import SIDES
 
 ROW_BYTES = 28
@@ -76,8 +76,8 @@ def rows_taken(view: JoinView, groups: Iterable[Together], needed_rows: int) -> 
         if taken.sum() >= needed_rows:
             break
         for eviction in group:
-            rows = int(view.resident_rows[eviction.side, eviction.partition])
-            if eviction.at_most_bytes is not None:
+            rows = int(view.resident_rows[eviction.input, eviction.partition])
+            if isinstance(eviction, EvictUpTo):
                 rows = min(rows, -(-eviction.at_most_bytes // ROW_BYTES))
-            taken[eviction.side, eviction.partition] += rows
+            taken[eviction.input, eviction.partition] += rows
     return taken

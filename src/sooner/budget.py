@@ -1,7 +1,10 @@
-"""Bytes: how many there are, how many are taken, and how many ever were."""
+"""Bytes: how many there are, who has how many of them, and how many anybody ever had."""
 
+import math
 import re
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final
 
 from sooner.errors import BudgetTooSmall, InvalidJoin
@@ -37,40 +40,94 @@ def format_bytes(n_bytes: float) -> str:
 
 
 class Budget:
-    """A hard limit of bytes. Nothing is taken beyond it: who needs room must first make some."""
+    """A hard limit of bytes for all its accounts together. Nothing is taken beyond it: who needs room makes some first.
+
+    Memory beside the limit, which owners work in and which results wait in, is counted in their accounts as scratch.
+    """
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
         self.peak_bytes = 0
+        self.accounts: dict[str, Account] = {}
         self._lock = threading.Lock()
 
     @property
     def free_bytes(self) -> int:
         return self.limit_bytes - self.used_bytes
 
-    def try_reserve(self, n_bytes: int) -> bool:
+    @property
+    def scratch_bytes(self) -> int:
+        return sum(account.scratch_bytes for account in self.accounts.values())
+
+    def account(self, owner: str, share_bytes: int | None = None) -> "Account":
+        """Open an account. Its owner may count on such a share, or on all that is free now; it can have more."""
+        if owner in self.accounts:
+            raise ValueError(f"{owner!r} has an account already; give each owner a name of its own.")
+        self.accounts[owner] = Account(self, owner, self.free_bytes if share_bytes is None else share_bytes)
+        return self.accounts[owner]
+
+    def _add(self, account: "Account", n_bytes: int, *, at_most_bytes: float) -> bool:
         with self._lock:
-            if n_bytes > self.free_bytes:
+            if self.used_bytes + n_bytes > at_most_bytes:
                 return False
-            self.used_bytes += n_bytes
-            self.peak_bytes = max(self.peak_bytes, self.used_bytes)
+            assert account.used_bytes + n_bytes >= 0, "released more bytes than were reserved"
+            for one in (self, account):
+                one.used_bytes += n_bytes
+                one.peak_bytes = max(one.peak_bytes, one.used_bytes)
             return True
+
+
+class Account:
+    """What one owner has of a budget. The sizes in which it works follow its share, and not the whole limit."""
+
+    def __init__(self, budget: Budget, owner: str, share_bytes: int) -> None:
+        self.budget = budget
+        self.owner = owner
+        self.share_bytes = share_bytes
+        self.used_bytes = 0
+        self.peak_bytes = 0
+        self.scratch_bytes = 0
+        self.peak_scratch_bytes = 0
+
+    @property
+    def free_bytes(self) -> int:
+        """That nobody has."""
+        return self.budget.free_bytes
+
+    def try_reserve(self, n_bytes: int) -> bool:
+        return self.budget._add(self, n_bytes, at_most_bytes=self.budget.limit_bytes)
 
     def reserve(self, n_bytes: int) -> None:
         if not self.try_reserve(n_bytes):
             raise BudgetTooSmall(
-                f"{format_bytes(n_bytes)} more do not fit: {format_bytes(self.used_bytes)} of "
-                f"{format_bytes(self.limit_bytes)} are in use; raise `memory`."
+                f"{format_bytes(n_bytes)} more do not fit: {format_bytes(self.budget.used_bytes)} of "
+                f"{format_bytes(self.budget.limit_bytes)} are in use; raise `memory`."
             )
 
     def take(self, n_bytes: int) -> None:
         """Count what is there already, even beyond the limit: its owner must then make room."""
-        with self._lock:
-            self.used_bytes += n_bytes
-            self.peak_bytes = max(self.peak_bytes, self.used_bytes)
+        self.budget._add(self, n_bytes, at_most_bytes=math.inf)
 
     def release(self, n_bytes: int) -> None:
-        with self._lock:
-            assert 0 <= n_bytes <= self.used_bytes, "released more bytes than were reserved"
-            self.used_bytes -= n_bytes
+        assert n_bytes >= 0, "released less than nothing"
+        self.budget._add(self, -n_bytes, at_most_bytes=math.inf)
+
+    def borrow(self, n_bytes: int) -> None:
+        """Count scratch memory that is in use; less than nothing is given back."""
+        with self.budget._lock:
+            self.scratch_bytes += n_bytes
+            self.peak_scratch_bytes = max(self.peak_scratch_bytes, self.scratch_bytes)
+
+    @contextmanager
+    def borrowed(self, n_bytes: int) -> Iterator[None]:
+        self.borrow(n_bytes)
+        try:
+            yield
+        finally:
+            self.borrow(-n_bytes)
+
+    def close(self) -> None:
+        """The owner is gone, and all that it had is free."""
+        self.release(self.used_bytes)
+        self.budget.accounts.pop(self.owner, None)

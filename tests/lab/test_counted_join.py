@@ -10,15 +10,17 @@ from sooner.budget import Budget
 from sooner.lab.counted_join import CountedJoin
 from sooner.lab.experiments.rpj import COMPETITORS, PANELS, PARTITIONS, RpjRace
 from sooner.lab.simulator import simulate
-from sooner.lab.subject import ROW_BYTES, RealOperator, real
+from sooner.lab.subject import ROW_BYTES, SCHEMA, RealOperator, real
 from sooner.lab.traces import Trace
 from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.events import Event, Looped, Merged, Scanned
+from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.making import two_way_join
+from sooner.operators.two_way.plan import INPUTS
 from sooner.policies.react.nested_loop import ReactiveNestedLoop
-from sooner.policies.view import SILENT, DeviceCosts, Evict
+from sooner.policies.view import SILENT, DeviceCosts, EvictUpTo
 from sooner.sides import SIDES
 
 WAITING = {algorithm.name for algorithm in ALGORITHMS.values() if algorithm.waits != "never"}
@@ -31,7 +33,7 @@ class HighestFirst:
 
     def choose(self, view, needed_bytes):
         largest = np.unravel_index(int(view.resident_bytes.argmax()), view.resident_bytes.shape)
-        yield [Evict(int(largest[0]), int(largest[1]), at_most_bytes=needed_bytes // 3, codes_from="highest")]
+        yield [EvictUpTo(int(largest[0]), int(largest[1]), at_most_bytes=needed_bytes // 3, codes_from="highest")]
 
 
 def draw(seed: int, rows: int = 2000, keys_of_partition: int = 7) -> Trace:
@@ -47,9 +49,12 @@ class Twins:
     def __init__(self, trace: Trace, make_algorithm, memory_rows: int = MEMORY_ROWS) -> None:
         self.events: list[list[Event]] = [[], []]
         costs = DeviceCosts(100 * ROW_BYTES, 0.010, 0.00002)
-        means = [Means(Budget(memory_rows * ROW_BYTES), device=costs, listener=one.append) for one in self.events]
+        accounts = [Budget(memory_rows * ROW_BYTES).account("join") for _ in self.events]
+        told = zip(accounts, self.events, strict=True)
+        means = [Means(account, device=costs, listener=one.append) for account, one in told]
 
-        def two_way(inputs, means: Means) -> TwoWayJoin[int]:
+        def two_way(storage: Storage, means: Means) -> TwoWayJoin[int]:
+            inputs = storage.inputs(trace.order(), INPUTS, (SCHEMA, SCHEMA))
             return two_way_join(
                 tuple(inputs), trace.order(), make_algorithm(), lambda bundle: sum(map(len, bundle)), means
             )

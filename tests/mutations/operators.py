@@ -128,7 +128,7 @@ MUTATIONS: Final = (
     Mutation(
         "forgotten-partition-keeps-its-budget",
         "operators/state/state.py",
-        old="            self.budget.release(partition.resident.n_bytes)\n            partition.resident.clear()",
+        old="            self.account.release(partition.resident.n_bytes)\n            partition.resident.clear()",
         new="            partition.resident.clear()",
         breaks="The memory of a partition that is done is never free again.",
         tests=("operators/two_way/test_every_algorithm.py::test_every_pair_comes_once_also_from_larger_batches",),

@@ -12,9 +12,9 @@ import pytest
 
 from joins import OTHER_JOINS, VARIANTS
 from schedules import PATIENT
-from sooner.budget import Budget
+from sooner.budget import Account, Budget
 from sooner.named_algorithms import ALGORITHMS, Algorithm, algorithm
-from sooner.operators.inputs import Input
+from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.plan import TwoWayPlan
@@ -215,13 +215,13 @@ class CountsTooLittle(Join):
     """Its budget is larger than what it was given."""
 
     def __init__(self, make: Callable[[Means], TwoWayJoin[pa.RecordBatch]], means: Means) -> None:
-        self._given = means.budget
-        super().__init__(make, replace(means, budget=Budget(means.budget.limit_bytes * 2)))
+        self._given = means.account
+        super().__init__(make, replace(means, account=Budget(means.account.share_bytes * 2).account("join")))
 
     @property
-    def budget(self) -> Budget:
-        shown = Budget(self._given.limit_bytes)
-        shown.take(self._state.budget.used_bytes)
+    def account(self) -> Account:
+        shown = Budget(self._given.share_bytes).account("join")
+        shown.take(self._state.account.used_bytes)
         return shown
 
 
@@ -274,8 +274,8 @@ BROKEN: dict[type[Join], str] = {
 class BrokenPlan(TwoWayPlan):
     join: type[Join] = Join
 
-    def make(self, inputs: Sequence[Input], means: Means) -> Join:
-        return self.join(partial(super().make, inputs), means)
+    def make(self, names: Sequence[str], schemas: Sequence[pa.Schema], storage: Storage, means: Means) -> Join:
+        return self.join(partial(super().make, names, schemas, storage), means)
 
 
 @pytest.mark.parametrize("kind", BROKEN, ids=lambda kind: kind.__name__)

@@ -27,8 +27,9 @@ from sooner.estimation.workings import Workings, workings_of
 from sooner.named_algorithms import ALGORITHMS, find_algorithm
 from sooner.operators.folding.join import FoldingJoin, require_sampling
 from sooner.operators.folding.plan import FoldingPlan, joined_columns
-from sooner.operators.inputs import inputs_in
+from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
+from sooner.operators.two_way.plan import INPUTS
 from sooner.policies.view import SILENT
 from sooner.runs.formats.files import RunFiles
 
@@ -80,10 +81,9 @@ class World:
     @contextmanager
     def operator(self) -> Iterator[FoldingJoin]:
         schemas = [one.schema for one in self.workings.sides]
-        kept = self.plan.kept(schemas)
-        stores = [RunFiles(pafs.LocalFileSystem(), str(self.folder), one, 500) for one in kept]
-        inputs = inputs_in(self.plan.order(schemas), ("left", "right"), kept, stores, 4)
-        operator = self.plan.make(inputs, Means(Budget(self.memory_bytes), crowd=4))
+        storage = Storage(4, lambda schema: RunFiles(pafs.LocalFileSystem(), str(self.folder), schema, 500))
+        means = Means(Budget(self.memory_bytes).account("join"), crowd=4)
+        operator = self.plan.make(INPUTS, schemas, storage, means)
         yield operator
         operator.close()
 

@@ -13,10 +13,10 @@ import pytest
 from sooner.budget import Budget
 from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.events import Arrived, Event, Merged
-from sooner.operators.inputs import inputs_in
+from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
 from sooner.operators.two_way.evening_out import even_bounds
-from sooner.operators.two_way.plan import TwoWayPlan
+from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.policies.flush.largest import Largest
 from sooner.policies.react.growth import Growth
 from sooner.policies.react.never import Never
@@ -38,10 +38,10 @@ class Watched:
 
     def __init__(self, algorithm: Algorithm, folder: Path, expected_rows: int | None = None) -> None:
         plan, schemas = TwoWayPlan(("key",), ("key",), ("_left", "_right"), algorithm), (SCHEMA, SCHEMA)
-        stores = [RunFiles(pafs.LocalFileSystem(), str(folder), SCHEMA, block_bytes=400) for _ in SIDES]
-        inputs = inputs_in(plan.order(schemas), ("left", "right"), schemas, stores, PARTITIONS)
-        budget = Budget(MEMORY_ROWS * ROW_BYTES)
-        self.join = plan.make(inputs, Means(budget, listener=self._listen, expected_rows=expected_rows))
+        storage = Storage(PARTITIONS, lambda schema: RunFiles(pafs.LocalFileSystem(), str(folder), schema, 400))
+        account = Budget(MEMORY_ROWS * ROW_BYTES).account("join")
+        means = Means(account, listener=self._listen, expected_rows=expected_rows)
+        self.join = plan.make(INPUTS, schemas, storage, means)
         self.found: Counter[Pair] = Counter()
         self.keys = [np.empty(0, np.int64) for _ in SIDES]
         self.ticks = [np.empty(0, np.int64) for _ in SIDES]  # at which each row came

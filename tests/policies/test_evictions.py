@@ -14,7 +14,7 @@ from schedules import ROW_BYTES, RowPairs
 from sooner.named_algorithms import Algorithm
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.react.never import Never
-from sooner.policies.view import Evict, JoinView, Together
+from sooner.policies.view import EvictAll, EvictCodes, EvictUpTo, JoinView, Together
 from sooner.sides import LEFT, RIGHT, SIDES
 
 KEYS = list(range(60))
@@ -29,7 +29,7 @@ class FromOneEnd:
 
     def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:
         side = int(view.resident_rows[:, 0].argmax())
-        yield [Evict(side, 0, at_most_bytes=needed_bytes, codes_from=self.codes_from)]
+        yield [EvictUpTo(side, 0, at_most_bytes=needed_bytes, codes_from=self.codes_from)]
 
 
 def codes_in_memory(join: TwoWayJoin[RowPairs], side: int) -> list[int]:
@@ -66,7 +66,7 @@ def test_what_leaves_is_from_the_end_that_is_asked_for(codes_from: End, tmp_path
 def test_no_code_is_split_by_size(codes_from: End, tmp_path: Path) -> None:
     join = new_join(tmp_path, budget_rows=PLENTY)
     arrive(join, rows([1] * 10 + [2] * 10 + [3] * 10), None)
-    assert join.evict([Evict(LEFT, 0, at_most_bytes=4 * ROW_BYTES, codes_from=codes_from)])
+    assert join.evict([EvictUpTo(LEFT, 0, at_most_bytes=4 * ROW_BYTES, codes_from=codes_from)])
     assert len(codes_on_disk(join, LEFT)) == 10
     assert not {*codes_on_disk(join, LEFT)} & {*codes_in_memory(join, LEFT)}
     join.check_invariants()
@@ -76,7 +76,7 @@ def test_certain_codes_leave_and_no_others(tmp_path: Path) -> None:
     join = new_join(tmp_path, budget_rows=PLENTY)
     arrive(join, rows(KEYS), None)
     every = np.array(sorted(codes_in_memory(join, LEFT)), np.uint64)
-    assert join.evict([Evict(LEFT, 0, codes=every[::3])])
+    assert join.evict([EvictCodes(LEFT, 0, codes=every[::3])])
     assert sorted(codes_on_disk(join, LEFT)) == every[::3].tolist()
     assert sorted(codes_in_memory(join, LEFT)) == sorted({*every.tolist()} - {*every[::3].tolist()})
     join.check_invariants()
@@ -84,7 +84,7 @@ def test_certain_codes_leave_and_no_others(tmp_path: Path) -> None:
 
 def test_a_place_without_rows_loses_none(tmp_path: Path) -> None:
     join = new_join(tmp_path, partitions=2)
-    assert not join.evict([Evict(side, p) for side in SIDES for p in range(2)])
+    assert not join.evict([EvictAll(side, p) for side in SIDES for p in range(2)])
     arrive(join, rows([1]), None)
-    assert join.evict([Evict(side, p) for side in SIDES for p in range(2)])
-    assert join.budget.used_bytes == 0
+    assert join.evict([EvictAll(side, p) for side in SIDES for p in range(2)])
+    assert join.account.used_bytes == 0

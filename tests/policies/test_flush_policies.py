@@ -12,7 +12,7 @@ from sooner.policies.flush.never import Never
 from sooner.policies.flush.random import Random
 from sooner.policies.flush.rate_optimal import RateOptimal
 from sooner.policies.flush.smallest import Smallest
-from sooner.policies.view import FlushPolicy, JoinView
+from sooner.policies.view import EvictUpTo, FlushPolicy, JoinView
 from sooner.sides import LEFT, RIGHT
 from views import ROW_BYTES, random_views, view_of
 
@@ -27,7 +27,7 @@ SOME_ROWS = view_of([[5, 0, 2], [3, 4, 1]])
 
 
 def picks(policy: FlushPolicy, view: JoinView, needed_bytes: int = 1) -> list[tuple[int, int]]:
-    return [(one.side, one.partition) for group in policy.choose(view, needed_bytes) for one in group]
+    return [(one.input, one.partition) for group in policy.choose(view, needed_bytes) for one in group]
 
 
 def test_largest_takes_the_largest_side_of_a_partition_first() -> None:
@@ -75,12 +75,12 @@ def test_every_flush_policy_keeps_the_contract(policy: FlushPolicy, view: JoinVi
     needed_bytes = needed_rows * ROW_BYTES
     groups = [list(group) for group in policy.choose(view, needed_bytes)]
     evictions = [eviction for group in groups for eviction in group]
-    places = [(eviction.side, eviction.partition, eviction.codes_from) for eviction in evictions]
+    places = [(eviction.input, eviction.partition, getattr(eviction, "codes_from", None)) for eviction in evictions]
     freed_bytes = 0
     for eviction in evictions:
-        here_bytes = int(view.resident_bytes[eviction.side, eviction.partition])
+        here_bytes = int(view.resident_bytes[eviction.input, eviction.partition])
         assert here_bytes > 0, "an eviction names rows that are not there"
-        freed_bytes += here_bytes if eviction.at_most_bytes is None else min(eviction.at_most_bytes, here_bytes)
+        freed_bytes += min(eviction.at_most_bytes, here_bytes) if isinstance(eviction, EvictUpTo) else here_bytes
     assert len(set(places)) == len(places), "the same place is evicted twice"
     assert freed_bytes >= min(needed_bytes, int(view.resident_bytes.sum()))
     assert groups == [list(group) for group in policy.choose(view, needed_bytes)], "the same view gave another choice"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sooner.policies.flush.rate_optimal import RateOptimal
-from sooner.policies.view import Evict, JoinView
+from sooner.policies.view import EvictUpTo, JoinView
 from sooner.sides import LEFT, RIGHT
 from views import ROW_BYTES, random_views, rows_taken, view_of
 
@@ -19,8 +19,8 @@ def test_the_worked_example_of_section_4_1() -> None:
     # p1(1) = 35%, p1(2) = 25%, p2(1) = 10%, p2(2) = 30%; 10 tuples of each relation and value; 15 must go.
     view = view_of([[10, 10], [10, 10]], arrived_rows=[[35, 25], [10, 30]], recent_rows=[60.0, 40.0])
     first, second = itertools.islice(TO_THE_LETTER.choose(view, 15 * ROW_BYTES), 2)
-    assert first == [Evict(LEFT, 0, at_most_bytes=10 * ROW_BYTES)]
-    assert second == [Evict(RIGHT, 1, at_most_bytes=5 * ROW_BYTES)]
+    assert first == [EvictUpTo(LEFT, 0, at_most_bytes=10 * ROW_BYTES)]
+    assert second == [EvictUpTo(RIGHT, 1, at_most_bytes=5 * ROW_BYTES)]
     left_over = view.resident_rows - rows_taken(view, [first, second], 15)
     assert left_over.tolist() == [[0, 10], [10, 5]]
 
@@ -28,15 +28,15 @@ def test_the_worked_example_of_section_4_1() -> None:
 def test_the_recent_speed_of_a_side_counts_and_not_how_much_came_of_it() -> None:
     # Both sides sent as much so far, but lately only the left did: rows of the left have nobody to wait for.
     view = view_of([[5, 5], [5, 5]], arrived_rows=[[10, 10], [10, 10]], recent_rows=[30.0, 1.0])
-    assert [eviction.side for [eviction] in TO_THE_LETTER.choose(view, 20 * ROW_BYTES)] == [LEFT, LEFT, RIGHT, RIGHT]
+    assert [eviction.input for [eviction] in TO_THE_LETTER.choose(view, 20 * ROW_BYTES)] == [LEFT, LEFT, RIGHT, RIGHT]
 
 
 def test_rows_that_wait_for_an_ended_side_go_first() -> None:
     # By the counts alone, the left rows of partition 0 (chance 45%) would be the last to go.
     view = view_of([[4, 4], [4, 4]], arrived_rows=[[10, 90], [90, 10]], ended=(False, True))
     evictions = [eviction for [eviction] in TO_THE_LETTER.choose(view, 16 * ROW_BYTES)]
-    assert {(e.side, e.partition) for e in evictions[:2]} == {(LEFT, 0), (LEFT, 1)}
-    assert [(e.side, e.partition) for e in evictions[2:]] == [(RIGHT, 0), (RIGHT, 1)]
+    assert {(e.input, e.partition) for e in evictions[:2]} == {(LEFT, 0), (LEFT, 1)}
+    assert [(e.input, e.partition) for e in evictions[2:]] == [(RIGHT, 0), (RIGHT, 1)]
 
 
 def test_chances_that_are_as_good_as_equal_let_the_largest_go_first() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from sooner.errors import InvalidJoin
 from sooner.policies.flush.regions import Regions
-from sooner.policies.view import Evict, JoinView, RegionsView
+from sooner.policies.view import Evict, EvictAll, EvictUpTo, JoinView, RegionsView
 from sooner.sides import LEFT, RIGHT
 from views import ROW_BYTES, view_of
 
@@ -23,7 +23,7 @@ def choice(view: JoinView, needed_rows: int) -> list[Evict]:
 
 
 def of(side: int, rows: int, codes_from: str, partition: int = 0) -> Evict:
-    return Evict(side, partition, rows * ROW_BYTES, codes_from)
+    return EvictUpTo(side, partition, rows * ROW_BYTES, codes_from)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_benefit_is_joins_for_each_row() -> None:
 
 def test_the_victim_is_the_side_with_more_rows_whatever_joins() -> None:
     view = view_with([[[1, 5, 1]], [[1, 6, 1]]], [[[0, 0, 0]], [[99, 99, 99]]])
-    assert choice(view, 1)[0].side == RIGHT
+    assert choice(view, 1)[0].input == RIGHT
 
 
 def test_before_the_first_flush_everything_is_in_the_middle() -> None:
@@ -74,7 +74,7 @@ def test_when_a_side_has_ended_rows_of_the_other_go_first_and_all_of_them(ended:
     rows[ended] = [[90, 90, 90]]
     view = view_with(rows, [[[9, 9, 9]], [[9, 9, 9]]], ended=(ended == LEFT, ended == RIGHT))
     evictions = choice(view, 10)
-    assert evictions[0] == Evict(going_on, 0)
+    assert evictions[0] == EvictAll(going_on, 0)
     assert evictions[1] == of(ended, 10 - 6, "highest")
 
 

@@ -25,19 +25,19 @@ texts = st.lists(st.one_of(st.none(), st.text(max_size=3)), min_size=1, max_size
 @given(pieces=st.lists(texts, max_size=20), limit_bytes=st.integers(0, 6000))
 @settings(max_examples=100, deadline=None, derandomize=True)
 def test_bytes_and_rows_are_counted_exactly_within_any_budget(pieces: list[list[str | None]], limit_bytes: int) -> None:
-    """Merging strings with and without nulls makes runs heavier or lighter; the budget is asked before."""
-    budget, resident, added = Budget(limit_bytes), ResidentRuns(), []
+    """Merging strings with and without nulls makes runs heavier or lighter; the account is asked before."""
+    account, resident, added = Budget(limit_bytes).account("runs"), ResidentRuns(), []
     for piece in pieces:
         run = text_run(list(range(len(piece))), piece)
-        if not budget.try_reserve(run.n_bytes):
+        if not account.try_reserve(run.n_bytes):
             continue
         added.append(run)
         resident.add(run)
-        resident.merge_tiers(budget.try_reserve, MUCH)
-        assert resident.n_bytes == sum(run.n_bytes for run in resident) == budget.used_bytes
+        resident.merge_tiers(account.try_reserve, MUCH)
+        assert resident.n_bytes == sum(run.n_bytes for run in resident) == account.used_bytes
         assert resident.n_rows == sum(len(run) for run in resident) == sum(map(len, added))
         assert sorted(contents(resident)) == sorted(contents(added))
-    assert budget.peak_bytes <= limit_bytes
+    assert account.peak_bytes <= limit_bytes
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 3, 64])
@@ -50,7 +50,7 @@ def test_the_number_of_runs_grows_with_the_logarithm_of_the_rows(rows_at_once: i
         assert len(resident) <= tiers * (FANOUT - 1)
 
 
-def test_a_merge_that_the_budget_refuses_is_not_done() -> None:
+def test_a_merge_that_the_account_refuses_is_not_done() -> None:
     resident, asked = ResidentRuns(), []
 
     def refuse(n_bytes: int) -> bool:

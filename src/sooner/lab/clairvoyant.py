@@ -14,14 +14,13 @@ would find is another question.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from sooner.kernels.array_types import Flags
 from sooner.lab.traces import Trace, key_codes
-from sooner.policies.view import Counts, Evict, JoinView, Together
+from sooner.policies.view import Counts, EvictCodes, JoinView, Together
 from sooner.sides import SIDES
 
 HORIZON_MEMORIES: Final = 2
@@ -52,8 +51,8 @@ class Clairvoyant:
         evictions = [*self._evictions(going)]
         if self._splits_codes and rows_of_last < self._resident[last]:
             going[last] = False
-            part = Evict(last[0], last[1] % self._trace.partitions, rows_of_last * self._row_bytes)
-            evictions = [*self._evictions(going), replace(part, codes=self._codes[last[1] :][:1])]
+            place, code = (last[0], last[1] % self._trace.partitions), self._codes[last[1] :][:1]
+            evictions = [*self._evictions(going), EvictCodes(*place, code, rows_of_last * self._row_bytes)]
             self._split = last
         self._resident[going] = 0
         return [evictions]
@@ -78,7 +77,7 @@ class Clairvoyant:
             keys = np.flatnonzero(going[side])
             partitions = keys % self._trace.partitions
             evictions += [
-                Evict(side, int(partition), codes=self._codes[keys[partitions == partition]])
+                EvictCodes(side, int(partition), self._codes[keys[partitions == partition]])
                 for partition in np.unique(partitions)
             ]
         return evictions

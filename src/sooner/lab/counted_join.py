@@ -21,9 +21,9 @@ from sooner.lab.traces import Keys, key_codes
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Arrived, Entered, Event, Flushed, Looped, Merged, Reached, Scanned
 from sooner.operators.leaving.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, regions_of, scratch_bytes_of
+from sooner.operators.ledgers.open_pairs import JoinStatistics
 from sooner.operators.operator import Means
 from sooner.operators.state.looping import Chunk, Loop, next_chunk
-from sooner.operators.statistics.open_pairs import JoinStatistics
 from sooner.operators.sweeping.parts import COPIES
 from sooner.operators.tasks.merging import DiskTask, MergePlan, covered_pairs, plan_merge
 from sooner.phases import Phase, Phases
@@ -32,6 +32,9 @@ from sooner.policies.view import (
     Counts,
     DiskDisk,
     Evict,
+    EvictAll,
+    EvictCodes,
+    EvictUpTo,
     JoinView,
     MemoryDisk,
     NestedLoop,
@@ -78,7 +81,7 @@ class CountedJoin:
             raise InvalidCall(f"Rows that wait are not counted; simulate {algorithm.name!r} with real rows.")
         self._algorithm = algorithm
         self._means = means
-        self._budget = means.budget
+        self._account = means.account
         self._row_bytes = row_bytes
         self._flush_bytes = flush_bytes_of(algorithm, means)
         regions = regions_of(algorithm, partitions, means)
@@ -103,11 +106,11 @@ class CountedJoin:
         return self._phases.now
 
     def measures(self) -> Mapping[str, float]:
-        return {"results": self._statistics.results, "memory_bytes": self._budget.used_bytes}
+        return {"results": self._statistics.results, "memory_bytes": self._account.used_bytes}
 
     def view(self, around: Surroundings = BUSY) -> JoinView:
         means, ended = self._means, tuple(self._ended)
-        return self._statistics.view(self._tick, ended, around, means.device, means.budget.limit_bytes)
+        return self._statistics.view(self._tick, ended, around, means.device, means.account.share_bytes)
 
     def arrive(self, keys: Sequence[Keys], now: float) -> None:
         """Rows with these keys of each side meet what is in memory, and are in memory from then on."""
@@ -159,9 +162,9 @@ class CountedJoin:
             chunk = self._next_chunk(chosen)
             return None if chunk is None else self._looped(chosen.partition, chunk)
         if isinstance(chosen, MemoryDisk):
-            runs = self._partitions[chosen.partition].disk[opposite(chosen.side)].runs
+            runs = self._partitions[chosen.partition].disk[opposite(chosen.input)].runs
             n_bytes = sum(run.n_bytes for run in runs)
-            return Scanned(self._tick, chosen.side, chosen.partition, len(runs), n_bytes)
+            return Scanned(self._tick, chosen.input, chosen.partition, len(runs), n_bytes)
         if isinstance(chosen, DiskDisk):
             left, right = (disk.runs for disk in self._partitions[chosen.partition].disk)
             plan = plan_merge(left, right, self._partitions[chosen.partition].cells, self._disk_task(chosen))
@@ -233,10 +236,10 @@ class CountedJoin:
     # Rows that leave memory
 
     def _reserve(self, needed_bytes: int) -> None:
-        while self._budget.free_bytes < needed_bytes:
-            if not self._flush(needed_bytes - self._budget.free_bytes):
+        while self._account.free_bytes < needed_bytes:
+            if not self._flush(needed_bytes - self._account.free_bytes):
                 raise BudgetTooSmall(f"The memory is full and the algorithm {self._algorithm.name!r} does not spill.")
-        self._budget.reserve(needed_bytes)
+        self._account.reserve(needed_bytes)
 
     def _flush(self, needed_bytes: int) -> bool:
         goal_bytes = max(needed_bytes, self._flush_bytes)
@@ -244,24 +247,24 @@ class CountedJoin:
         return self._evict(enough_of(groups, goal_bytes, self._freed_by))
 
     def _freed_by(self, eviction: Evict) -> int:
-        if eviction.codes is not None:
+        if isinstance(eviction, EvictCodes):
             chosen_bytes = int(self._memory.leaving(eviction).sum()) * self._memory.row_bytes
             return min(chosen_bytes, eviction.at_most_bytes or chosen_bytes)
-        resident_bytes = int(self._statistics.resident_bytes[eviction.side, eviction.partition])
-        return min(resident_bytes, eviction.at_most_bytes or resident_bytes)
+        resident_bytes = int(self._statistics.resident_bytes[eviction.input, eviction.partition])
+        return min(resident_bytes, eviction.at_most_bytes) if isinstance(eviction, EvictUpTo) else resident_bytes
 
     def _evict(self, evictions: Together) -> bool:
         self._tick += 1
         places: dict[tuple[int, int], Counts] = {}
         for one in evictions:
-            place, rows = (one.side, one.partition), self._memory.leaving(one)
+            place, rows = (one.input, one.partition), self._memory.leaving(one)
             places[place] = np.maximum(places[place], rows) if place in places else rows
         leaving = [(*place, rows) for place, rows in places.items() if rows.any()]
         for side, p, rows in leaving:
             statistics, unmet_pairs = self._statistics, self._memory.take_out(side, p, rows)
             run = self._partitions[p].leave(side, rows, unmet_pairs, self._row_bytes)
             freed_bytes = run.n_rows * self._memory.row_bytes
-            self._budget.release(freed_bytes)
+            self._account.release(freed_bytes)
             statistics.resident_rows[side, p] -= run.n_rows
             statistics.resident_bytes[side, p] -= freed_bytes
             statistics.spilled_rows[side, p] += run.n_rows
@@ -289,7 +292,7 @@ class CountedJoin:
             chosen = self._chosen(around)
             if isinstance(chosen, MemoryDisk):
                 self._tick += 1
-                return self._scan(chosen.side, chosen.partition)
+                return self._scan(chosen.input, chosen.partition)
             if isinstance(chosen, NestedLoop):
                 if self._loop(chosen):
                     return None
@@ -393,7 +396,7 @@ class CountedJoin:
         statistics.met_as_whole(p, self._tick, 0, int(statistics.arrived_rows[:, p].sum()))
         n_bytes = sum(run.n_bytes for run in runs)
         self._report(Merged(self._tick, p, len(runs), n_bytes, 0, ((left, right),), "clean-up"))
-        self._budget.release(int(statistics.resident_bytes[:, p].sum()))
+        self._account.release(int(statistics.resident_bytes[:, p].sum()))
         partition.forget()
         for side in SIDES:
             statistics.count_resident(side, p, 0, 0)
@@ -403,11 +406,11 @@ class CountedJoin:
     def _free_memory_for(self, p: int) -> None:
         """As the real one does: later partitions leave memory for larger slabs of this one."""
         needed_bytes = min(COPIES * int(self._statistics.spilled_bytes[:, p].sum()), CLEAN_UP_BYTES)
-        scratch_bytes = scratch_bytes_of(self._budget)
+        scratch_bytes = scratch_bytes_of(self._account)
         for later in reversed(range(p + 1, len(self._partitions))):
-            if max(scratch_bytes, min(self._budget.free_bytes, CLEAN_UP_BYTES)) >= needed_bytes:
+            if max(scratch_bytes, min(self._account.free_bytes, CLEAN_UP_BYTES)) >= needed_bytes:
                 return
-            self._evict([Evict(side, later) for side in SIDES])
+            self._evict([EvictAll(side, later) for side in SIDES])
 
     def _enter(self, phase: Phase) -> None:
         if phase != self.phase:

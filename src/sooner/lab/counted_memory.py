@@ -12,7 +12,7 @@ import numpy as np
 from sooner.kernels.array_types import Codes, Flags, Positions
 from sooner.lab.counted_partition import KeyCounts
 from sooner.operators.statistics.regions import RegionStatistics, go_round
-from sooner.policies.view import Counts, Evict, RegionsView
+from sooner.policies.view import Counts, Evict, EvictCodes, EvictUpTo, RegionsView
 from sooner.runs.run import NEVER
 from sooner.sides import SIDES
 
@@ -66,13 +66,13 @@ class CountedMemory:
 
     def leaving(self, eviction: Evict) -> Counts:
         """How many rows of each key of the partition leave; the clock moves."""
-        side, p = eviction.side, eviction.partition
+        side, p = eviction.input, eviction.partition
         rows = self._counts.memory[side, p]
-        if eviction.codes is not None:
+        if isinstance(eviction, EvictCodes):
             return self._of_codes(eviction)
         n_bytes = int(rows.sum()) * self.row_bytes
-        by_clock = eviction.codes_from == "the clock's hand"
-        if eviction.at_most_bytes is None or (eviction.at_most_bytes >= n_bytes and not by_clock):
+        by_clock = isinstance(eviction, EvictUpTo) and eviction.codes_from == "the clock's hand"
+        if not isinstance(eviction, EvictUpTo) or (eviction.at_most_bytes >= n_bytes and not by_clock):
             everything: Counts = rows.copy()
             return everything
         wanted_rows = max(1, -(-eviction.at_most_bytes // self.row_bytes))
@@ -88,9 +88,8 @@ class CountedMemory:
             self._joined[side, p, key] = False
         return leaving if eviction.codes_from == "lowest" else leaving[::-1]
 
-    def _of_codes(self, eviction: Evict) -> Counts:
-        assert eviction.codes is not None
-        side, p = eviction.side, eviction.partition
+    def _of_codes(self, eviction: EvictCodes) -> Counts:
+        side, p = eviction.input, eviction.partition
         leaving = np.where(np.isin(self._codes[:, p], eviction.codes), self._counts.memory[side, p], 0)
         if eviction.at_most_bytes is not None and self._splits_codes:
             [key] = np.flatnonzero(leaving)

@@ -14,7 +14,7 @@ appear evenly over that time. A chunk never reaches beyond a silence that is sti
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -24,15 +24,16 @@ from sooner.lab.counted_join import CountedJoin
 from sooner.lab.feed import Feed, Scan
 from sooner.lab.history import History, Recorder
 from sooner.lab.resources import Machine, Meter, Work
-from sooner.lab.subject import ROW_BYTES, MakeOperator, MakeSubject, Rehearsing, real
+from sooner.lab.subject import ROW_BYTES, SCHEMA, MakeOperator, MakeSubject, Rehearsing, real
 from sooner.lab.traces import Trace
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Event
-from sooner.operators.inputs import Input
+from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
 from sooner.operators.pairs import Bundle
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.making import two_way_join
+from sooner.operators.two_way.plan import INPUTS
 from sooner.policies.view import SILENT, Surroundings
 
 Rows = Literal["counted", "real"]
@@ -59,8 +60,8 @@ def simulate(
     def counted(trace: Trace, means: Means) -> CountedJoin:
         return CountedJoin(trace.domain, trace.partitions, row_bytes, algorithm, means)
 
-    def two_way(inputs: Sequence[Input], means: Means) -> TwoWayJoin[int]:
-        left, right = inputs
+    def two_way(storage: Storage, means: Means) -> TwoWayJoin[int]:
+        left, right = storage.inputs(trace.order(), INPUTS, (SCHEMA, SCHEMA))
         return two_way_join((left, right), trace.order(), algorithm, _size, means)
 
     return simulate_subject(trace, counted if rows == "counted" else real(two_way), laboratory)
@@ -100,7 +101,7 @@ class _Simulation:
         self._laboratory = laboratory
         self._feed = Feed(trace, laboratory.scans, laboratory.chunk_rows)
         means = Means(
-            Budget(machine.memory_bytes - machine.buffer_bytes),
+            Budget(machine.memory_bytes - machine.buffer_bytes).account("the operator"),
             flush_fraction=laboratory.flush_fraction,
             device=machine.disk.costs,
             listener=self._listen,

@@ -5,16 +5,15 @@ the two-way join's twin, for experiments at the size of the papers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 
 from sooner.lab.kept_runs import KeptRuns
 from sooner.lab.traces import Keys, Trace, batch_of
 from sooner.operators.events import Event
-from sooner.operators.inputs import Input
+from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means, Operator
-from sooner.operators.order import equal_ranges
 from sooner.phases import Phase
 from sooner.policies.view import Surroundings
 from sooner.runs.run import HELPER_BYTES
@@ -51,11 +50,11 @@ class Rehearsing(Subject, Protocol):
 
 
 MakeSubject = Callable[[Trace, Means], Subject]
-MakeOperator = Callable[[Sequence[Input], Means], Operator[int]]  # whose results are counts
+MakeOperator = Callable[[Storage, Means], Operator[Any]]
 
 
 class RealOperator:
-    def __init__(self, operator: Operator[int]) -> None:
+    def __init__(self, operator: Operator[Any]) -> None:
         self._operator = operator
 
     @property
@@ -85,8 +84,6 @@ def real(make: MakeOperator) -> MakeSubject:
     """An operator by its contract, on rows of one column and runs that only count as spilled."""
 
     def subject(trace: Trace, means: Means) -> RealOperator:
-        coders, bounds = trace.order().coders, equal_ranges(trace.partitions)
-        inputs = [Input(str(which), SCHEMA, code, KeptRuns(), bounds) for which, code in enumerate(coders)]
-        return RealOperator(make(inputs, means))
+        return RealOperator(make(Storage(trace.partitions, lambda schema: KeptRuns()), means))  # noqa: ARG005
 
     return subject

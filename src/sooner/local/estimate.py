@@ -223,7 +223,7 @@ class Estimates(Running[Folds]):
         So they come in whole blocks. Those for which there is no room at once come one after the other.
         """
         told = [self._until_tallies(which, taken) for which, taken in enumerate(waiting)]
-        if weight([batch for taken in told for batch in taken.batches]) <= self._operator.budget.limit_bytes:
+        if weight([batch for taken in told for batch in taken.batches]) <= self._operator.account.share_bytes:
             yield from super()._take_in(told, now)
             return
         for which, taken in enumerate(told):

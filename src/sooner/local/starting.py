@@ -1,6 +1,7 @@
 """Put a query together: any operator, from the plan of it, over any sources."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -12,7 +13,7 @@ from sooner.local.reading import Reader
 from sooner.local.returned_memory import ReturnedMemory
 from sooner.local.running import Parts
 from sooner.local.spill_directory import SpillDirectory
-from sooner.operators.inputs import inputs_in
+from sooner.operators.inputs import Storage
 from sooner.operators.operator import FLUSH_FRACTION, Means, OperatorPlan
 from sooner.runs.formats.files import RunFiles
 from sooner.sources.checked import checked
@@ -49,15 +50,15 @@ def parts_of(
     spill_directory = SpillDirectory(spill_parent)
     most_piece_bytes = max(LARGE_PIECE_BYTES, memory_bytes // PIECES_IN_MEMORY)
     piece_bytes = min(memory_bytes // INBOX_SHARE // (len(sources) * PIECES_HELD), most_piece_bytes)
-    rows_bytes = memory_bytes - piece_bytes * len(sources) * PIECES_HELD
+    budget = Budget(memory_bytes)
+    budget.account("rows that wait").take(piece_bytes * len(sources) * PIECES_HELD)
+    account = budget.account("the operator")
     block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
-    kept = plan.kept(schemas)
-    files = [RunFiles(pafs.LocalFileSystem(), spill_directory.path, schema, block_bytes) for schema in kept]
-    inputs = inputs_in(plan.order(schemas), names, kept, files, partitions)
+    files = partial(RunFiles, pafs.LocalFileSystem(), spill_directory.path, block_bytes=block_bytes)
     means = Means(
-        Budget(rows_bytes),
+        account,
         workers,
-        _flush_fraction(rows_bytes),
+        _flush_fraction(account.share_bytes),
         CROWD,
         listener=None if tracing is None else tracing.listener(),
         expected_rows=expected_rows,
@@ -65,7 +66,8 @@ def parts_of(
     )
     inbox, returned = Inbox(len(sources), piece_bytes), ReturnedMemory(memory_bytes)
     readers = [Reader(checked(source), which, inbox, piece_bytes, returned) for which, source in enumerate(sources)]
-    return Parts(plan.make(inputs, means), inbox, readers, spill_directory, returned)
+    operator = plan.make(names, schemas, Storage(partitions, files), means)
+    return Parts(operator, inbox, readers, spill_directory, returned)
 
 
 def _flush_fraction(rows_bytes: int) -> float:

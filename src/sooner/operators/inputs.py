@@ -1,13 +1,13 @@
 """An input of an operator: what its rows look like, how they are coded, where they are, and whether more may come."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sooner.budget import Budget
+from sooner.budget import Account
 from sooner.kernels.array_types import Codes
 from sooner.kernels.gathering import as_one
 from sooner.kernels.matching import EQUAL, Reach
@@ -83,14 +83,14 @@ class Input:
             ],
         }
 
-    def load_plain(self, data: dict[str, Any], budget: Budget) -> None:
+    def load_plain(self, data: dict[str, Any], account: Account) -> None:
         """Go on from what was saved, once; this input must be new, and made with the same arguments."""
         self.ended = data["ended"]
         self.bounds = np.array(data["bounds"], np.uint64)
         for partition, saved in zip(self.partitions, data["partitions"], strict=True):
             for written in saved["resident"]:
                 run = self._saved_runs.load(written, followed=self.follows_matches, joins=self.follows_joins)
-                budget.take(run.n_bytes)
+                account.take(run.n_bytes)
                 partition.resident.add(run)
             partition.spilled = [run_from_plain(self.store, run) for run in saved["spilled"]]
             partition.next_number = counted(saved["next_number"])
@@ -99,18 +99,19 @@ class Input:
         return (run for partition in self.partitions for run in partition.resident)
 
 
-def inputs_in(
-    order: Order,
-    names: Sequence[str],
-    schemas: Sequence[pa.Schema],
-    stores: Sequence[RunStore],
-    partitions: int,
-    saved_runs: Sequence[SavedRuns] | None = None,
-) -> list[Input]:
-    """The inputs of an operator whose rows are kept in this order, in so many partitions if it has any."""
-    bounds, saved = order.bounds(partitions), saved_runs or (None,) * len(names)
-    told = enumerate(zip(names, schemas, order.coders, stores, saved, strict=True))
-    return [
-        Input(name, schema, code, store, bounds, runs, order.overlap(which))
-        for which, (name, schema, code, store, runs) in told
-    ]
+@dataclass(frozen=True)
+class Storage:
+    """Where an operator keeps rows. From it the operator makes its inputs, as many as it likes and in any order."""
+
+    partitions: int  # of each input, if its order has any
+    store: Callable[[pa.Schema], RunStore]
+    saved_runs: Callable[[pa.Schema], SavedRuns] | None = None
+
+    def inputs(self, order: Order, names: Sequence[str], schemas: Sequence[pa.Schema]) -> list[Input]:
+        """Inputs whose rows are kept in this order."""
+        bounds = order.bounds(self.partitions)
+        made = []
+        for which, (name, schema, code) in enumerate(zip(names, schemas, order.coders, strict=True)):
+            saved = None if self.saved_runs is None else self.saved_runs(schema)
+            made.append(Input(name, schema, code, self.store(schema), bounds, saved, order.overlap(which)))
+        return made

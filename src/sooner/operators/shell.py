@@ -33,6 +33,11 @@ class Shell:
     def phase(self) -> Phase:
         return self._phases.now
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether it is in the middle of a call."""
+        return self._busy
+
     def advance(self) -> None:
         """One more action."""
         self.tick = next_tick(self.tick)

@@ -3,8 +3,8 @@
 A policy is a pure function of a view, so it has no state of its own to save, replay or disagree about.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
 import numpy as np
@@ -80,9 +80,9 @@ REGIONS: Final = (LOWER, MIDDLE, UPPER)
 
 @dataclass(frozen=True)
 class RegionsView:
-    """Three regions of codes in each partition of a side (DINER sec. 3.3), indexed [side, partition, region].
+    """Three regions of codes in each partition of an input (DINER sec. 3.3), indexed [input, partition, region].
 
-    Joins are results that rows in memory took part in since the last flush of their side.
+    Joins are results that rows in memory took part in since the last flush of their input.
     """
 
     rows: Counts
@@ -91,16 +91,16 @@ class RegionsView:
 
 @dataclass(frozen=True)
 class JoinView(View):
-    """Of a two-way join, whose inputs are its sides."""
+    """Of a two-way join."""
 
-    unmet_with_disk: Numbers  # [side, partition]: pairs that a memory-disk task would bring together
+    unmet_with_disk: Numbers  # [input, partition]: pairs that a memory-disk task would bring together
     unmet_on_disk: Numbers  # [partition]: pairs that only a disk-disk task can bring together
     selectivity: Numbers  # [partition]: results per pair, as observed
     last_merge: Counts  # [partition]: tick of the last disk-disk task
     whole_rows: Counts  # [partition]: that had arrived when nothing was open in it the last time
     device: DeviceCosts
     memory_bytes: int  # that rows may take
-    expected_rows: int | None  # of both sides, if their sources know
+    expected_rows: int | None  # of both inputs, if their sources know
     full_since: int | None = None  # since when rows wait, if they do
     regions: RegionsView | None = None  # for a flush policy whose algorithm asks for them
 
@@ -109,38 +109,64 @@ CodesFrom = Literal["lowest", "highest", "the clock's hand"]
 
 
 @dataclass(frozen=True)
-class Evict:
-    """Let rows of one side and partition leave memory: all of them, or those with the lowest or the highest codes up
-    to so many bytes, or those of certain codes; of a single code, if the algorithm splits codes, up to so many bytes.
+class EvictAll:
+    """Let all rows of an input in a partition leave memory; of the operator that is asked, or of the one it names."""
 
-    Or those that came after a tick.
+    input: int
+    partition: int
+    operator: str = field(default="", kw_only=True)
 
-    From the clock's hand on leave rows of the middle region whose join bit is unset; the bits of those that it passes
-    are cleared (DINER sec. 3.3).
+
+@dataclass(frozen=True)
+class EvictUpTo:
+    """Let rows leave up to so many bytes: those with the lowest or the highest codes, or from the clock's hand on.
+
+    The clock takes rows of the middle region whose join bit is unset, and clears the bits that it passes (DINER 3.3).
     """
 
-    side: int
+    input: int
     partition: int
-    at_most_bytes: int | None = None
+    at_most_bytes: int
     codes_from: CodesFrom = "lowest"
-    codes: Codes | None = None
-    after: int | None = None
+    operator: str = field(default="", kw_only=True)
 
 
+@dataclass(frozen=True)
+class EvictCodes:
+    """Let rows of these codes leave; of a single one, where the algorithm splits codes, up to so many bytes."""
+
+    input: int
+    partition: int
+    codes: Codes
+    at_most_bytes: int | None = None
+    operator: str = field(default="", kw_only=True)
+
+
+@dataclass(frozen=True)
+class EvictSince:
+    """Let rows leave that came after a tick."""
+
+    input: int
+    partition: int
+    tick: int
+    operator: str = field(default="", kw_only=True)
+
+
+Evict = EvictAll | EvictUpTo | EvictCodes | EvictSince
 Together = Sequence[Evict]  # evictions that belong together: all of them are done, or none
 
 
 @dataclass(frozen=True)
 class MemoryDisk:
-    """Join what is in memory of `side` with what is on disk of the other side, in one partition."""
+    """Join what is in memory of an input with what is on disk of the other, in one partition."""
 
-    side: int
+    input: int
     partition: int
 
 
 @dataclass(frozen=True)
 class DiskDisk:
-    """Join and merge the next runs of both sides in one partition, at most `fan_in` of each."""
+    """Join and merge the next runs of both inputs in one partition, at most `fan_in` of each."""
 
     partition: int
     fan_in: int
@@ -185,6 +211,11 @@ class FlushPolicy(Protocol):
 
         The operator takes them in order and stops after the group with which enough is free.
         """
+
+
+class RoomPolicy(Protocol):
+    def choose(self, views: Mapping[str, View], asking: str, needed_bytes: int) -> Iterable[Together]:
+        """The same for operators that share a budget, by their names: evictions name the operator they are of."""
 
 
 class ReactPolicy(Protocol):

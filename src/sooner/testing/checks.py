@@ -110,7 +110,8 @@ class _ThriftyTrial(Trial):
     """The limit holds in the middle of a call as well."""
 
     def look(self, operator: Operator[pa.RecordBatch]) -> None:
-        used, limit = operator.budget.used_bytes, operator.budget.limit_bytes
+        budget = operator.account.budget
+        used, limit = budget.used_bytes, budget.limit_bytes
         assert used <= limit, f"{used} bytes are in memory, and {limit} may be"
         operator.progress()  # may be asked now, whatever it says
 
@@ -121,10 +122,11 @@ def check_budget(subject: Subject, seed: int) -> None:
     with _ThriftyTrial(subject, replace(draw_schedule(subject, seed), workers=2)) as trial:
         for _ in trial.run():
             trial.look(trial.operator)
-            peak, limit = trial.operator.budget.peak_bytes, trial.operator.budget.limit_bytes
+            budget = trial.operator.account.budget
+            peak, limit = budget.peak_bytes, budget.limit_bytes
             assert peak <= limit, f"{peak} bytes were in memory at once, and {limit} may be"
             resident = sum(one.resident_bytes for one in trial.operator.inputs)
-            used = trial.operator.budget.used_bytes
+            used = budget.used_bytes
             assert resident <= used, f"{resident} bytes are in memory, and only {used} are counted"
             trial.operator.check_invariants()
         require_same(trial.found, trial.answer())
@@ -184,7 +186,7 @@ def check_resume(subject: Subject, seed: int) -> None:
 def _cut(trial: Trial, budget_bytes: int | None = None) -> None:
     before = trial.operator.progress()
     trial.cut(budget_bytes)
-    after, budget = trial.operator.progress(), trial.operator.budget
+    after, budget = trial.operator.progress(), trial.operator.account.budget
     assert budget.used_bytes <= budget.limit_bytes, "after a restore more is in memory than may be"
     for name in ("phase", "arrived_rows", "results"):
         was, is_now = getattr(before, name), getattr(after, name)
@@ -231,7 +233,7 @@ def check_nothing_left(subject: Subject, seed: int) -> None:
             for number, _ in enumerate(trial.run()):
                 if every and number % every == 0:
                     trial.cut()
-            used = trial.operator.budget.used_bytes
+            used = trial.operator.account.budget.used_bytes
             assert used == 0, f"it is done, and {used} bytes of the memory are still taken"
             trial.operator.close()
             assert not trial.files(), f"it is done, and files are left: {trial.files()}"

@@ -29,8 +29,9 @@ from sooner.estimation.workings import workings_of
 from sooner.kernels.arrays import to_arrow
 from sooner.operators.folding.join import FoldingJoin
 from sooner.operators.folding.plan import FoldingPlan, joined_columns
-from sooner.operators.inputs import inputs_in
+from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
+from sooner.operators.two_way.plan import INPUTS
 from sooner.policies.view import SILENT
 from sooner.runs.formats.files import RunFiles
 
@@ -139,9 +140,9 @@ def estimates(survey: Survey, shares: Sequence[float], seed: int) -> Iterator[Es
     plan = FoldingPlan(("k",), ("k",), join.algorithm, workings)
     prepared = [one.schema for one in workings.sides]
     with tempfile.TemporaryDirectory() as folder:
-        stores = [RunFiles(pafs.LocalFileSystem(), folder, one, BLOCK_BYTES) for one in plan.kept(prepared)]
-        inputs = inputs_in(plan.order(prepared), ("left", "right"), plan.kept(prepared), stores, 1)
-        operator = plan.make(inputs, Means(Budget(survey.memory_bytes), expected_rows=sum(sizes)))
+        storage = Storage(1, lambda schema: RunFiles(pafs.LocalFileSystem(), folder, schema, BLOCK_BYTES))
+        means = Means(Budget(survey.memory_bytes).account("the survey"), expected_rows=sum(sizes))
+        operator = plan.make(INPUTS, prepared, storage, means)
         read = [0, 0]
         for share in shares:
             until = _read_until(share, sizes)

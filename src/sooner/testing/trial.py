@@ -14,7 +14,7 @@ import pyarrow.fs as pafs
 
 from sooner.budget import Budget
 from sooner.operators.events import Listener
-from sooner.operators.inputs import inputs_in
+from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means, Operator
 from sooner.policies.view import SILENT, Surroundings
 from sooner.runs.formats.files import FileBlock, RunFiles
@@ -95,9 +95,9 @@ class Trial:
     def cut(self, budget_bytes: int | None = None) -> None:
         """Save the operator, let it go, and go on with a new one, which may have another memory."""
         plain = self.snapshot()
-        budget = self.operator.budget
+        limit_bytes = self.operator.account.budget.limit_bytes
         self.operator.close()
-        self.operator = self._new_operator(budget.limit_bytes if budget_bytes is None else budget_bytes)
+        self.operator = self._new_operator(limit_bytes if budget_bytes is None else budget_bytes)
         self.operator.restore(plain)
 
     def snapshot(self) -> dict[str, Any]:
@@ -146,19 +146,16 @@ class Trial:
 
     def _new_operator(self, budget_bytes: int) -> Operator[pa.RecordBatch]:
         schemas, schedule = self.subject.schemas, self.schedule
-        names, stores = (
-            [f"input {which}" for which in range(len(schemas))],
-            [_WatchedFiles(self, one) for one in schemas],
-        )
-        inputs = inputs_in(self.subject.plan.order(schemas), names, schemas, stores, schedule.partitions)
+        names = [f"input {which}" for which in range(len(schemas))]
+        storage = Storage(schedule.partitions, lambda schema: _WatchedFiles(self, schema))
         means = Means(
-            Budget(budget_bytes),
+            Budget(budget_bytes).account("the operator"),
             workers=schedule.workers,
             flush_fraction=schedule.flush_fraction,
             crowd=schedule.crowd,
             listener=self._listener,
         )
-        return self.subject.plan.make(inputs, means)
+        return self.subject.plan.make(names, schemas, storage, means)
 
 
 class _WatchedFiles(RunFiles):

@@ -13,7 +13,7 @@ from joins import PLENTY, WHOLE_TASK, arrive, end, flat, new_join, react, rows
 from schedules import RowPairs
 from sooner.operators.events import Event, Merged
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.policies.view import BUSY, SETTLING, SILENT, Evict, Surroundings
+from sooner.policies.view import BUSY, SETTLING, SILENT, EvictAll, EvictUpTo, Surroundings
 from sooner.sides import LEFT, RIGHT, SIDES
 
 FOUR_PARTITIONS = range(4)
@@ -81,7 +81,7 @@ def test_while_rows_come_the_disk_is_read_once_for_as_many_rows_as_are_there_and
     join = new_join(tmp_path, "xjoin", budget_rows=200, how=how, crowd=4)
     right = rows(list(range(40, 190)))
     found = Counter(arrive(join, None, right))
-    join.evict([Evict(RIGHT, 0, at_most_bytes=3000)])
+    join.evict([EvictUpTo(RIGHT, 0, at_most_bytes=3000)])
     join.end(RIGHT)
     on_disk = int(join.statistics.spilled_rows[RIGHT].sum())
     assert 50 < on_disk < 150
@@ -105,13 +105,13 @@ def test_rows_of_a_full_join_that_are_decided_are_not_read_again(tmp_path: Path)
     join = new_join(tmp_path, "pmj", how="full")
     right = some_rows(1, 50, low=30)
     found = Counter(arrive(join, None, right))
-    join.evict([Evict(RIGHT, 0)])
+    join.evict([EvictAll(RIGHT, 0)])
     join.end(RIGHT)
     lefts, worked = [], []
     for number in range(12):
         lefts.append(some_rows(10 + number, 60, 60 * number))
         found += Counter(arrive(join, lefts[-1], None))
-        join.evict([Evict(LEFT, 0)])
+        join.evict([EvictAll(LEFT, 0)])
         before = join.worked_bytes
         found += Counter(work_on(join, SILENT))
         worked.append(join.worked_bytes - before)
@@ -125,7 +125,7 @@ def test_in_a_silence_rows_are_decided_at_once(tmp_path: Path) -> None:
     join = new_join(tmp_path, "pmj", how="left")
     right, left = some_rows(1, 50, low=30), some_rows(2, 20)
     found = Counter(arrive(join, None, right))
-    join.evict([Evict(RIGHT, 0)])
+    join.evict([EvictAll(RIGHT, 0)])
     join.end(RIGHT)
     found += Counter(arrive(join, left, None))
     assert not join.has_work(BUSY)
@@ -159,9 +159,9 @@ def test_what_forgotten_rows_have_matched_is_known_in_the_end(
             join = new_join(tmp_path, partitions=4, how=how)
             join.restore(plain)
         if evicted and number == 1:
-            join.evict([Evict(RIGHT, p, at_most_bytes=300) for p in FOUR_PARTITIONS])
+            join.evict([EvictUpTo(RIGHT, p, at_most_bytes=300) for p in FOUR_PARTITIONS])
         if evicted and number == 2:
-            join.evict([Evict(side, p) for side in SIDES for p in FOUR_PARTITIONS])
+            join.evict([EvictAll(side, p) for side in SIDES for p in FOUR_PARTITIONS])
     assert join.statistics.forgotten_rows[LEFT].sum() > 0
     assert found + Counter(end(join)) == answer(how, lefts, [right])
 
@@ -176,14 +176,14 @@ def test_rows_that_leave_memory_while_they_are_decided_come_out_once(how: str, t
         (tmp_path / str(seed)).mkdir()
         right, lefts = some_rows(seed, 60, low=20), [some_rows(100 + seed, 60)]
         found = Counter(arrive(join, lefts[0], None))
-        join.evict([Evict(LEFT, 0, at_most_bytes=int(dice.integers(1, 1500)))])
+        join.evict([EvictUpTo(LEFT, 0, at_most_bytes=int(dice.integers(1, 1500)))])
         found += Counter(arrive(join, None, right))  # it has not met all of the left
-        join.evict([Evict(RIGHT, 0, at_most_bytes=int(dice.integers(1, 1500)))])
+        join.evict([EvictUpTo(RIGHT, 0, at_most_bytes=int(dice.integers(1, 1500)))])
         join.end(RIGHT)
         for number in range(12):
             found += Counter(flat(join.work(300, SILENT)))
             join.check_invariants()
-            join.evict([Evict(int(dice.integers(2)), 0, int(dice.integers(1, 400)), "highest")])
+            join.evict([EvictUpTo(int(dice.integers(2)), 0, int(dice.integers(1, 400)), "highest")])
             lefts.append(some_rows(200 + number, 5, 60 + 5 * number))
             found += Counter(arrive(join, lefts[-1], None))
         assert found + Counter(end(join)) == answer(how, lefts, [right]), f"seed {seed}"
@@ -198,14 +198,14 @@ def test_rows_that_leave_memory_in_the_clean_up_come_out_once(how: str, tmp_path
         join = new_join(tmp_path / str(seed), "pmj", how=how, block_bytes=100)
         left, right = [some_rows(100 + seed, 60), some_rows(200 + seed, 60, 60)], some_rows(seed, 60, low=20)
         found = Counter(arrive(join, left[0], right))
-        join.evict([Evict(side, 0, at_most_bytes=int(dice.integers(1, 1500))) for side in SIDES])
+        join.evict([EvictUpTo(side, 0, at_most_bytes=int(dice.integers(1, 1500))) for side in SIDES])
         found += Counter(arrive(join, left[1], None))
         for side in SIDES:
             join.end(side)
         while join.phase != "done":
             found += Counter(flat(join.work(300, SILENT)))
             if join.phase != "done":
-                join.evict([Evict(int(dice.integers(2)), 0, int(dice.integers(1, 400)), "highest")])
+                join.evict([EvictUpTo(int(dice.integers(2)), 0, int(dice.integers(1, 400)), "highest")])
         assert found == answer(how, left, [right]), f"seed {seed}"
 
 
@@ -216,7 +216,7 @@ def test_left_rows_that_match_leave_memory_in_time_and_the_disk_with_the_next_ta
     join = new_join(tmp_path, "xjoin", how="semi")
     left = rows(list(range(40)))
     arrive(join, left, None)
-    join.evict([Evict(LEFT, 0, at_most_bytes=20 * 28)])
+    join.evict([EvictUpTo(LEFT, 0, at_most_bytes=20 * 28)])
     spilled = int(join.statistics.spilled_rows[LEFT].sum())
     assert 0 < spilled < 40
     found = Counter(arrive(join, None, rows(list(range(40)))))
@@ -237,14 +237,14 @@ def test_a_few_rows_that_have_matched_stay_until_they_are_worth_it(tmp_path: Pat
     assert arrive(join, None, rows([1, 2, 3])) == [], "they are out"
     assert len(arrive(join, None, rows(list(range(40))))) == 37
     assert join.statistics.resident_rows[LEFT].sum() == 60
-    assert join.budget.used_bytes == join.inputs[LEFT].resident_bytes + join.inputs[RIGHT].resident_bytes
+    assert join.account.used_bytes == join.inputs[LEFT].resident_bytes + join.inputs[RIGHT].resident_bytes
 
 
 def test_rows_that_have_matched_do_not_go_to_disk(tmp_path: Path) -> None:
     join = new_join(tmp_path, how="anti")
     arrive(join, rows(list(range(100))), None)
     arrive(join, None, rows([1, 2, 3]))
-    join.evict([Evict(LEFT, 0)])
+    join.evict([EvictAll(LEFT, 0)])
     assert join.statistics.spilled_rows[LEFT].sum() == 97
     assert join.progress().forgotten_rows_by_side[LEFT] == 3
     assert Counter(end(join)) == Counter((number, -1) for number in range(100) if number not in (1, 2, 3))

@@ -14,7 +14,7 @@ from schedules import RowPairs
 from sooner.operators.two_way import ended_side
 from sooner.operators.two_way.ended_side import EndedSide
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.policies.view import Evict
+from sooner.policies.view import EvictAll, EvictUpTo
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 KEYS, SHORT, LONG, PIECES = 50, 120, 150, 6
@@ -72,7 +72,7 @@ def test_rows_that_come_after_the_end_are_met_and_not_kept(
     found = Counter(arrive_at(join, ended, some_rows(ended, 0, schema)))
     found += Counter(arrive_at(join, other, some_rows(other, 0, schema)))
     join.end(ended)
-    kept_rows, kept_bytes = join.statistics.resident_rows.copy(), join.budget.used_bytes
+    kept_rows, kept_bytes = join.statistics.resident_rows.copy(), join.account.used_bytes
     for piece in range(1, PIECES):
         found += Counter(arrive_at(join, other, some_rows(other, piece, schema)))
         join.check_invariants()
@@ -85,7 +85,7 @@ def test_rows_that_come_after_the_end_are_met_and_not_kept(
     assert join.progress().arrived_rows[other] == PIECES * LONG
     assert join.progress().covered_fraction == 1
     join.end(other)
-    assert join.budget.used_bytes == kept_bytes, "what was there for the index is free again"
+    assert join.account.used_bytes == kept_bytes, "what was there for the index is free again"
     assert found + Counter(end(join)) == expected(ended, PIECES)
 
 
@@ -103,7 +103,7 @@ def test_a_side_is_not_put_into_one_piece_for_a_few_rows(in_one_piece: list[Ende
 def test_rows_are_kept_where_the_ended_side_has_rows_on_disk(tmp_path: Path) -> None:
     join = new_join(tmp_path, partitions=4)
     arrive_at(join, RIGHT, some_rows(RIGHT, 0))
-    join.evict([Evict(RIGHT, 0, at_most_bytes=1)])
+    join.evict([EvictUpTo(RIGHT, 0, at_most_bytes=1)])
     join.end(RIGHT)
     found = Counter(pair for piece in range(PIECES) for pair in arrive_at(join, LEFT, some_rows(LEFT, piece)))
     join.check_invariants()
@@ -118,7 +118,7 @@ def test_what_leaves_memory_for_others_is_met_on_disk(in_one_piece: list[EndedSi
     join.end(RIGHT)
     found = Counter(pair for piece in range(2) for pair in arrive_at(join, LEFT, some_rows(LEFT, piece)))
     assert len(in_one_piece) == 1
-    join.evict([Evict(RIGHT, p) for p in FOUR_PARTITIONS])
+    join.evict([EvictAll(RIGHT, p) for p in FOUR_PARTITIONS])
     found += Counter(pair for piece in range(2, PIECES) for pair in arrive_at(join, LEFT, some_rows(LEFT, piece)))
     join.check_invariants()
     assert found + Counter(end(join)) == expected(RIGHT, PIECES)

@@ -81,7 +81,7 @@ def run(subject: Subject, schedule: Schedule, cut_after: int | None = None) -> O
                 trial.cut()
             trial.operator.check_invariants()
         assert trial.operator.progress().covered_fraction == 1
-        assert trial.operator.budget.used_bytes == 0
+        assert trial.operator.account.used_bytes == 0
         assert not trial.files()
         outcome.expected = joined_by_duckdb(trial.tables())
     return outcome

@@ -16,10 +16,10 @@ from sooner.budget import Budget
 from sooner.how import KINDS, kind_of
 from sooner.kernels.ranges import Near
 from sooner.named_algorithms import ALGORITHMS
-from sooner.operators.inputs import inputs_in
+from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.operators.two_way.plan import TwoWayPlan
+from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.policies.view import BUSY, SILENT, Surroundings
 from sooner.sides import SIDES
 
@@ -52,8 +52,8 @@ def batches(seed: int, groups: int) -> list[pa.RecordBatch]:
 
 def new_join(folder: Path, plan: TwoWayPlan, memory: int) -> TwoWayJoin[pa.RecordBatch]:
     schemas = [SCHEMA] * len(SIDES)
-    inputs = inputs_in(plan.order(schemas), ["left", "right"], schemas, [files_in(folder, SCHEMA, 4_096)] * 2, 3)
-    return plan.make(inputs, Means(Budget(memory), crowd=8))
+    storage = Storage(3, lambda schema: files_in(folder, schema, 4_096))
+    return plan.make(INPUTS, schemas, storage, Means(Budget(memory).account("join"), crowd=8))
 
 
 def in_time(batches: list[pa.RecordBatch]) -> pa.Table:

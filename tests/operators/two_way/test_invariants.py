@@ -103,8 +103,8 @@ def two_tasks_in_one_partition(join: TwoWayJoin[RowPairs]) -> None:
 
 
 DAMAGE: dict[str, Damage] = {
-    "less is counted than is in memory": lambda join: join.budget.release(1),
-    "more is counted than there may be": lambda join: join.budget.take(60 * ROW_BYTES),
+    "less is counted than is in memory": lambda join: join.account.release(1),
+    "more is counted than there may be": lambda join: join.account.take(60 * ROW_BYTES),
     "a row more in memory": miscount("resident_rows", 1),
     "a byte less in memory": miscount("resident_bytes", -1),
     "a row less on disk": miscount("spilled_rows", -1),

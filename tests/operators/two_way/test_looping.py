@@ -8,7 +8,7 @@ from schedules import RowPairs
 from sooner.operators.events import Event, Looped
 from sooner.operators.state.looping import Loop, next_chunk
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.policies.view import BUSY, SILENT, Evict, Surroundings
+from sooner.policies.view import BUSY, SILENT, EvictAll, Surroundings
 from sooner.runs.ledger import CoveredCells
 from sooner.sides import LEFT, RIGHT, SIDES
 
@@ -91,7 +91,7 @@ def on_disk(directory: Path, listener: list[Event]) -> TwoWayJoin[RowPairs]:
         for side in SIDES:
             keys = rows(list(range(40)), range(100 * step, 100 * step + 40))
             arrive(join, *((keys, None) if side == LEFT else (None, keys)))
-            join.evict([Evict(side, 0)])
+            join.evict([EvictAll(side, 0)])
     return join
 
 
@@ -121,7 +121,7 @@ def test_other_algorithms_let_no_row_wait_not_even_for_tidying(tmp_path: Path) -
     join = new_join(tmp_path, "hmj", crowd=2)
     for step in range(4):
         arrive(join, rows(list(range(20))), rows(list(range(20))))
-        join.evict([Evict(step % 2, 0)])
+        join.evict([EvictAll(step % 2, 0)])
     assert join.has_work(BUSY), "there is something to tidy up"
     assert not join.has_work(Surroundings(waiting_rows=(1, 0), after_silence=True))
 

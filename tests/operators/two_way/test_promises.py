@@ -16,7 +16,7 @@ from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.events import Event, Flushed
 from sooner.operators.order import by_hashes
-from sooner.policies.view import SILENT, Evict
+from sooner.policies.view import SILENT, EvictUpTo
 from sooner.sides import LEFT, RIGHT, SIDES
 
 SPILLING = [name for name in ALGORITHMS if name != "symmetric_hash"]
@@ -165,7 +165,7 @@ def test_a_batch_that_fits_is_taken_even_if_merged_runs_weigh_more(tmp_path: Pat
         join = new_join(tmp_path, "xjoin", partitions=2, schema=schema, budget_bytes=budget_bytes)
         for arrived in arrivals:
             arrive(join, arrived, None)
-        return join.budget.used_bytes
+        return join.account.used_bytes
 
     merged_bytes = feed(budget_bytes=10**6)
     for budget_bytes in range(merged_bytes - 30, merged_bytes + 1):
@@ -223,7 +223,7 @@ def test_ending_one_side_lets_its_partners_go_first(tmp_path: Path) -> None:
     join = new_join(tmp_path, "rpj", budget_rows=200, partitions=4, listener=events.append)
     for left, right in random_batches(seed=7, steps=2):
         arrive(join, left, right)
-    join.evict([Evict(RIGHT, p, at_most_bytes=1) for p in range(4)])  # else rows of the left would not be kept
+    join.evict([EvictUpTo(RIGHT, p, at_most_bytes=1) for p in range(4)])  # else rows of the left would not be kept
     events.clear()
     join.end(RIGHT)
     resident_left = int(join.statistics.resident_rows[LEFT].sum())

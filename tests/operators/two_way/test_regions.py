@@ -16,7 +16,7 @@ from sooner.operators.statistics.regions import HIGHEST_CODE, RegionStatistics, 
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.flush.regions import Regions
 from sooner.policies.react.never import Never
-from sooner.policies.view import Evict, JoinView
+from sooner.policies.view import EvictAll, EvictCodes, EvictUpTo, JoinView
 from sooner.sides import LEFT, RIGHT
 
 DINER = replace(ALGORITHMS["diner"], react=Never())
@@ -77,7 +77,7 @@ def test_how_many_rows_of_the_last_code_are_enough() -> None:
 
 
 def test_joins_are_counted_where_their_codes_are() -> None:
-    regions = RegionStatistics(partitions=2, flush_bytes=100)
+    regions = RegionStatistics(2, partitions=2, flush_bytes=100)
     regions.count_joins(LEFT, 0, codes(0, 5, HIGHEST_CODE))
     assert regions.joins[LEFT, 0].tolist() == [0, 3, 0], "at first everything is in the middle"
     regions.set_outer_codes(LEFT, 0, lowest=5, highest=8)
@@ -94,16 +94,16 @@ def test_joins_are_counted_where_their_codes_are() -> None:
     [(3, 7, (3, 1, 2)), (3, 4, (3, 0, 3)), (3, 3, (3, 0, 3)), (7, 3, (5, 0, 1)), (9, 1, (6, 0, 0))],
 )
 def test_outer_regions_never_overlap(lowest: int, highest: int, rows: tuple[int, int, int]) -> None:
-    regions = RegionStatistics(1, 100)
+    regions = RegionStatistics(2, 1, 100)
     regions.set_outer_codes(RIGHT, 0, lowest, highest)
     assert rows_by_region([codes(1, 3, 5), codes(2, 7, 9)], *regions.bounds[RIGHT, 0]) == rows
 
 
 def test_the_extreme_codes_do_not_overflow() -> None:
-    regions = RegionStatistics(1, 100)
+    regions = RegionStatistics(2, 1, 100)
     regions.set_outer_codes(LEFT, 0, HIGHEST_CODE, HIGHEST_CODE)
     assert sum(rows_by_region([codes(0, HIGHEST_CODE)], *regions.bounds[LEFT, 0])) == 2
-    again = RegionStatistics(1, 100)
+    again = RegionStatistics(2, 1, 100)
     again.load_plain(json.loads(json.dumps(regions.to_plain())))
     assert again.bounds.tolist() == regions.bounds.tolist()
 
@@ -165,8 +165,8 @@ class Unequal:
     """Lets go of a part of a single code, and then of everything."""
 
     def choose(self, view: JoinView, needed_bytes: int) -> Any:  # noqa: ARG002 - the contract
-        yield [Evict(LEFT, 0, at_most_bytes=2 * ROW_BYTES, codes=codes(SIGN + 7))]
-        yield [Evict(LEFT, 0), Evict(RIGHT, 0)]
+        yield [EvictCodes(LEFT, 0, codes=codes(SIGN + 7), at_most_bytes=2 * ROW_BYTES)]
+        yield [EvictAll(LEFT, 0), EvictAll(RIGHT, 0)]
 
 
 def test_of_a_single_code_so_many_rows_can_be_asked_for(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_who_sees_no_regions_pays_nothing_for_them(tmp_path: Path) -> None:
 def test_the_clock_is_refused_where_there_are_no_join_bits(tmp_path: Path) -> None:
     class ByClock:
         def choose(self, view: JoinView, needed_bytes: int) -> Any:  # noqa: ARG002 - the contract
-            yield [Evict(LEFT, 0, needed_bytes, "the clock's hand")]
+            yield [EvictUpTo(LEFT, 0, needed_bytes, "the clock's hand")]
 
     join = new_join(tmp_path, Algorithm("by clock", ByClock(), Never()), budget_rows=4)
     arrive(join, rows([1, 2, 3]), None)

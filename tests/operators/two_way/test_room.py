@@ -2,9 +2,10 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -14,15 +15,29 @@ from sooner.budget import Budget
 from sooner.errors import BudgetTooSmall
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Event, Flushed
+from sooner.operators.leaving.making_room import SharedRoom
+from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.flush.never import Never as FlushNever
 from sooner.policies.react.best_rate import BestRate
 from sooner.policies.react.memory_disk import LargestMemoryDisk
 from sooner.policies.react.merge import Merge
 from sooner.policies.react.never import Never
-from sooner.policies.view import SETTLING, SILENT, Evict, JoinView, ReactPolicy, Surroundings, Together
+from sooner.policies.view import (
+    SETTLING,
+    SILENT,
+    CodesFrom,
+    EvictAll,
+    EvictUpTo,
+    JoinView,
+    ReactPolicy,
+    Surroundings,
+    Together,
+    View,
+)
 from sooner.sides import LEFT, RIGHT, SIDES
 
 PARTITIONS = 2
+NAMES = ("one", "other")
 KEYS = 40
 SMALL_QUANTUM = 2_000
 REACT: dict[str, ReactPolicy] = {
@@ -31,6 +46,28 @@ REACT: dict[str, ReactPolicy] = {
     "merge": Merge(fan_in=2),
     "best rate": BestRate(fan_in=2),
 }
+
+
+@dataclass
+class OtherFirst:
+    """Both sides of the partition that has most, if half of it is needed; else a part of one side."""
+
+    taken: list[Counter[str]]
+
+    def choose(self, views: Mapping[str, View], asking: str, needed_bytes: int) -> Iterator[Together]:
+        other = NAMES[1 - NAMES.index(asking)]
+        for name in (other, asking):
+            resident = views[name].resident_bytes
+            if not resident.any():
+                continue
+            p = int(resident.sum(axis=0).argmax())
+            self.taken[NAMES.index(asking)]["other" if name == other else "own"] += 1
+            if 2 * needed_bytes < resident[:, p].sum():
+                side = int(resident[:, p].argmax())
+                codes_from: CodesFrom = "highest" if needed_bytes % 2 else "lowest"
+                yield [EvictUpTo(side, p, needed_bytes, codes_from, operator=name)]
+            else:
+                yield [EvictAll(side, p, operator=name) for side in SIDES]
 
 
 @dataclass
@@ -43,33 +80,19 @@ class Couple:
     taken: list[Counter[str]] = field(default_factory=lambda: [Counter(), Counter()])
 
     def __post_init__(self) -> None:
-        algorithm = Algorithm("sharing", FlushNever(), self.react)
-        self.joins = [
-            new_join(
+        algorithm, room = Algorithm("sharing", FlushNever(), self.react), SharedRoom(OtherFirst(self.taken))
+        for name in NAMES:
+            room.operators[name] = new_join(
                 self.directory,
                 algorithm,
                 partitions=PARTITIONS,
                 budget=self.budget,
-                room=lambda needed_bytes, who=who: self._make_room(who, needed_bytes),
+                owner=name,
+                room=room.made_for(name),
             )
-            for who in range(2)
-        ]
+        self.joins = [cast("TwoWayJoin[Any]", room.operators[name]) for name in NAMES]
         self.found: list[Counter[tuple[int, int]]] = [Counter(), Counter()]
         self.keys: list[tuple[list[int], list[int]]] = [([], []), ([], [])]
-
-    def _make_room(self, who: int, needed_bytes: int) -> bool:
-        """Both sides of the partition that has most, if half of it is needed; else a part of one side."""
-        for whose, join in (("other", self.joins[1 - who]), ("own", self.joins[who])):
-            resident = join.view().resident_bytes
-            p = int(resident.sum(axis=0).argmax())
-            group: Together = [Evict(side, p) for side in SIDES]
-            if 2 * needed_bytes < resident[:, p].sum():
-                side = int(resident[:, p].argmax())
-                group = [Evict(side, p, needed_bytes, "highest" if needed_bytes % 2 else "lowest")]
-            if join.evict(group):
-                self.taken[who][whose] += 1
-                return True
-        return False
 
     def arrive(self, who: int, keys: tuple[list[int], list[int]]) -> None:
         batches = []
@@ -135,13 +158,13 @@ def test_rows_that_leave_between_two_quanta_of_a_scan_come_once(tmp_path: Path) 
         join = new_join(tmp_path, Algorithm("by hand", FlushNever(), react))
         keys = list(range(100))
         found = Counter(arrive(join, rows(keys), None))
-        join.evict([Evict(LEFT, 0)])
+        join.evict([EvictAll(LEFT, 0)])
         found.update(arrive(join, None, rows(keys)))
         around = SETTLING if isinstance(react, Never) else SILENT
         assert join.has_work(around)
         found.update(flat(join.work(SMALL_QUANTUM, around)))
         assert 0 < len(found) < 100, "the scan is in the middle"
-        assert join.evict([Evict(RIGHT, 0)])
+        assert join.evict([EvictAll(RIGHT, 0)])
         join.check_invariants()
         while join.has_work(SETTLING):
             found.update(flat(join.work(SMALL_QUANTUM, SETTLING)))
@@ -155,13 +178,13 @@ def test_rows_that_leave_in_the_clean_up_come_too(tmp_path: Path) -> None:
     join = new_join(tmp_path, Algorithm("by hand", FlushNever(), Never()))
     keys = list(range(100))
     found = Counter(arrive(join, rows(keys), None))
-    join.evict([Evict(LEFT, 0)])
+    join.evict([EvictAll(LEFT, 0)])
     found.update(arrive(join, None, rows(keys)))
     join.end(LEFT)
     join.end(RIGHT)
     found.update(flat(join.work(SMALL_QUANTUM, SILENT)))
     assert 0 < len(found) < 100, "the clean-up is in the middle"
-    assert join.evict([Evict(RIGHT, 0)])
+    assert join.evict([EvictAll(RIGHT, 0)])
     while join.phase != "done":
         found.update(flat(join.work(SMALL_QUANTUM, SILENT)))
     assert found == Counter((key, key) for key in keys)
@@ -176,7 +199,7 @@ class Pairwise:
 
     def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:  # noqa: ARG002 - the contract
         for p in range(PARTITIONS):
-            yield [Evict(side, p) for side in SIDES]
+            yield [EvictAll(side, p) for side in SIDES]
 
 
 def test_a_group_leaves_as_a_whole_and_the_next_one_stays(tmp_path: Path) -> None:
@@ -214,7 +237,7 @@ def test_a_hook_is_asked_again_until_enough_is_free(tmp_path: Path) -> None:
 
     def a_little(needed_bytes: int) -> bool:
         asked.append(needed_bytes)
-        return join.evict([Evict(LEFT, 0, at_most_bytes=3 * ROW_BYTES)])
+        return join.evict([EvictUpTo(LEFT, 0, at_most_bytes=3 * ROW_BYTES)])
 
     join = new_join(tmp_path, budget_rows=20, room=a_little)
     arrive(join, rows(list(range(20))), None)

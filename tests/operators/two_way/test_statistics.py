@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +14,9 @@ from schedules import PARTITIONS, SCHEMA, Batch, RowPairs, Schedule, batches_of,
 from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Arrived, Event, Flushed, Merged, Scanned
+from sooner.operators.ledgers.open_pairs import JoinStatistics
 from sooner.operators.order import by_hashes
 from sooner.operators.statistics.arrivals import RecentArrivals
-from sooner.operators.statistics.open_pairs import JoinStatistics
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.flush.balanced import Balanced
 from sooner.policies.flush.largest import Largest
@@ -26,7 +26,7 @@ from sooner.policies.react.best_rate import BestRate
 from sooner.policies.react.memory_disk import LargestMemoryDisk
 from sooner.policies.react.merge import Merge
 from sooner.policies.react.never import Never
-from sooner.policies.view import SILENT, DiskDisk, JoinView, Task, Together
+from sooner.policies.view import SILENT, DiskDisk, EvictUpTo, JoinView, Task, Together
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 
@@ -38,8 +38,9 @@ class Halves:
 
     def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:
         for group in self.order.choose(view, needed_bytes):
-            half_bytes = [int(view.resident_bytes[eviction.side, eviction.partition]) // 2 for eviction in group]
-            yield [replace(one, at_most_bytes=half) for one, half in zip(group, half_bytes, strict=True)]
+            places = [(eviction.input, eviction.partition) for eviction in group]
+            half_bytes = [int(view.resident_bytes[place]) // 2 for place in places]
+            yield [EvictUpTo(*place, half) for place, half in zip(places, half_bytes, strict=True)]
 
 
 ALL_RUNS = 1000

@@ -26,7 +26,7 @@ from sooner.policies.react.memory_disk import LargestMemoryDisk
 from sooner.policies.react.merge import Merge
 from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.react.never import Never
-from sooner.policies.view import BUSY, SETTLING, SILENT, Evict, ReactPolicy, Surroundings
+from sooner.policies.view import BUSY, SETTLING, SILENT, EvictAll, ReactPolicy, Surroundings
 from sooner.sides import SIDES
 
 QUANTUM_BYTES = 2_000
@@ -94,7 +94,7 @@ class Ongoing:
 
     def evict(self, *sides: int) -> None:
         """All rows of these sides."""
-        self.join.evict([Evict(side, p) for side in sides for p in range(PARTITIONS)])
+        self.join.evict([EvictAll(side, p) for side in sides for p in range(PARTITIONS)])
 
     def begin(self) -> None:
         """From now on the task is there to be done."""

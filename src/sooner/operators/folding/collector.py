@@ -24,9 +24,9 @@ from sooner.kernels.matching import EQUAL
 from sooner.operators.folding.folds import Folds
 from sooner.operators.inputs import Input
 from sooner.operators.ledgers.horizons import Horizons
+from sooner.operators.ledgers.open_pairs import JoinStatistics
 from sooner.operators.order import Order
 from sooner.operators.pairs import Bundle, Filter, Findings, Folded, Pairs, pairs_by_index, pairs_of
-from sooner.operators.statistics.open_pairs import JoinStatistics
 from sooner.operators.sweeping.parts import JoinRuns
 from sooner.operators.two_way.collecting import filters_of
 from sooner.runs.run import Run, Stamp

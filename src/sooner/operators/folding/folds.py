@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from sooner.budget import Budget, format_bytes
+from sooner.budget import Account, format_bytes
 from sooner.errors import BudgetTooSmall
 from sooner.estimation.groups import Groups
 from sooner.estimation.intervals import Keys
@@ -40,17 +40,17 @@ Counts = npt.NDArray[np.int64]
 
 
 class Folds:
-    """`budget` is that of the rows, and `memory_bytes` what the user gave, to be named where it is too little."""
+    """`account` is that of the rows, and `memory_bytes` what the user gave, to be named where it is too little."""
 
     def __init__(
-        self, workings: Workings, partitions: int, budget: Budget, memory_bytes: int, guided: int | None
+        self, workings: Workings, partitions: int, account: Account, memory_bytes: int, guided: int | None
     ) -> None:
         self.workings = workings
         self.guided = guided  # the side whose rows meet all that they can match when they come
         self.changes = 0  # as long as they are as many, an estimate is what it was
         self._partitions = partitions
-        self._budget = budget
-        self._limit_bytes = budget.limit_bytes
+        self._share_bytes = account.share_bytes
+        self.account = account.budget.account(f"{account.owner}, sums")
         self._memory_bytes = memory_bytes
         self.groups = [groups_of(workings, side) for side in SIDES]
         self.n_tags = MOST_TAGS
@@ -117,7 +117,7 @@ class Folds:
         return bytes_of_cell(self.workings) * math.prod(self._room) * n_tags**2
 
     def _share(self, share: int) -> int:
-        return max(self._limit_bytes // share, LEAST_SUMS_BYTES)
+        return max(self._share_bytes // share, LEAST_SUMS_BYTES)
 
     def _halve_tags(self) -> None:
         self.n_tags //= 2
@@ -137,7 +137,7 @@ class Folds:
         n_bytes = self._bytes_in_one
         if n_bytes > self._share(IN_ONE_SHARE):
             groups = self.n_groups
-            needed_bytes = n_bytes * IN_ONE_SHARE * self._memory_bytes // self._limit_bytes
+            needed_bytes = n_bytes * IN_ONE_SHARE * self._memory_bytes // self._share_bytes
             raise BudgetTooSmall(
                 f"by= gives {groups:,} groups so far, whose sums take {format_bytes(n_bytes / groups)} each; give "
                 f"memory='{needed_bytes // 2**20 + 1}MB' for these, or group by less."
@@ -146,7 +146,7 @@ class Folds:
 
     def _take_room(self) -> None:
         """What sums in one take beyond the share of sums, rows do without."""
-        self._budget.limit_bytes = self._limit_bytes - max(self._bytes_in_one - self._share(SUMS_SHARE), 0)
+        self.account.take(max(self._bytes_in_one - self._share(SUMS_SHARE), 0) - self.account.used_bytes)
 
     @property
     def _bytes_in_one(self) -> int:

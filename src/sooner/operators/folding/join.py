@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from sooner.budget import Budget
+from sooner.budget import Account
 from sooner.errors import InvalidJoin
 from sooner.estimation.preparation import BY, TAG
 from sooner.estimation.workings import Workings
@@ -23,7 +23,7 @@ from sooner.operators.folding.folds import Folds
 from sooner.operators.folding.guided import GuidedArrival
 from sooner.operators.folding.together import told_by
 from sooner.operators.inputs import Input
-from sooner.operators.operator import Means
+from sooner.operators.operator import Means, Operator
 from sooner.operators.order import Order
 from sooner.operators.pairs import Findings, bundled
 from sooner.operators.parallel import ALONE
@@ -60,7 +60,7 @@ def kept_schema(workings: Workings, side: int) -> pa.Schema:
     return pa.schema([*fields, pa.field(GROUP, pa.int32())] if len(fields) < len(schema) else fields)
 
 
-class FoldingJoin:
+class FoldingJoin(Operator[Folds]):
     """After each call it gives what has been folded by then."""
 
     def __init__(
@@ -72,8 +72,8 @@ class FoldingJoin:
         means: Means,
         guided: int | None = None,
     ) -> None:
-        memory_bytes = means.memory_bytes or means.budget.limit_bytes
-        self.folds = Folds(workings, len(inputs[LEFT].partitions), means.budget, memory_bytes, guided)
+        memory_bytes = means.memory_bytes or means.account.share_bytes
+        self.folds = Folds(workings, len(inputs[LEFT].partitions), means.account, memory_bytes, guided)
         self._shell = Shell(means.listener)
         self._statistics = statistics_of(inputs, algorithm, means)
         self._horizons = horizons = horizons_of(inputs, algorithm, self._statistics, self._shell)
@@ -97,8 +97,8 @@ class FoldingJoin:
         return self._join.phase
 
     @property
-    def budget(self) -> Budget:
-        return self._join.budget
+    def account(self) -> Account:
+        return self._join.account
 
     @property
     def worked_bytes(self) -> int:
@@ -110,7 +110,7 @@ class FoldingJoin:
         So all of them wait if there is no room for all, and what waits is joined by `work`, after the last of them.
         """
         self._join.leave_due_joins_to_work()
-        if not self._horizons.rows_wait and self.budget.used_bytes + n_bytes > self.budget.limit_bytes:
+        if not self._horizons.rows_wait and n_bytes > self.account.free_bytes:
             self._horizons.begin_waiting(self._shell.tick)
 
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[Folds]:
@@ -122,9 +122,6 @@ class FoldingJoin:
         for side in SIDES if self._counts_keys else ():
             self._count_keys(side, kept[side])
         yield from self._at_the_end_of(self._arrive(kept, now))
-
-    def learn(self, newest: Sequence[int | float | None], now: float) -> None:
-        self._join.learn(newest, now)
 
     def end(self, which: int) -> None:
         self._join.end(which)
@@ -160,6 +157,7 @@ class FoldingJoin:
 
     def close(self) -> None:
         self._join.close()
+        self.folds.account.close()
 
     def _kept(self, side: int, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Without tallies, and with the numbers of groups."""

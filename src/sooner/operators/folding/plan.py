@@ -9,7 +9,7 @@ from sooner.estimation.workings import JoinedColumn, Workings
 from sooner.kernels.keys import KeyPlan, plan_keys
 from sooner.named_algorithms import Algorithm
 from sooner.operators.folding.join import FoldingJoin, kept_schema
-from sooner.operators.inputs import Input
+from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
 from sooner.operators.order import Order, by_hashes, by_values
 from sooner.operators.two_way.plan import TwoWayPlan
@@ -31,16 +31,13 @@ class FoldingPlan:
         keys = self._keys(schemas)
         return by_values(keys) if self.guided is not None and keys.exact else by_hashes(keys)
 
-    def kept(self, schemas: Sequence[pa.Schema]) -> list[pa.Schema]:  # noqa: ARG002 - the contract
-        return [kept_schema(self.workings, side) for side in SIDES]
-
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
         self._keys(schemas)
         return pa.schema([])
 
-    def make(self, inputs: Sequence[Input], means: Means) -> FoldingJoin:
-        left, right = inputs
-        order = self.order([one.schema for one in inputs])
+    def make(self, names: Sequence[str], schemas: Sequence[pa.Schema], storage: Storage, means: Means) -> FoldingJoin:
+        order = self.order(schemas)
+        left, right = storage.inputs(order, names, [kept_schema(self.workings, side) for side in SIDES])
         algorithm = replace(self.algorithm, partitions="of equal ranges")
         return FoldingJoin((left, right), order, algorithm, self.workings, means, self.guided)
 

@@ -67,7 +67,7 @@ def told_by(folds: Folds, ended: Sequence[bool], *, done: bool) -> Told:
 
 def told_in(workings: Workings, snapshot: dict[str, Any]) -> Told:
     """The same, from the snapshot of an operator."""
-    folds = Folds(workings, 1, Budget(UNLIMITED_BYTES), 0, None)
+    folds = Folds(workings, 1, Budget(UNLIMITED_BYTES).account("rows"), 0, None)
     folds.load_plain(snapshot["folds"])
     return told_by(folds, [one["ended"] for one in snapshot["inputs"]], done=snapshot["phase"] == "done")
 

@@ -14,7 +14,7 @@ from sooner.errors import InvalidJoin
 from sooner.kernels.array_types import Codes, Flags
 from sooner.operators.state.state import JoinState
 from sooner.operators.statistics.regions import go_round, join_bits_by_code
-from sooner.policies.view import Evict
+from sooner.policies.view import Evict, EvictCodes, EvictSince, EvictUpTo
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import NEVER, Run
 
@@ -43,18 +43,19 @@ def choice_of(state: JoinState, side: int, p: int, evictions: Sequence[Evict]) -
 
 
 def _choice(state: JoinState, resident: ResidentRuns, eviction: Evict) -> Choice:
-    if eviction.after is not None:
-        return Choice(partial(came_after, eviction.after))
-    if eviction.codes is not None:
-        if eviction.at_most_bytes is None or not state.splits_codes:
-            return Choice(partial(has_one_of, eviction.codes))
-        [code] = eviction.codes
-        return Choice(_oldest(resident, code, _wanted_rows(resident, eviction)), eviction.codes)
-    if eviction.codes_from == "the clock's hand":
-        return _by_clock(state, resident, eviction)
-    if eviction.at_most_bytes is None or eviction.at_most_bytes >= resident.n_bytes:
-        return Choice(None)
-    return _from_one_end(state, resident, eviction)
+    match eviction:
+        case EvictSince(tick=tick):
+            return Choice(partial(came_after, tick))
+        case EvictCodes(codes=codes, at_most_bytes=at_most_bytes):
+            if at_most_bytes is None or not state.splits_codes:
+                return Choice(partial(has_one_of, codes))
+            [code] = codes
+            return Choice(_oldest(resident, code, _rows_in(resident, at_most_bytes)), codes)
+        case EvictUpTo(codes_from="the clock's hand"):
+            return _by_clock(state, resident, eviction)
+        case EvictUpTo(at_most_bytes=at_most_bytes) if at_most_bytes < resident.n_bytes:
+            return _from_one_end(state, resident, eviction)
+    return Choice(None)
 
 
 def came_after(tick: int, run: Run) -> Flags:
@@ -65,8 +66,8 @@ def has_one_of(codes: Codes, run: Run) -> Flags:
     return np.isin(run.codes, codes)
 
 
-def _from_one_end(state: JoinState, resident: ResidentRuns, eviction: Evict) -> Choice:
-    codes, rows = np.concatenate([run.codes for run in resident]), _wanted_rows(resident, eviction)
+def _from_one_end(state: JoinState, resident: ResidentRuns, eviction: EvictUpTo) -> Choice:
+    codes, rows = np.concatenate([run.codes for run in resident]), _rows_in(resident, eviction.at_most_bytes)
     from_above = eviction.codes_from == "highest"
     at = len(codes) - rows if from_above else rows - 1
     last = np.partition(codes, at)[at]
@@ -78,17 +79,17 @@ def _from_one_end(state: JoinState, resident: ResidentRuns, eviction: Evict) -> 
     return Choice(goes, np.array([last]))
 
 
-def _by_clock(state: JoinState, resident: ResidentRuns, eviction: Evict) -> Choice:
+def _by_clock(state: JoinState, resident: ResidentRuns, eviction: EvictUpTo) -> Choice:
     """The rows of the middle region over which the clock's hand moves (DINER sec. 3.3)."""
     if (regions := state.statistics.regions) is None:
         raise InvalidJoin("An eviction by the clock needs join bits; give the Algorithm sees='regions'.")
-    first, last = regions.bounds[eviction.side, eviction.partition].tolist()
+    first, last = regions.bounds[eviction.input, eviction.partition].tolist()
     middle = [part for run in resident if len(part := run.between(first, last + 1))]
     codes = np.concatenate([NO_CODE, *(part.codes for part in middle)])
     bits = [np.zeros(len(part), np.bool_) if part.joined is None else part.joined for part in middle]
     by_code = join_bits_by_code(codes, np.concatenate([np.empty(0, np.bool_), *bits]))
-    hand = int(regions.hands[eviction.side, eviction.partition])
-    found = go_round(*by_code, hand, _wanted_rows(resident, eviction))
+    hand = int(regions.hands[eviction.input, eviction.partition])
+    found = go_round(*by_code, hand, _rows_in(resident, eviction.at_most_bytes))
     if not state.splits_codes:
         return Choice(partial(has_one_of, found.going), found.passed, found.next_code)
     oldest = _oldest(resident, np.uint64(found.last), found.last_rows)
@@ -111,6 +112,5 @@ def _goes_by_any(choices: Sequence[Goes], run: Run) -> Flags:
     return any_of_them
 
 
-def _wanted_rows(resident: ResidentRuns, eviction: Evict) -> int:
-    at_most_bytes = resident.n_bytes if eviction.at_most_bytes is None else eviction.at_most_bytes
-    return max(1, -(-at_most_bytes * resident.n_rows // resident.n_bytes))
+def _rows_in(resident: ResidentRuns, n_bytes: int) -> int:
+    return max(1, -(-n_bytes * resident.n_rows // resident.n_bytes))

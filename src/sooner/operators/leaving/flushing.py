@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from sooner.budget import Budget, format_bytes
+from sooner.budget import Account, format_bytes
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.sizes import Weights, cuts_by_bytes
 from sooner.named_algorithms import Algorithm
@@ -23,7 +23,7 @@ from sooner.operators.ledgers.stamps import arrivals_after
 from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.state.state import JoinState
 from sooner.operators.sweeping.parts import Workbench
-from sooner.policies.view import Evict
+from sooner.policies.view import Evict, EvictAll, EvictCodes, EvictSince, EvictUpTo
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge
 from sooner.runs.slabs import ALL_CODES
@@ -58,7 +58,7 @@ def spill(state: JoinState, evictions: Sequence[Evict], bench: Workbench, crew: 
     state.shell.advance()
     places: dict[tuple[int, int], list[Evict]] = {}
     for eviction in evictions:
-        places.setdefault((eviction.side, eviction.partition), []).append(eviction)
+        places.setdefault((eviction.input, eviction.partition), []).append(eviction)
     departures = [one for place, some in places.items() if (one := _departure(state, *place, some)) is not None]
     if not departures:
         return False
@@ -167,8 +167,8 @@ def _leave(state: JoinState, departure: Departure, bench: Workbench) -> Ticks:
     _set_clock(state, departure)
     before = resident.n_bytes
     _reduce(resident, departure.choice.goes, bench)
-    state.budget.release(before)
-    state.budget.take(resident.n_bytes)
+    state.account.release(before)
+    state.account.take(resident.n_bytes)
     return unseen
 
 
@@ -204,20 +204,28 @@ def _reduce(resident: ResidentRuns, goes: Goes | None, bench: Workbench) -> None
 
 def freed_by(state: JoinState, eviction: Evict) -> int:
     """How many bytes of memory it would free."""
-    resident = state.inputs[eviction.side].partitions[eviction.partition].resident
-    goes = partial(has_one_of, eviction.codes) if eviction.codes is not None else None
-    goes = partial(came_after, eviction.after) if eviction.after is not None else goes
-    if goes is not None:
-        chosen = sum(int(np.count_nonzero(goes(run))) for run in resident)
-        chosen_bytes = chosen * resident.n_bytes // max(resident.n_rows, 1)
-        return min(chosen_bytes, eviction.at_most_bytes or chosen_bytes)
-    return min(resident.n_bytes, eviction.at_most_bytes or resident.n_bytes)
+    resident = state.inputs[eviction.input].partitions[eviction.partition].resident
+    match eviction:
+        case EvictAll():
+            return resident.n_bytes
+        case EvictUpTo(at_most_bytes=at_most_bytes):
+            return min(resident.n_bytes, at_most_bytes)
+        case EvictCodes(codes=codes, at_most_bytes=at_most_bytes):
+            chosen_bytes = _bytes_of(resident, partial(has_one_of, codes))
+            return min(chosen_bytes, at_most_bytes or chosen_bytes)
+        case EvictSince(tick=tick):
+            return _bytes_of(resident, partial(came_after, tick))
 
 
-def why_no_room(needed_bytes: int, budget: Budget, algorithm: Algorithm) -> str:
+def _bytes_of(resident: ResidentRuns, goes: Goes) -> int:
+    rows = sum(int(np.count_nonzero(goes(run))) for run in resident)
+    return rows * resident.n_bytes // max(resident.n_rows, 1)
+
+
+def why_no_room(needed_bytes: int, account: Account, algorithm: Algorithm) -> str:
     """In a sentence that says what would help."""
-    limit = format_bytes(budget.limit_bytes)
-    if needed_bytes > budget.limit_bytes:
+    limit = format_bytes(account.share_bytes)
+    if needed_bytes > account.share_bytes:
         return (
             f"{format_bytes(needed_bytes)} of rows arrived at once, but the memory for rows is {limit}; raise `memory`."
         )

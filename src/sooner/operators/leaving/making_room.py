@@ -3,17 +3,42 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from sooner.errors import BudgetTooSmall
 from sooner.named_algorithms import Algorithm
 from sooner.operators.leaving.flushing import freed_by, spill, why_no_room
 from sooner.operators.leaving.room import enough_of, flush_bytes_of
-from sooner.operators.operator import Means
+from sooner.operators.operator import MakeRoom, Means, Operator
 from sooner.operators.parallel import Crew
 from sooner.operators.state.state import JoinState
 from sooner.operators.sweeping.parts import Workbench
-from sooner.policies.view import JoinView, Together
+from sooner.policies.view import BUSY, JoinView, RoomPolicy, Together
 from sooner.sides import LEFT, SIDES
+
+
+class SharedRoom:
+    """Room in a budget that operators share: a policy chooses whose rows leave memory.
+
+    An operator in the middle of a call lets none go, unless it is the one that asks.
+    """
+
+    def __init__(self, policy: RoomPolicy) -> None:
+        self._policy = policy
+        self.operators: dict[str, Operator[Any]] = {}
+
+    def made_for(self, name: str) -> MakeRoom:
+        """How this operator asks for room."""
+        return partial(self._make, name)
+
+    def _make(self, asking: str, needed_bytes: int) -> bool:
+        views = {name: operator.view(BUSY) for name, operator in self.operators.items()}
+        return any(map(self._evict, self._policy.choose(views, asking, needed_bytes)))
+
+    def _evict(self, evictions: Together) -> bool:
+        whose = sorted({eviction.operator for eviction in evictions})
+        went = [self.operators[one].evict([some for some in evictions if some.operator == one]) for one in whose]
+        return any(went)
 
 
 class RoomMaker:
@@ -41,17 +66,20 @@ class RoomMaker:
         self._view = view
         self._let_go = let_go
         self._make_room = means.room or self.flush
+        self.is_asking = False
 
     def reserve(self, needed_bytes: int) -> None:
         """Ask for room until so many bytes are free, and take them, before a merge of runs can."""
-        budget = self._state.budget
-        if budget.free_bytes < needed_bytes:
+        account = self._state.account
+        if account.free_bytes < needed_bytes:
             for p in range(self._state.n_partitions):
                 self._let_useless_go(p)
-        while budget.free_bytes < needed_bytes:
-            if not self._make_room(needed_bytes - budget.free_bytes):
-                raise BudgetTooSmall(why_no_room(needed_bytes, budget, self._algorithm))
-        budget.reserve(needed_bytes)
+        self.is_asking = True
+        while account.free_bytes < needed_bytes:
+            if not self._make_room(needed_bytes - account.free_bytes):
+                raise BudgetTooSmall(why_no_room(needed_bytes, account, self._algorithm))
+        self.is_asking = False
+        account.reserve(needed_bytes)
 
     def flush(self, needed_bytes: int) -> bool:
         """Let so many bytes leave memory, or a little more, as the flush policy chooses. Whether any did."""
@@ -65,10 +93,10 @@ class RoomMaker:
         partitions = {eviction.partition for eviction in evictions}
         self._state.ledger.rows_leave(evictions, self._state.shell.tick)
         self._let_go(partitions)
-        before = self._state.budget.used_bytes
+        before = self._state.account.used_bytes
         for p in partitions:
             self._let_useless_go(p)
-        return spill(self._state, evictions, self._bench, self._crew) or self._state.budget.used_bytes < before
+        return spill(self._state, evictions, self._bench, self._crew) or self._state.account.used_bytes < before
 
     def _let_useless_go(self, p: int) -> None:
         """Rows in memory that nobody needs any more."""

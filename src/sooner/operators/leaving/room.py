@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from sooner.budget import Budget
+from sooner.budget import Account
 from sooner.named_algorithms import Algorithm
 from sooner.operators.operator import Means
 from sooner.operators.statistics.regions import RegionStatistics
 from sooner.policies.view import Evict, Together
+from sooner.sides import SIDES
 
 SCRATCH_SHARE: Final = 8  # of the memory, one part in so many
 LEAST_SCRATCH_BYTES: Final = 4 * 2**20
@@ -20,17 +21,18 @@ def flush_bytes_of(algorithm: Algorithm, means: Means) -> int:
     if isinstance(algorithm.flushes, int):
         return algorithm.flushes
     share = means.flush_fraction if algorithm.flushes == "a share of the memory" else 0
-    return int(means.budget.limit_bytes * share)
+    return int(means.account.share_bytes * share)
 
 
 def regions_of(algorithm: Algorithm, partitions: int, means: Means) -> RegionStatistics | None:
     """What is remembered of regions, where the flush policy looks at them."""
-    return RegionStatistics(partitions, flush_bytes_of(algorithm, means)) if algorithm.sees == "regions" else None
+    flush_bytes = flush_bytes_of(algorithm, means)
+    return RegionStatistics(len(SIDES), partitions, flush_bytes) if algorithm.sees == "regions" else None
 
 
-def scratch_bytes_of(budget: Budget) -> int:
+def scratch_bytes_of(account: Account) -> int:
     """What is used beside the memory to work in."""
-    return min(max(budget.limit_bytes // SCRATCH_SHARE, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
+    return min(max(account.share_bytes // SCRATCH_SHARE, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
 
 
 def enough_of(groups: Iterable[Together], goal_bytes: int, freed_by: Callable[[Evict], int]) -> list[Evict]:

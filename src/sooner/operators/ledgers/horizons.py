@@ -17,11 +17,11 @@ import numpy as np
 from sooner.kernels.array_types import Codes
 from sooner.operators.inputs import Input
 from sooner.operators.ledgers.ledger import PartsOfPartition, loaded_cells, numbers_on_disk, saved_cells
+from sooner.operators.ledgers.open_pairs import JoinStatistics
 from sooner.operators.ledgers.stamps import can_meet_at_once, met_in_memory
 from sooner.operators.pairs import Filter, Pairs
-from sooner.operators.statistics.open_pairs import JoinStatistics
 from sooner.operators.sweeping.parts import Drives, Part, PartRectangle
-from sooner.policies.view import Together
+from sooner.policies.view import EvictSince, Together
 from sooner.runs.ledger import CoveredCells, Horizon, Rectangle
 from sooner.runs.run import NEVER, STILL_HERE, Run, Stamp, Ticks, arrived_between
 from sooner.runs.store import counts_of_each
@@ -137,7 +137,7 @@ class Horizons:
         if not self.rows_wait:
             self.begin_waiting(tick)
         for eviction in evictions:
-            if eviction.side == RIGHT and eviction.after is None:
+            if eviction.input == RIGHT and not isinstance(eviction, EvictSince):
                 self._first_rights_leave(eviction.partition, tick)
 
     def memory_met_disk(self, side: int, p: int, tick: int, up_to_code: int | None) -> None:

@@ -5,15 +5,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from sooner.budget import Budget
+from sooner.budget import Account
 from sooner.how import Kind
 from sooner.operators.deciding.existence import Existence
 from sooner.operators.deciding.expiry import Expiry, Mark
 from sooner.operators.inputs import Input
 from sooner.operators.ledgers.ledger import Ledger, numbers_on_disk
+from sooner.operators.ledgers.open_pairs import JoinStatistics
 from sooner.operators.shell import Shell
 from sooner.operators.state.looping import Loop
-from sooner.operators.statistics.open_pairs import JoinStatistics
 from sooner.operators.statistics.regions import outer_codes, rows_by_region
 from sooner.policies.view import RegionsView
 from sooner.runs.ledger import Rectangle
@@ -30,7 +30,7 @@ class JoinState:
     def __init__(
         self,
         inputs: tuple[Input, Input],
-        budget: Budget,
+        account: Account,
         shell: Shell,
         statistics: JoinStatistics,
         ledger: Ledger,
@@ -41,7 +41,7 @@ class JoinState:
         splits_codes: bool,
     ) -> None:
         self.inputs = inputs
-        self.budget = budget
+        self.account = account
         self.shell = shell
         self.statistics = statistics
         self.ledger = ledger
@@ -144,7 +144,7 @@ class JoinState:
         partition, resident_bytes = self.inputs[side].partitions[p], self.inputs[side].partitions[p].resident.n_bytes
         rows = partition.resident.n_rows + sum(run.n_rows for run in partition.spilled)
         partition.resident.reduce(lambda run: arrived_between(run, until, STILL_HERE))
-        self.budget.release(resident_bytes - partition.resident.n_bytes)
+        self.account.release(resident_bytes - partition.resident.n_bytes)
         self.count_resident(side, p)
         self.replace_spilled(side, p, numbers, None)
         rows -= partition.resident.n_rows + sum(run.n_rows for run in partition.spilled)
@@ -161,7 +161,7 @@ class JoinState:
             return
         before = resident.n_bytes
         resident.reduce(lambda run: expiry.needed(side, p, run))
-        self.budget.release(before - resident.n_bytes)
+        self.account.release(before - resident.n_bytes)
         self.count_resident(side, p)
         self.statistics.forgotten_rows[side, p] += rows
 
@@ -190,7 +190,7 @@ class JoinState:
             return
         before = resident.n_bytes
         resident.reduce(lambda run: run.take(run.unmatched()) if run.has_matched else run)
-        self.budget.release(before - resident.n_bytes)
+        self.account.release(before - resident.n_bytes)
         self.count_resident(side, p)
         self.statistics.forgotten_rows[side, p] += matched
 
@@ -198,7 +198,7 @@ class JoinState:
         """Nobody needs the rows of this partition any more."""
         for side in SIDES:
             partition, spilled = self.inputs[side].partitions[p], self.spilled(side, p)
-            self.budget.release(partition.resident.n_bytes)
+            self.account.release(partition.resident.n_bytes)
             partition.resident.clear()
             self.count_resident(side, p)
             self.set_spilled(side, p, [])
@@ -237,6 +237,6 @@ class JoinState:
         if self.expiry is not None:
             self.expiry.load_plain(data["expiry"])
         for side in SIDES:
-            self.inputs[side].load_plain(data["inputs"][side], self.budget)
+            self.inputs[side].load_plain(data["inputs"][side], self.account)
             for p in range(self.n_partitions):
                 self.count_resident(side, p)  # rows may weigh less than before: files keep no bitmap without a null

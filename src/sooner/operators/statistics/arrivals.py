@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
-from sooner.budget import Budget
+from sooner.budget import Account
 from sooner.phases import Phase
 from sooner.progress import Progress
 from sooner.runs.store import RunOnDisk, counted
@@ -60,14 +60,14 @@ class Statistics:
         self.spilled_rows[which, partition] = sum(run.n_rows for run in runs)
         self.spilled_bytes[which, partition] = sum(run.n_bytes for run in runs)
 
-    def progress(self, phase: Phase, budget: Budget, arrived_pairs: float, covered_pairs: float) -> Progress:
+    def progress(self, phase: Phase, account: Account, arrived_pairs: float, covered_pairs: float) -> Progress:
         """What people see of it, beside what the operator itself knows."""
         return Progress(
             phase=phase,
             arrived_rows=tuple(self.received_rows.tolist()),
             resident_rows_by_side=tuple(self.resident_rows.sum(axis=1).tolist()),
-            resident_bytes=budget.used_bytes,
-            peak_bytes=budget.peak_bytes,
+            resident_bytes=account.used_bytes,
+            peak_bytes=account.peak_bytes,
             spilled_rows_by_side=tuple(self.spilled_rows.sum(axis=1).tolist()),
             spilled_bytes=int(self.spilled_bytes.sum()),
             forgotten_rows_by_side=tuple(self.forgotten_rows.sum(axis=1).tolist()),

@@ -1,8 +1,8 @@
 """What is remembered of regions of codes, for flush policies that look at them (DINER sec. 3.3); and the clock.
 
-A partition of a side has a lower, a middle and an upper region. The outer ones have about as many rows as a flush lets
-go of, counted when rows of that side last left memory; before that, everything is in the middle. A code is never in two
-regions, and it joined something if any of its rows did.
+A partition of an input has a lower, a middle and an upper region. The outer ones have about as many rows as a flush
+lets go of, counted when rows of that input last left memory; before that, everything is in the middle. A code is never
+in two regions, and it joined something if any of its rows did.
 
 The first flush has the clock's hand at the lowest code, where the paper has it anywhere.
 """
@@ -16,42 +16,41 @@ import numpy as np
 from sooner.kernels.array_types import Codes, Flags
 from sooner.operators.statistics.arrivals import Counts, read_only
 from sooner.policies.view import REGIONS, RegionsView
-from sooner.sides import SIDES
 
 HIGHEST_CODE: Final = 2**64 - 1
 
 
 class RegionStatistics:
-    """Arrays are indexed [side, partition] and then by region."""
+    """Arrays are indexed [input, partition] and then by region."""
 
     SAVED: ClassVar[tuple[str, ...]] = ("bounds", "joins", "hands")
 
-    def __init__(self, partitions: int, flush_bytes: int) -> None:
-        shape = (len(SIDES), partitions)
+    def __init__(self, inputs: int, partitions: int, flush_bytes: int) -> None:
+        shape = (inputs, partitions)
         self.outer_bytes = flush_bytes // partitions  # of a lower or an upper region, about
         self.bounds = np.zeros((*shape, 2), np.uint64)  # codes below the first are lower, codes above the second upper
         self.bounds[..., 1] = HIGHEST_CODE
-        self.joins = np.zeros((*shape, len(REGIONS)), np.int64)  # since the last flush of the side
+        self.joins = np.zeros((*shape, len(REGIONS)), np.int64)  # since the last flush of the input
         self.hands = np.zeros(shape, np.uint64)  # of the clocks: the next code to look at
 
-    def count_joins(self, side: int, p: int, codes: Codes, times: Counts | None = None) -> None:
+    def count_joins(self, which: int, p: int, codes: Codes, times: Counts | None = None) -> None:
         """Rows with these codes took part in a result each, or in so many."""
-        first, last = self.bounds[side, p]
+        first, last = self.bounds[which, p]
         lower, upper = codes < first, codes > last
         for region, inside in enumerate((lower, ~(lower | upper), upper)):
-            self.joins[side, p, region] += int(np.count_nonzero(inside) if times is None else times[inside].sum())
+            self.joins[which, p, region] += int(np.count_nonzero(inside) if times is None else times[inside].sum())
 
-    def begin_anew(self, side: int) -> None:
-        """Rows of this side have left memory."""
-        self.joins[side] = 0
+    def begin_anew(self, which: int) -> None:
+        """Rows of this input have left memory."""
+        self.joins[which] = 0
 
-    def set_outer_codes(self, side: int, p: int, lowest: int, highest: int) -> None:
+    def set_outer_codes(self, which: int, p: int, lowest: int, highest: int) -> None:
         """The lower region ends with this code, the upper one begins with that, if it is not in the lower."""
-        self.bounds[side, p] = min(lowest + 1, HIGHEST_CODE), max(highest, lowest + 1) - 1
+        self.bounds[which, p] = min(lowest + 1, HIGHEST_CODE), max(highest, lowest + 1) - 1
 
-    def forget_bounds(self, side: int, p: int) -> None:
+    def forget_bounds(self, which: int, p: int) -> None:
         """There are no rows: whatever comes is in the middle."""
-        self.bounds[side, p] = 0, HIGHEST_CODE
+        self.bounds[which, p] = 0, HIGHEST_CODE
 
     def view(self, rows: Counts) -> RegionsView:
         return RegionsView(rows, read_only(self.joins))

@@ -13,20 +13,20 @@ from sooner.operators.tasks.nested_loop import NestedLoopTask, begin_chunk
 from sooner.operators.tasks.parts import Begun
 from sooner.operators.tasks.task import Rest, Scan, Task
 from sooner.operators.tasks.writing import Merge, Tidying
-from sooner.policies.view import DiskDisk, Evict, MemoryDisk, NestedLoop, WholePartitions
+from sooner.policies.view import DiskDisk, EvictCodes, MemoryDisk, NestedLoop, WholePartitions
 from sooner.runs.slabs import hot_codes
 from sooner.runs.store import adopted
 from sooner.sides import LEFT, RIGHT, SIDES
 
 
-def in_pieces_on_disk(state: JoinState, p: int, at_most_bytes: int) -> list[Evict]:
+def in_pieces_on_disk(state: JoinState, p: int, at_most_bytes: int) -> list[EvictCodes]:
     """Let the rows in memory leave it whose code has more on disk than this.
 
     A quantum can end among the rows of one code on disk, but rows in memory meet all of a code in one step.
     """
     blocks = [part.blocks for side in SIDES for run in state.spilled(side, p) for part in run.segments]
     hot = np.array(sorted(hot_codes(blocks, at_most_bytes)), np.uint64)
-    return [Evict(side, p, codes=hot) for side in SIDES] if len(hot) else []
+    return [EvictCodes(side, p, hot) for side in SIDES] if len(hot) else []
 
 
 def begin(state: JoinState, task: MemoryDisk | DiskDisk | NestedLoop | WholePartitions) -> Task | None:
@@ -37,7 +37,7 @@ def begin(state: JoinState, task: MemoryDisk | DiskDisk | NestedLoop | WholePart
     if isinstance(task, WholePartitions):
         return begin_rest(state, p)
     if isinstance(task, MemoryDisk):
-        return Scan(state, Begun.now(state, p), task.side)
+        return Scan(state, Begun.now(state, p), task.input)
     if isinstance(task, NestedLoop):
         return begin_chunk(state, task)
     return _next_merge(state, p, DiskTask(task.fan_in, state.run_numbers(p), float(state.statistics.unmet_on_disk[p])))

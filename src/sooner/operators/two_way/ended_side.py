@@ -86,11 +86,11 @@ def _once_each(input_: Input) -> list[Run]:
 
 def in_one_piece(state: JoinState, side: int, merge_bytes: int) -> EndedSide | None:
     """This side with an index, if there is memory for it, and Arrow can address all of it as one."""
-    input_, budget = state.inputs[side], state.budget
+    input_, account = state.inputs[side], state.account
     if input_.resident_bytes > MOST_BYTES:
         return None
     residents = [partition.resident for partition in input_.partitions if len(partition.resident)]
-    if not all(resident.become_one(budget.try_reserve, merge_bytes) for resident in residents):
+    if not all(resident.become_one(account.try_reserve, merge_bytes) for resident in residents):
         return None
     n_bytes = input_.resident_bytes + CodeIndex.n_bytes(sum(resident.n_rows for resident in residents))
-    return EndedSide(state, side, n_bytes) if residents and budget.try_reserve(n_bytes) else None
+    return EndedSide(state, side, n_bytes) if residents and account.try_reserve(n_bytes) else None

@@ -29,8 +29,8 @@ def even_out_once(state: JoinState, ledger: Horizons) -> None:
 
 def _can_be_evened_out(state: JoinState, ledger: Horizons) -> bool:
     """Once, while nothing has left memory, and nothing is known of single partitions that would be lost."""
-    budget = state.budget
-    is_due = not ledger.is_evened_out and not ledger.rows_wait and budget.used_bytes * HALF >= budget.limit_bytes
+    account = state.account
+    is_due = not ledger.is_evened_out and not ledger.rows_wait and account.used_bytes * HALF >= account.share_bytes
     if not is_due or state.n_partitions == 1 or any(state.ended) or state.expiry is not None:
         return False
     return all(one.overlap == EQUAL for one in state.inputs) and not state.statistics.forgotten_rows.any()
@@ -75,8 +75,8 @@ def _cut_anew(state: JoinState, side: int, bounds: Codes) -> None:
             if end > begin:  # with buffers of its own, or none of them could be freed before all are
                 partition.resident.add(run.take(np.arange(begin, end)))
     mine.bounds = bounds
-    state.budget.release(before)
-    state.budget.take(mine.resident_bytes)
+    state.account.release(before)
+    state.account.take(mine.resident_bytes)
     for p, partition in enumerate(mine.partitions):
         state.count_resident(side, p)
         statistics.arrived_rows[side, p] = partition.resident.n_rows

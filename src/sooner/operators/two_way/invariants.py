@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from sooner.operators.ledgers.horizons import Horizons
+from sooner.operators.ledgers.open_pairs import MOMENTS_KEPT
 from sooner.operators.state.state import JoinState
-from sooner.operators.statistics.open_pairs import MOMENTS_KEPT
 from sooner.operators.tasks.task import Task
 from sooner.runs.run import STILL_HERE, Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
@@ -14,7 +14,7 @@ from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 def check(state: JoinState, tasks: Sequence[Task]) -> None:
     """Raise an AssertionError that says what is wrong."""
-    _check_budget(state)
+    _check_account(state)
     for p in range(state.n_partitions):
         for side in SIDES:
             _check_counts(state, side, p)
@@ -28,10 +28,11 @@ def check(state: JoinState, tasks: Sequence[Task]) -> None:
     assert len({*partitions}) == len(partitions), f"two tasks are at work in one partition: {partitions}"
 
 
-def _check_budget(state: JoinState) -> None:
+def _check_account(state: JoinState) -> None:
     resident = sum(side.resident_bytes for side in state.inputs)
-    used, limit = state.budget.used_bytes, state.budget.limit_bytes
-    assert resident <= used <= limit, f"{resident} bytes are in memory, {used} are counted, {limit} may be"
+    used, budget = state.account.used_bytes, state.account.budget
+    assert resident <= used, f"{resident} bytes are in memory, {used} are counted"
+    assert budget.used_bytes <= budget.limit_bytes, f"{budget.used_bytes} are counted, {budget.limit_bytes} may be"
 
 
 def _check_counts(state: JoinState, side: int, p: int) -> None:

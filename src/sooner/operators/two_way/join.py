@@ -13,22 +13,22 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from sooner.budget import Budget
+from sooner.budget import Account
 from sooner.named_algorithms import Algorithm
 from sooner.operators.deciding.expiry import SOON, Expiry
 from sooner.operators.events import Arrived
 from sooner.operators.inputs import Input
 from sooner.operators.leaving.making_room import RoomMaker
 from sooner.operators.leaving.room import CLEAN_UP_BYTES, scratch_bytes_of
-from sooner.operators.operator import Means
+from sooner.operators.ledgers.open_pairs import JoinStatistics
+from sooner.operators.operator import Means, Operator
 from sooner.operators.pairs import Bundle, bundled
 from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.state.state import JoinState
-from sooner.operators.statistics.open_pairs import JoinStatistics
 from sooner.operators.sweeping.parts import COPIES, Workbench
 from sooner.operators.tasks import beginning
 from sooner.operators.tasks.task import Task
@@ -37,7 +37,7 @@ from sooner.operators.two_way.agenda import first_crowded, first_open, first_to_
 from sooner.operators.two_way.collecting import Collector
 from sooner.operators.two_way.reception import OnArrival, Reception
 from sooner.phases import Phase
-from sooner.policies.view import BUSY, Evict, JoinView, MemoryDisk, Surroundings, Together, WholePartitions
+from sooner.policies.view import BUSY, EvictAll, JoinView, MemoryDisk, Surroundings, Together, WholePartitions
 from sooner.policies.view import Task as ChosenTask
 from sooner.progress import Progress
 from sooner.sides import LEFT, RIGHT, SIDES
@@ -48,11 +48,13 @@ ALL_OF_IT: Final = sys.maxsize  # bytes of disk work
 R = TypeVar("R")
 
 
-class TwoWayJoin(Generic[R]):
+class TwoWayJoin(Operator[R]):
     """Put together by `making.py`, from what varies between joins: the state has the ledger, which says what has met;
     the collector makes results of what is found; `on_arrival` says what rows that come meet at once, and
     `after_arrival` is called when they are in.
     """
+
+    worked_bytes = 0
 
     def __init__(
         self,
@@ -72,12 +74,11 @@ class TwoWayJoin(Generic[R]):
         self._after_arrival = after_arrival
         self._joins_due = True
         self.crew = Crew(means.workers)
-        self._bench = Workbench(scratch_bytes_of(state.budget), state.shell.breathe)
+        self._bench = Workbench(scratch_bytes_of(state.account), state.shell.breathe)
         self._room = RoomMaker(state, algorithm, means, self._bench, self.crew, self.view, self._let_go_of_memory)
         self._reception = Reception(state, on_arrival, collector, self._bench, self.crew, self._room.reserve)
         self._tasks: list[Task] = []  # that have begun, in different partitions
         self._counting = threading.Lock()
-        self.worked_bytes = 0
         algorithm.react.choose(self.view())  # what these inputs make impossible is refused before any row is read
 
     @property
@@ -89,31 +90,25 @@ class TwoWayJoin(Generic[R]):
         return self._state.shell.phase
 
     @property
-    def budget(self) -> Budget:
-        return self._state.budget
+    def account(self) -> Account:
+        return self._state.account
 
     @property
     def statistics(self) -> JoinStatistics:
         return self._state.statistics
 
-    def told(self) -> None:
-        """Results say all."""
-
     def view(self, around: Surroundings = BUSY) -> JoinView:
-        state, memory_bytes = self._state, self.budget.limit_bytes
+        state, memory_bytes = self._state, self.account.share_bytes
         told = self._device, memory_bytes, self._expected_rows, state.ledger.full_since
         return self.statistics.view(state.shell.tick, state.ended, around, *told)
 
     def progress(self) -> Progress:
         area = self.statistics.arrived_pairs
-        progress = self.statistics.progress(self.phase, self.budget, area, area * self.statistics.covered_fraction)
+        progress = self.statistics.progress(self.phase, self.account, area, area * self.statistics.covered_fraction)
         expiry = self._state.expiry
         if expiry is None:
             return progress
         return replace(progress, late_rows=tuple(expiry.late_rows), newest=expiry.newest_of_all)
-
-    def expect(self, n_bytes: int) -> None:
-        """Pieces are joined as they come."""
 
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
         """Join these rows with each other and with what is in memory, and take them in."""
@@ -156,8 +151,8 @@ class TwoWayJoin(Generic[R]):
         return self._room.flush(needed_bytes)
 
     def evict(self, evictions: Together) -> bool:
-        """Let these rows leave memory; between calls, or when room is asked for. Whether any did."""
-        return self._room.evict(evictions)
+        """Let these rows leave memory. In the middle of a call it does so only for itself: results may hold them."""
+        return (self._room.is_asking or not self._state.shell.is_busy) and self._room.evict(evictions)
 
     def leave_due_joins_to_work(self) -> None:
         """Whole partitions that the react policy wants while rows come are joined by `work` from now on."""
@@ -190,6 +185,7 @@ class TwoWayJoin(Generic[R]):
         for task in self._tasks:
             task.close()
         self._tasks = []
+        super().close()
 
     def results(self, bundles: Iterator[Bundle]) -> Iterator[R]:
         """Of what was found, counted."""
@@ -332,7 +328,7 @@ class TwoWayJoin(Generic[R]):
 
     def _divide_hot_codes(self, p: int, quantum_bytes: int) -> None:
         if evictions := beginning.in_pieces_on_disk(self._state, p, self._bench.slab_within(quantum_bytes)):
-            self.evict(evictions)
+            self._room.evict(evictions)
 
     def _begin_clean_up(self, quantum_bytes: int) -> None:
         """As many partitions at once as there are workers; what is in its middle is finished first."""
@@ -353,9 +349,9 @@ class TwoWayJoin(Generic[R]):
         for later in reversed(range(p + 1, self._state.n_partitions)):
             if self._clean_up_bytes >= needed_bytes:
                 return
-            self.evict([Evict(side, later) for side in SIDES])
+            self._room.evict([EvictAll(side, later) for side in SIDES])
 
     @property
     def _clean_up_bytes(self) -> int:
         """The scratch memory, or what is free of the memory if that is more."""
-        return max(self._bench.scratch_bytes, min(self.budget.free_bytes, CLEAN_UP_BYTES))
+        return max(self._bench.scratch_bytes, min(self.account.free_bytes, CLEAN_UP_BYTES))

@@ -11,13 +11,13 @@ from sooner.operators.deciding.expiry import Expiry
 from sooner.operators.inputs import Input
 from sooner.operators.leaving.room import regions_of
 from sooner.operators.ledgers.horizons import Horizons
+from sooner.operators.ledgers.open_pairs import JoinStatistics
 from sooner.operators.ledgers.stamps import Stamps
 from sooner.operators.operator import Means
 from sooner.operators.order import Order
 from sooner.operators.pairs import Bundle
 from sooner.operators.shell import Shell
 from sooner.operators.state.state import JoinState
-from sooner.operators.statistics.open_pairs import JoinStatistics
 from sooner.operators.two_way.collecting import PairCollector, filters_of
 from sooner.operators.two_way.evening_out import even_out_once
 from sooner.operators.two_way.join import TwoWayJoin
@@ -80,4 +80,4 @@ def state_of(
     existence = Existence(order.reach, order.only_matching, shell.breathe)
     splits_codes = algorithm.splits != "no code"
     told = shell, statistics, ledger, existence, kind, expiry
-    return JoinState(inputs, means.budget, *told, splits_codes=splits_codes)
+    return JoinState(inputs, means.account, *told, splits_codes=splits_codes)

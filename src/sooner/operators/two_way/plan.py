@@ -11,7 +11,7 @@ from sooner.kernels.keys import NO_KEYS, KeyPlan, plan_keys
 from sooner.kernels.ranges import Near, RangePlan, Width, plan_range, units_of_lateness
 from sooner.named_algorithms import Algorithm
 from sooner.operators.deciding.expiry import ByLateness, ByRetention, Expiry
-from sooner.operators.inputs import Input
+from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
 from sooner.operators.order import Order, by_hashes, by_lines, by_values
 from sooner.operators.two_way.join import TwoWayJoin
@@ -79,18 +79,15 @@ class TwoWayPlan:
             return None
         return ByLateness(partitions, self.kind.examined, near, units_of_lateness(self.lateness, near), alone=alone)
 
-    def kept(self, schemas: Sequence[pa.Schema]) -> Sequence[pa.Schema]:
-        """All columns: whoever needs fewer has left them out."""
-        return schemas
-
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
         self.expiry(schemas, 1, alone=True)  # it may be impossible, as may be the range
         self.range(schemas)
         return self.columns(schemas).schema
 
-    def make(self, inputs: Sequence[Input], means: Means) -> TwoWayJoin[pa.RecordBatch]:
-        left, right = inputs
-        schemas = [one.schema for one in inputs]
-        result_of = self.columns(schemas).batch
+    def make(
+        self, names: Sequence[str], schemas: Sequence[pa.Schema], storage: Storage, means: Means
+    ) -> TwoWayJoin[pa.RecordBatch]:
+        order, result_of = self.order(schemas), self.columns(schemas).batch
+        left, right = storage.inputs(order, names, schemas)
         expiry = self.expiry(schemas, len(left.partitions), alone=means.alone)
-        return two_way_join((left, right), self.order(schemas), self.algorithm, result_of, means, self.kind, expiry)
+        return two_way_join((left, right), order, self.algorithm, result_of, means, self.kind, expiry)

@@ -76,7 +76,7 @@ class Reception:
     def let_go_of_ended_side(self) -> None:
         """It is not needed as one piece."""
         if self._ended_side is not None:
-            self._state.budget.release(self._ended_side.n_bytes)
+            self._state.account.release(self._ended_side.n_bytes)
             self._ended_side = None
 
     def _admissions(self, batches: Sequence[Sequence[pa.RecordBatch]], crew: Crew) -> Sequence[Iterator[Findings]]:
@@ -164,7 +164,7 @@ class Reception:
         kept = run
         if not self._kind.pairs and len(wanted := self._worth_keeping(side, p, run)) < len(run):
             kept = run.take(wanted)
-            state.budget.release(run.n_bytes - kept.n_bytes)
+            state.account.release(run.n_bytes - kept.n_bytes)
             statistics.forgotten_rows[side, p] += len(run) - len(kept)
         if not len(kept):
             return
@@ -226,7 +226,7 @@ class Reception:
             state.let_matched_go(LEFT, p, at_least=LEAVING_SHARE)
         for side in SIDES:
             terms = (
-                state.budget.try_reserve,
+                state.account.try_reserve,
                 self._merge_bytes,
                 FANOUT if self._on_arrival.is_probed(p) else UNPROBED_FANOUT,
             )

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 
 from sooner.policies.flush.order import evict_partition
 from sooner.policies.view import JoinView, Together
-from sooner.sides import SIDES
 
 
 class All:
     def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:  # noqa: ARG002 - the contract
-        partitions = range(view.resident_rows.shape[1])
-        yield [eviction for partition in partitions for eviction in evict_partition(view, partition, SIDES)]
+        inputs, partitions = map(range, view.resident_rows.shape)
+        yield [eviction for partition in partitions for eviction in evict_partition(view, partition, inputs)]

@@ -5,17 +5,20 @@ have to leave after all: what comes after that waits.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from sooner.policies.flush.order import evict_partition
-from sooner.policies.view import Evict, JoinView, Together
-from sooner.sides import LEFT, RIGHT
+from sooner.policies.view import EvictSince, JoinView, Together
+
+KEPT: Final = 1  # the input whose first rows stay: the right one
 
 
 class AllButFirstRights:
     def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:  # noqa: ARG002 - the contract
-        partitions = range(view.resident_rows.shape[1])
-        yield [eviction for partition in partitions for eviction in evict_partition(view, partition, (LEFT,))]
+        inputs, partitions = map(range, view.resident_rows.shape)
+        others = [which for which in inputs if which != KEPT]
+        yield [eviction for partition in partitions for eviction in evict_partition(view, partition, others)]
         if view.full_since is not None:
-            yield [Evict(RIGHT, partition, after=view.full_since) for partition in partitions]
+            yield [EvictSince(KEPT, partition, view.full_since) for partition in partitions]
         for partition in partitions:
-            yield evict_partition(view, partition, (RIGHT,))
+            yield evict_partition(view, partition, (KEPT,))

@@ -11,13 +11,12 @@ import numpy as np
 
 from sooner.policies.flush.order import evict_partition
 from sooner.policies.view import JoinView, Together
-from sooner.sides import LEFT, RIGHT, SIDES
 
 
 class Balanced:
     def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:  # noqa: ARG002 - the contract
         size = view.resident_rows.sum(axis=0)
-        difference = np.abs(view.resident_rows[LEFT] - view.resident_rows[RIGHT])
+        difference = np.ptp(view.resident_rows, axis=0)
         large = size >= size[size > 0].mean() if size.any() else size > 0
         for partition in np.lexsort((-size, difference, ~large)):
-            yield evict_partition(view, int(partition), SIDES)
+            yield evict_partition(view, int(partition), range(len(view.resident_rows)))

@@ -5,8 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from sooner.policies.view import Counts, Evict, JoinView, Numbers, Together
-from sooner.sides import SIDES
+from sooner.policies.view import Counts, EvictAll, JoinView, Numbers, Together
 
 Scope = Literal["one side", "both sides"]
 
@@ -19,16 +18,16 @@ def evict_in_order(view: JoinView, score: Counts | Numbers, scope: Scope) -> Ite
     """
     if scope == "both sides":
         for partition in np.argsort(score, kind="stable"):
-            yield evict_partition(view, int(partition), SIDES)
+            yield evict_partition(view, int(partition), range(len(view.resident_rows)))
     else:
         for place in np.argsort(score.T.ravel(), kind="stable"):
-            partition, side = divmod(int(place), len(SIDES))
+            partition, side = divmod(int(place), len(score))
             yield evict_partition(view, partition, (side,))
 
 
-def evict_partition(view: JoinView, partition: int, sides: Sequence[int]) -> Together:
-    """The rows of a partition, of those of these sides that have any in memory."""
-    return [Evict(side, partition) for side in sides if view.resident_rows[side, partition]]
+def evict_partition(view: JoinView, partition: int, inputs: Sequence[int]) -> Together:
+    """The rows of a partition, of those of these inputs that have any in memory."""
+    return [EvictAll(which, partition) for which in inputs if view.resident_rows[which, partition]]
 
 
 def partition_rows(view: JoinView, scope: Scope) -> Counts:

@@ -1,8 +1,8 @@
 """Flush what is least likely to meet a new arrival: RPJ's optimal flush (RPJ sec. 4, Lemma 1).
 
-The chance that the next row belongs to side i and partition j is the share of j among all rows of i so far, times
-the recent share of i among all rows (sec. 4.2, equation 6); it is nothing for a side that has ended. The smaller
-that chance, the less a row of the *opposite* side in partition j is worth in memory.
+The chance that the next row belongs to input i and partition j is the share of j among all rows of i so far, times
+the recent share of i among all rows (sec. 4.2, equation 6); it is nothing for an input that has ended. The smaller
+that chance, the less a row of the *other* inputs in partition j is worth in memory.
 """
 
 from collections.abc import Iterable
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sooner.policies.view import Evict, JoinView, Numbers, Together
-from sooner.sides import SIDES, opposite
+from sooner.policies.view import EvictUpTo, JoinView, Numbers, Together
 
 
 @dataclass(frozen=True)
@@ -25,12 +24,15 @@ class RateOptimal:
     tolerance: float = 0.05
 
     def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:
-        victim_bytes = view.resident_bytes[::-1]  # seen from the side whose chance it is
-        for place in np.lexsort((-victim_bytes.ravel(), self._rounded(arrival_chances(view)).ravel())):
-            side, partition = divmod(int(place), view.resident_bytes.shape[1])
-            resident_bytes = int(victim_bytes[side, partition])
+        n_inputs, n_partitions = view.resident_bytes.shape
+        chances = arrival_chances(view)
+        victims = range(n_inputs)[::-1]  # the last one first, where it makes no difference
+        meeting = np.array([np.delete(chances, victim, axis=0).sum(axis=0) for victim in victims])
+        for place in np.lexsort((-view.resident_bytes[::-1].ravel(), self._rounded(meeting).ravel())):
+            victim, partition = victims[int(place) // n_partitions], int(place) % n_partitions
+            resident_bytes = int(view.resident_bytes[victim, partition])
             if resident_bytes:
-                yield [Evict(opposite(side), partition, at_most_bytes=min(needed_bytes, resident_bytes))]
+                yield [EvictUpTo(victim, partition, min(needed_bytes, resident_bytes))]
                 needed_bytes = max(1, needed_bytes - resident_bytes)
 
     def _rounded(self, chances: Numbers) -> Numbers:
@@ -41,10 +43,10 @@ class RateOptimal:
 
 
 def arrival_chances(view: JoinView) -> Numbers:
-    """[side, partition]: the probability that the next row falls there."""
+    """[input, partition]: the probability that the next row falls there."""
     total = np.maximum(view.arrived_rows.sum(axis=1, keepdims=True), 1)
     recent = view.recent_rows.sum()
-    side_chance = view.recent_rows / recent if recent > 0 else np.full(len(SIDES), 1 / len(SIDES))
+    input_chance = view.recent_rows / recent if recent > 0 else np.full(len(total), 1 / len(total))
     alive = ~np.array(view.ended)
-    chances: Numbers = view.arrived_rows / total * (side_chance * alive)[:, None]
+    chances: Numbers = view.arrived_rows / total * (input_chance * alive)[:, None]
     return chances

@@ -6,7 +6,7 @@ since the last flush of that side, for each row in memory. The lower region goes
 from its highest down, and the middle by the clock algorithm, rows that joined nothing lately first. If that is not
 enough, the region with the next benefit follows.
 
-When one side has ended, rows of the other meet nothing more that comes, and go first (footnote 1). What is to be
+Rows of the last input that has not ended meet nothing more that comes, and go first (footnote 1). What is to be
 remembered from flush to flush (where regions begin, joins, the clock's hand) is in the operator's statistics.
 """
 
@@ -17,8 +17,7 @@ import numpy as np
 
 from sooner.errors import InvalidJoin
 from sooner.policies.flush.order import evict_partition
-from sooner.policies.view import LOWER, MIDDLE, REGIONS, UPPER, CodesFrom, Evict, JoinView, RegionsView, Together
-from sooner.sides import SIDES, opposite
+from sooner.policies.view import LOWER, MIDDLE, REGIONS, UPPER, CodesFrom, EvictUpTo, JoinView, RegionsView, Together
 
 CODES_FROM: Final[Mapping[int, CodesFrom]] = {LOWER: "lowest", MIDDLE: "the clock's hand", UPPER: "highest"}
 PREFERENCE: Final = np.array([(UPPER, LOWER, MIDDLE).index(region) for region in REGIONS])  # where benefits are equal
@@ -28,25 +27,26 @@ class Regions:
     def choose(self, view: JoinView, needed_bytes: int) -> Iterator[Together]:
         if view.regions is None:
             raise InvalidJoin("The flush policy Regions looks at regions; give its Algorithm sees='regions'.")
-        victims = sorted(SIDES, key=lambda side: -int(view.resident_rows[side].sum()))
-        if any(view.ended) and not all(view.ended):
-            useless = opposite(view.ended.index(True))
-            yield from (evict_partition(view, p, (useless,)) for p in range(view.resident_rows.shape[1]))
+        inputs, partitions = map(range, view.resident_rows.shape)
+        victims = sorted(inputs, key=lambda which: -int(view.resident_rows[which].sum()))
+        if view.ended.count(False) == 1:
+            useless = view.ended.index(False)
+            yield from (evict_partition(view, p, (useless,)) for p in partitions)
             needed_bytes = max(1, needed_bytes - int(view.resident_bytes[useless].sum()))
             victims.remove(useless)
-        for side in victims:
-            for partition, region in _least_beneficial_first(view.regions, side):
-                row_bytes = view.resident_bytes[side, partition] / view.resident_rows[side, partition]
-                region_bytes = int(view.regions.rows[side, partition, region] * row_bytes)
+        for victim in victims:
+            for partition, region in _least_beneficial_first(view.regions, victim):
+                row_bytes = view.resident_bytes[victim, partition] / view.resident_rows[victim, partition]
+                region_bytes = int(view.regions.rows[victim, partition, region] * row_bytes)
                 at_most_bytes = min(needed_bytes, region_bytes)
-                yield [Evict(side, partition, at_most_bytes, CODES_FROM[region])]
+                yield [EvictUpTo(victim, partition, at_most_bytes, CODES_FROM[region])]
                 needed_bytes = max(1, needed_bytes - at_most_bytes)
 
 
-def _least_beneficial_first(regions: RegionsView, side: int) -> Iterator[tuple[int, int]]:
-    """The regions of a side that have any rows: partition and region."""
-    rows = regions.rows[side]
-    benefits = regions.joins[side] / np.maximum(rows, 1)
+def _least_beneficial_first(regions: RegionsView, which: int) -> Iterator[tuple[int, int]]:
+    """The regions of an input that have any rows: partition and region."""
+    rows = regions.rows[which]
+    benefits = regions.joins[which] / np.maximum(rows, 1)
     preference = np.broadcast_to(PREFERENCE, rows.shape)
     for place in np.lexsort((preference.ravel(), benefits.ravel())).tolist():
         partition, region = divmod(place, len(REGIONS))

@@ -40,8 +40,8 @@ class BestRate:
             return None
         if merges.max() > scans.max():
             return DiskDisk(int(merges.argmax()), self.fan_in)
-        side, partition = np.unravel_index(int(scans.argmax()), scans.shape)
-        return MemoryDisk(int(side), int(partition))
+        which, partition = np.unravel_index(int(scans.argmax()), scans.shape)
+        return MemoryDisk(int(which), int(partition))
 
 
 def memory_disk_rates(view: JoinView) -> Numbers:

@@ -12,5 +12,5 @@ class LargestMemoryDisk:
         rows = np.where(view.unmet_with_disk > 0, view.resident_rows, 0)
         if not rows.any():
             return None
-        side, partition = np.unravel_index(int(rows.argmax()), rows.shape)
-        return MemoryDisk(int(side), int(partition))
+        which, partition = np.unravel_index(int(rows.argmax()), rows.shape)
+        return MemoryDisk(int(which), int(partition))

@@ -16,7 +16,7 @@ from pyspark import TaskContext
 from sooner.budget import Budget
 from sooner.errors import InvalidJoin
 from sooner.operators.events import Event
-from sooner.operators.inputs import inputs_in
+from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
 from sooner.operators.pieces import Rows, weight
 from sooner.policies.view import Surroundings
@@ -102,13 +102,16 @@ class Step:
         self._copies = open_shared_memory(plan.state, place, share_bytes, plan.shared_memory)
         block_bytes = min(max(share_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
         files = partial(RunFiles, filesystem, directory, removal="by the owner", prefix=version_prefix(attempt.version))
-        kept = plan.operator.kept(delivery.schemas)
-        self._mapped = [MappedRuns(files(schema, ONE_BLOCK, rows="resident"), self._copies) for schema in kept]
-        stores = [files(schema, block_bytes) for schema in kept]
-        inputs = inputs_in(delivery.order, plan.inputs, kept, stores, CODE_RANGES, self._mapped)
-        budget = Budget(share_bytes - share_bytes // FRAMING_SHARE)
-        means = Means(budget, crowd=CROWD, listener=self._note, memory_bytes=plan.memory_bytes, alone=False)
-        self._operator = plan.operator.make(inputs, means)
+        self._mapped: list[MappedRuns] = []
+
+        def mapped(schema: pa.Schema) -> MappedRuns:
+            self._mapped.append(MappedRuns(files(schema, ONE_BLOCK, rows="resident"), self._copies))
+            return self._mapped[-1]
+
+        storage = Storage(CODE_RANGES, partial(files, block_bytes=block_bytes), mapped)
+        account = Budget(share_bytes - share_bytes // FRAMING_SHARE).account("the operator")
+        means = Means(account, crowd=CROWD, listener=self._note, memory_bytes=plan.memory_bytes, alone=False)
+        self._operator = plan.operator.make(plan.inputs, delivery.schemas, storage, means)
         told = place, attempt.version, attempt.query, plan.identity
         self._trace = None if plan.trace is None else StepTrace(plan.trace, *told)
         self._arrived_bytes = 0
@@ -136,7 +139,7 @@ class Step:
         if self._delivery.time is not None:
             operator.learn(pulse.newest or (None,) * len(operator.inputs), now)
         self._count_what_came()
-        at_once = min(operator.budget.limit_bytes // ARRIVING_SHARE, MOST_ARRIVING_BYTES)
+        at_once = min(operator.account.share_bytes // ARRIVING_SHARE, MOST_ARRIVING_BYTES)
         if self._delivery.n_bytes > at_once:
             operator.expect(self._delivery.n_bytes)
         for piece in self._delivery.pieces(at_once) if rows_came else ():
