@@ -41,6 +41,7 @@ def new_join(
     room: MakeRoom | None = None,
     budget: Budget | None = None,
     owner: str = "join",
+    share: int | None = None,
     how: str = "inner",
     order: Literal["hashes", "values"] = "hashes",
     **others: Any,
@@ -53,7 +54,7 @@ def new_join(
     )
     chosen = ALGORITHMS[algorithm] if isinstance(algorithm, str) else algorithm
     budget = budget or Budget(budget_rows * ROW_BYTES if budget_bytes is None else budget_bytes)
-    means = Means(budget.account(owner), room=room, **others)
+    means = Means(budget.account(owner, share), room=room, **others)
     return two_way_join((left, right), coded, chosen, result_of or row_numbers, means, KINDS[how])
 
 

@@ -15,6 +15,7 @@ from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
+from sooner.budget import Account
 from sooner.threads import start_thread
 
 A = TypeVar("A")
@@ -33,8 +34,9 @@ class Crew:
     consumer who walks away does not keep a program from ending.
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, account: Account | None = None) -> None:
         self.workers = workers
+        self.account = account  # in which results that wait are counted
         self._jobs: _Jobs = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._process = os.getpid()
@@ -111,7 +113,7 @@ class _Shift(Generic[T]):
         self._works = iter(works)
         self._going_on = len(works)
         self._crew = crew
-        self._ready: _Ready[T | _End] = _Ready(AHEAD * crew.workers)
+        self._ready: _Ready[T | _End] = _Ready(AHEAD * crew.workers, crew.account)
         self._choosing = threading.Lock()
 
     def __iter__(self) -> Iterator[T]:
@@ -160,8 +162,9 @@ class _Ready(Generic[T]):
     One that has more by itself is let in when there is no other.
     """
 
-    def __init__(self, at_most: int) -> None:
+    def __init__(self, at_most: int, account: Account | None) -> None:
         self.abandoned = False
+        self._account = account
         self._at_most = at_most
         self._entries: deque[tuple[T, int]] = deque()
         self._n_bytes = 0
@@ -173,14 +176,14 @@ class _Ready(Generic[T]):
             self._changed.wait_for(lambda: self.abandoned or self._has_room(n_bytes))
             if not self.abandoned:
                 self._entries.append((entry, n_bytes))
-                self._n_bytes += n_bytes
+                self._count(n_bytes)
                 self._changed.notify_all()
 
     def take(self) -> T:
         with self._changed:
             self._changed.wait_for(lambda: self._entries)
             entry, n_bytes = self._entries.popleft()
-            self._n_bytes -= n_bytes
+            self._count(-n_bytes)
             self._changed.notify_all()
             return entry
 
@@ -188,7 +191,13 @@ class _Ready(Generic[T]):
         with self._changed:
             self.abandoned = True
             self._entries.clear()
+            self._count(-self._n_bytes)
             self._changed.notify_all()
+
+    def _count(self, n_bytes: int) -> None:
+        self._n_bytes += n_bytes
+        if self._account is not None:
+            self._account.borrow(n_bytes)
 
     def _has_room(self, n_bytes: int) -> bool:
         is_full = len(self._entries) >= self._at_most or self._n_bytes + n_bytes > AHEAD_BYTES

@@ -13,9 +13,11 @@ from joins import WHOLE_TASK, arrive, end, flat, new_join, rows
 from schedules import ROW_BYTES
 from sooner.budget import Budget
 from sooner.errors import BudgetTooSmall
-from sooner.named_algorithms import Algorithm
+from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.events import Event, Flushed
 from sooner.operators.leaving.making_room import SharedRoom
+from sooner.operators.leaving.room import flush_bytes_of, scratch_bytes_of
+from sooner.operators.operator import Means
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.flush.never import Never as FlushNever
 from sooner.policies.react.best_rate import BestRate
@@ -38,6 +40,7 @@ from sooner.sides import LEFT, RIGHT, SIDES
 
 PARTITIONS = 2
 NAMES = ("one", "other")
+SHARES = (("one", 500 * 2**20), ("other", 50 * 2**20))
 KEYS = 40
 SMALL_QUANTUM = 2_000
 REACT: dict[str, ReactPolicy] = {
@@ -255,3 +258,31 @@ def test_without_room_nothing_is_taken_in(tmp_path: Path) -> None:
     join.check_invariants()
     assert join.view().resident_rows.tolist() == [[20], [0]]
     assert end(join) == []
+
+
+def test_scratch_and_results_that_wait_are_counted_while_a_call_is_read(tmp_path: Path) -> None:
+    join = new_join(tmp_path, "rpj", workers=2)
+    arriving = join.arrive([[rows([*range(40)] * 3)], [rows([*range(40)] * 3)]], 0)
+    scratch_bytes = [join.account.scratch_bytes for _ in arriving]
+    assert min(scratch_bytes) >= scratch_bytes_of(join.account)
+    assert join.account.scratch_bytes == 0
+    reading = join.arrive([[rows([1])], [rows([1])]], 0)
+    next(reading)
+    reading.close()  # type: ignore[attr-defined]
+    assert join.account.scratch_bytes == 0, "who walks away gives it back"
+    join.close()
+
+
+def test_sizes_follow_the_share_of_an_account_and_not_the_whole_limit(tmp_path: Path) -> None:
+    budget = Budget(1000 * 2**20)
+    one, other = (new_join(tmp_path, "rpj", budget=budget, owner=owner, share=share) for owner, share in SHARES)
+    assert one.view().memory_bytes == 10 * other.view().memory_bytes
+    means = [Means(join.account) for join in (one, other)]
+    assert [flush_bytes_of(ALGORITHMS["rpj"], mine) for mine in means] == [50 * 2**20, 5 * 2**20]
+    assert [scratch_bytes_of(mine.account) for mine in means] == [500 * 2**20 // 8, 50 * 2**20 // 8]
+    assert one.progress().resident_bytes == 0
+    flat(one.arrive([[rows([*range(40)])], []], 0))
+    assert (one.progress().resident_bytes, other.progress().resident_bytes) == (budget.used_bytes, 0)
+    one.close()
+    assert budget.used_bytes == 0
+    assert [*budget.accounts] == ["other"]

@@ -73,7 +73,7 @@ class TwoWayJoin(Operator[R]):
         self._crowd = means.crowd
         self._after_arrival = after_arrival
         self._joins_due = True
-        self.crew = Crew(means.workers)
+        self.crew = Crew(means.workers, means.account)
         self._bench = Workbench(scratch_bytes_of(state.account), state.shell.breathe)
         self._room = RoomMaker(state, algorithm, means, self._bench, self.crew, self.view, self._let_go_of_memory)
         self._reception = Reception(state, on_arrival, collector, self._bench, self.crew, self._room.reserve)
@@ -112,7 +112,7 @@ class TwoWayJoin(Operator[R]):
 
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[R]:
         """Join these rows with each other and with what is in memory, and take them in."""
-        return self._state.shell.exclusively(self._arrive(rows, now))
+        return self._state.shell.exclusively(self._in_scratch(self._arrive(rows, now)))
 
     def learn(self, newest: Sequence[int | float | None], now: float) -> None:
         """Report each input's high-water mark and the time."""
@@ -144,7 +144,7 @@ class TwoWayJoin(Operator[R]):
 
     def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[R]:
         """Go on with tasks that have begun, or begin the most urgent."""
-        return self._state.shell.exclusively(self._work(quantum_bytes, around))
+        return self._state.shell.exclusively(self._in_scratch(self._work(quantum_bytes, around)))
 
     def flush(self, needed_bytes: int) -> bool:
         """Let so many bytes leave memory, or a little more, as the flush policy chooses. Whether any did."""
@@ -193,6 +193,11 @@ class TwoWayJoin(Operator[R]):
             with self._counting:
                 self.statistics.results += sum(map(len, bundle))
             yield self._collector.result_of(bundle)
+
+    def _in_scratch(self, work: Iterator[R]) -> Iterator[R]:
+        """All of its scratch memory may be in use in the middle of a call."""
+        with self.account.borrowed(self._bench.scratch_bytes):
+            yield from work
 
     # Rows that arrive
 
