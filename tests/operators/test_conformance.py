@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from guarded import GuardedPlan
 from joins import OTHER_JOINS, VARIANTS
 from schedules import PATIENT
 from sooner.budget import Account, Budget
@@ -24,7 +25,7 @@ from sooner.policies.react.merge import Merge
 from sooner.policies.view import JoinView, Surroundings, Task, Together
 from sooner.testing import CHECKS, KINDS, SEEDS, Row, Subject, check_algorithm, check_operator, two_way_subject
 from sooner.testing.near import near_subject
-from sooner.testing.two_way import SCHEMA, draw_numbered_rows
+from sooner.testing.two_way import SCHEMA, draw_numbered_rows, joined
 from union import UnionPlan
 
 GROWING = algorithm("xjoin", name="xjoin that grows", react=Growth(gamma=0.5))  # rows meet at once, and do not wait
@@ -132,6 +133,28 @@ def test_ranges_keep_the_contract_for_long(name: str, check: str) -> None:
 @pytest.mark.parametrize("n_inputs", [1, 2, 3])
 def test_a_union_of_any_number_of_inputs_keeps_the_contract(n_inputs: int, check: str) -> None:
     CHECKS[check](union_of(n_inputs), seed_for(n_inputs, check))
+
+
+def allowed_pairs(tables: Sequence[pa.Table]) -> Counter[Row]:
+    left, right, allowed = tables
+    keys = {*allowed["key"].to_pylist()}
+    return Counter({row: count for row, count in joined([left, right]).items() if row[0] in keys})
+
+
+@pytest.mark.one_in(3)
+@every_check
+@pytest.mark.parametrize("name", ["hmj", "rpj", "pr_join"])
+def test_an_operator_with_another_inside_and_blocked_ports_keeps_the_contract(name: str, check: str) -> None:
+    plan = GuardedPlan("key", EVERY_ALGORITHM[name])
+    subject = Subject(
+        f"guarded by the third, {name}",
+        plan,
+        (SCHEMA,) * 3,
+        draw_numbered_rows,
+        allowed_pairs,
+        least_rows_in_memory=600,
+    )
+    CHECKS[check](subject, seed_for(len(name), check))
 
 
 def test_all_checks_of_an_algorithm_and_of_an_operator_in_one_call() -> None:

@@ -15,8 +15,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import estimate_driver
+import small_operators_driver
 import spark_driver
-import union_driver
 from patience import HANG_SECONDS, until
 from sooner.how import KINDS
 from spark_joins import Way, ended, start_driver
@@ -26,10 +26,12 @@ OURS: list[Way] = ["packed", "not packed"]  # of one source, and so with one che
 KILL_WITHIN_SECONDS = 3.0
 
 
-def kill_in_a_batch(folder: Path, dice: random.Random, program: ModuleType, *arguments: object) -> None:
+def kill_in_a_batch(
+    folder: Path, dice: random.Random, program: ModuleType, *arguments: object, log: Path | None = None
+) -> None:
     """Start a driver, let it begin a batch, and kill it and its Java a random time later."""
     driver, java = start_driver(folder, program, *arguments)
-    offsets = folder / "checkpoint" / "offsets"
+    offsets = (log or folder / "checkpoint") / "offsets"
     before = batches_in(offsets)
     try:
         until(lambda: driver.poll() is not None or batches_in(offsets) != before, "no batch begins")
@@ -71,13 +73,13 @@ def test_a_driver_that_is_killed_again_and_again_for_long(spark: SparkSession, t
     require_right_answer_after_kills(spark, tmp_path, random.Random(seed).choices(ways, k=4), how, seed)
 
 
-def test_a_second_operator_goes_on_after_a_kill_by_the_contract_alone(spark: SparkSession, tmp_path: Path) -> None:
-    kill_in_a_batch(tmp_path, random.Random(2), union_driver)
-    query = union_driver.start(spark, tmp_path)
-    ended(query)
-    assert query.is_complete
-    found = Counter(row.k for row in spark.read.parquet(str(tmp_path / "output")).collect())
-    assert found == Counter(union_driver.expected())
+def test_other_operators_go_on_after_a_kill_by_the_contract_alone(spark: SparkSession, tmp_path: Path) -> None:
+    kill_in_a_batch(tmp_path, random.Random(2), small_operators_driver, log=tmp_path / "guarded" / "checkpoint")
+    for name, query in small_operators_driver.start(spark, tmp_path).items():
+        ended(query)
+        assert query.is_complete
+        found = Counter(map(tuple, spark.read.parquet(str(tmp_path / name / "output")).collect()))
+        assert found == small_operators_driver.expected(name), name
 
 
 def require_exact_end_after_kills(spark: SparkSession, folder: Path, kills: int, seed: int) -> None:

@@ -4,6 +4,7 @@
 the two-way join's twin, for experiments at the size of the papers.
 """
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
@@ -14,6 +15,7 @@ from sooner.lab.traces import Keys, Trace, batch_of
 from sooner.operators.events import Event
 from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means, Operator
+from sooner.operators.ports import Doors
 from sooner.phases import Phase
 from sooner.policies.view import Surroundings
 from sooner.runs.run import HELPER_BYTES
@@ -56,23 +58,34 @@ MakeOperator = Callable[[Storage, Means], Operator[Any]]
 class RealOperator:
     def __init__(self, operator: Operator[Any]) -> None:
         self._operator = operator
+        self._doors = Doors(operator, [deque() for _ in operator.inputs])
+        self._ended = [False for _ in operator.inputs]
+        self._now = 0.0
 
     @property
     def phase(self) -> Phase:
         return self._operator.phase
 
     def arrive(self, keys: Sequence[Keys], now: float) -> None:
-        for _ in self._operator.arrive([[batch_of(some)] for some in keys], now):
+        self._now = now
+        for _ in self._doors.arrive([[batch_of(some)] for some in keys], now):
             pass
+        self._look()
 
     def end(self, which: int) -> None:
-        self._operator.end(which)
+        self._ended[which] = True
+        self._look()
 
     def has_work(self, around: Surroundings) -> bool:
         return self._operator.has_work(around)
 
     def work(self, around: Surroundings) -> None:
         for _ in self._operator.work(WHOLE_TASK, around):
+            pass
+        self._look()
+
+    def _look(self) -> None:
+        for _ in self._doors.look(self._ended, self._now):
             pass
 
     def measures(self) -> Mapping[str, float]:

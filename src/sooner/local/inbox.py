@@ -6,7 +6,7 @@ that arrived before it.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -87,13 +87,15 @@ class Inbox:
                 queue.end, queue.has_ended = end, True
                 self._changed.notify_all()
 
-    def take(self, timeout_seconds: float | None) -> Sequence[Waiting] | None:
-        """All that waits of each input; None after a silence of all."""
+    def take(self, timeout_seconds: float | None, blocked: Collection[int] = ()) -> Sequence[Waiting] | None:
+        """All that waits of each input that is not blocked; None after a silence of all of those."""
+        ready = [queue for which, queue in enumerate(self._queues) if which not in blocked]
         with self._changed:
-            if not self._wait(lambda: any(q.batches or q.end for q in self._queues), timeout_seconds):
+            if not self._wait(lambda: any(queue.batches or queue.end for queue in ready), timeout_seconds):
                 return None
             self._room_bytes = min(2 * self._room_bytes, self._piece_bytes)
-            return [self._empty(queue) for queue in self._queues]
+            queues = enumerate(self._queues)
+            return [Waiting([], None) if which in blocked else self._empty(queue) for which, queue in queues]
 
     def stop(self) -> None:
         with self._changed:

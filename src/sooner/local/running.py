@@ -158,12 +158,16 @@ class Running(Generic[R]):
             around = Surroundings(waiting_rows=rows, after_silence=True)
             if operator.has_work(around):
                 return operator.work(QUANTUM_BYTES, around)
-        waiting = self._inbox.take(0 if self._silent else self._silence_seconds)
+        ports = [operator.port(which) for which in range(len(operator.inputs))]
+        blocked = [which for which, port in enumerate(ports) if port == "blocked"]  # its rows wait where they are
+        waiting = self._inbox.take(0 if self._silent or blocked else self._silence_seconds, blocked)
         self._silent = waiting is None
         if waiting is None:
             if operator.has_work(SILENT):
                 return operator.work(QUANTUM_BYTES, SILENT)
-            waiting = self._inbox.take(None)
+            if "ready" not in ports:
+                raise RuntimeError(f"{type(operator).__name__} takes rows of no input, and has no work: {ports}.")
+            waiting = self._inbox.take(None, blocked)
             assert waiting is not None
         return self._take_in(waiting, now)
 

@@ -3,7 +3,7 @@
 import itertools
 import json
 import tempfile
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +16,7 @@ from sooner.budget import Budget
 from sooner.operators.events import Listener
 from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means, Operator
+from sooner.operators.ports import Batches, Doors
 from sooner.policies.view import SILENT, Surroundings
 from sooner.runs.formats.files import FileBlock, RunFiles
 from sooner.runs.run import Run
@@ -39,7 +40,9 @@ class Trial:
     ) -> None:
         self.subject = subject
         self.schedule = schedule
-        self.arrived: list[list[pa.RecordBatch]] = [[] for _ in subject.schemas]
+        self._given: list[list[pa.RecordBatch]] = [[] for _ in subject.schemas]
+        self._held: list[deque[Batches]] = [deque() for _ in subject.schemas]  # back from inputs that are blocked
+        self._ended = [False for _ in subject.schemas]
         self.found: Counter[Row] = Counter()
         self.largest_block_bytes = 0
         self._arrange = arrange or (lambda batch: [batch] if batch.num_rows else [])
@@ -65,8 +68,8 @@ class Trial:
                 case Arrive(rows):
                     yield self.arrive(rows, number / 2)
                 case End(which):
-                    self.operator.end(which)
-                    yield []
+                    self._ended[which] = True
+                    yield self._look()
                 case Work(around, calls):
                     yield from self._several(around, MOST_CALLS if calls is None else calls)
         for _ in range(MOST_CALLS):
@@ -82,15 +85,16 @@ class Trial:
         return self
 
     def arrive(self, rows: Sequence[pa.RecordBatch], now: float) -> list[Row]:
-        for batches, batch in zip(self.arrived, rows, strict=True):
+        for batches, batch in zip(self._given, rows, strict=True):
             batches.append(batch)
-        return self._read(self.operator.arrive([self._arrange(batch) for batch in rows], now))
+        doors = Doors(self.operator, self._held)
+        return self._read(doors.arrive([self._arrange(batch) for batch in rows], now)) + self._look()
 
     def has_work(self, around: Surroundings) -> bool:
         return self.operator.has_work(around)
 
     def work(self, around: Surroundings) -> list[Row]:
-        return self._read(self.operator.work(self.schedule.quantum_bytes, around))
+        return self._read(self.operator.work(self.schedule.quantum_bytes, around)) + self._look()
 
     def cut(self, budget_bytes: int | None = None) -> None:
         """Save the operator, let it go, and go on with a new one, which may have another memory."""
@@ -104,6 +108,15 @@ class Trial:
         """As it is after it was written down and read again."""
         plain: dict[str, Any] = json.loads(json.dumps(self.operator.snapshot()))
         return plain
+
+    @property
+    def arrived(self) -> list[list[pa.RecordBatch]]:
+        """What the operator has taken of each input; the rest is held back."""
+        both = zip(self._given, self._held, strict=True)
+        return [given[: len(given) - len(held)] for given, held in both]
+
+    def _look(self) -> list[Row]:
+        return self._read(Doors(self.operator, self._held).look(self._ended, len(self._given[0]) / 2))
 
     def tables(self) -> list[pa.Table]:
         """All that has arrived by now, of each input."""

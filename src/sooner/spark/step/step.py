@@ -8,7 +8,7 @@ results. Nothing here looks at a clock; work on disk is limited by bytes.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -19,17 +19,19 @@ from sooner.operators.events import Event
 from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
 from sooner.operators.pieces import Rows, weight
+from sooner.operators.ports import Doors
 from sooner.policies.view import Surroundings
 from sooner.runs.custody.private_files import make_directory
 from sooner.runs.custody.shared_memory import open_shared_memory
 from sooner.runs.formats.files import RunFiles
 from sooner.runs.formats.saved_runs import MappedRuns
 from sooner.runs.formats.versions import Header, Versions, version_prefix
-from sooner.runs.store import counts_of_each
+from sooner.runs.store import counted, counts_of_each
 from sooner.spark.interop.grouping import grouped
 from sooner.spark.step.delivery import Delivery
 from sooner.spark.step.fallbacks import of_this_process
 from sooner.spark.step.plan import StepPlan
+from sooner.spark.step.shelf import SpilledShelf
 from sooner.spark.step.standing import summary_of
 from sooner.spark.step.state_directory import QUERY, open_state, partition_directory, start_from
 from sooner.spark.step.step_trace import StepTrace
@@ -92,12 +94,6 @@ class Step:
         self._parent = start_from(self._versions, attempt.version, self._identity, plan.state, place)
         if self._parent is None:
             make_directory(filesystem, directory)
-        none = [0] * len(plan.inputs)
-        before = self._parent or {"late_rows": none, "copied_rows": none}
-        with self._versions.believed(attempt.version - 1):
-            self._late_rows = counts_of_each(before["late_rows"], len(none))
-            self._copied_rows = counts_of_each(before["copied_rows"], len(none))
-
         share_bytes = plan.partition_bytes
         self._copies = open_shared_memory(plan.state, place, share_bytes, plan.shared_memory)
         block_bytes = min(max(share_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
@@ -116,9 +112,24 @@ class Step:
         self._trace = None if plan.trace is None else StepTrace(plan.trace, *told)
         self._arrived_bytes = 0
         self._was_busy = False
+        self._shelves = [SpilledShelf(files(schema, block_bytes)) for schema in delivery.schemas]
+        self._doors = Doors(self._operator, self._shelves)
+        self._ended = [False] * len(plan.inputs)  # by the driver's word: what is held back comes before it
+        self._late_rows = [0] * len(plan.inputs)
+        self._copied_rows = [0] * len(plan.inputs)
         if self._parent is not None:
             with self._versions.believed(attempt.version - 1):
-                self._operator.restore(self._parent["operator"])
+                self._go_on_from(self._parent)
+
+    def _go_on_from(self, data: dict[str, Any]) -> None:
+        self._operator.restore(data["operator"])
+        self._late_rows = counts_of_each(data["late_rows"], len(self._late_rows))
+        self._copied_rows = counts_of_each(data["copied_rows"], len(self._copied_rows))
+        nothing: dict[str, Any] = {"pieces": [], "ended": False}
+        held = data.get("held", [nothing] * len(self._shelves))  # earlier releases held nothing back
+        for which, (one, shelf, mine) in enumerate(zip(self._operator.inputs, self._shelves, held, strict=True)):
+            shelf.load_plain(mine["pieces"])
+            self._ended[which] = one.ended or bool(counted(mine["ended"]))
 
     def results(self) -> Iterator[pa.RecordBatch]:
         """All there are; or what is to be told at the end, whether any came or not."""
@@ -146,15 +157,15 @@ class Step:
             rows = self._without_late_rows(piece)
             self._arrived_bytes += weight(rows)
             if any(mine.num_rows for mine in rows):
-                yield from operator.arrive([[mine] for mine in rows], now)
-        for which, one in enumerate(operator.inputs):
-            if pulse.has_ended(which) and not one.ended:
-                operator.end(which)
+                yield from self._doors.arrive([[mine] for mine in rows], now)
+        self._ended = [ended or pulse.has_ended(which) for which, ended in enumerate(self._ended)]
+        yield from self._doors.look(self._ended, now)
         budget_bytes = self._work_budget()
         quantum_bytes = min(QUANTUM_BYTES, budget_bytes)
         for around in self._surroundings(was_at_work):
             while operator.worked_bytes + quantum_bytes <= budget_bytes and operator.has_work(around):
                 yield from operator.work(quantum_bytes, around)
+                yield from self._doors.look(self._ended, now)
 
     def _surroundings(self, was_at_work: bool) -> Iterator[Surroundings]:
         """In which disk work is done: if rows came in the middle of it, perhaps so few that it goes on after them."""
@@ -167,9 +178,11 @@ class Step:
 
     def publish(self) -> None:
         """Put the new version in place, then let go of what only older ones needed."""
-        counted = {"late_rows": self._late_rows, "copied_rows": self._copied_rows}
-        state = {"operator": self._operator.snapshot(), **counted}
-        summary = summary_of(self._operator, **counted, was_busy=self._was_busy, fallbacks=self._fallbacks())
+        counts = {"late_rows": self._late_rows, "copied_rows": self._copied_rows}
+        both = zip(self._shelves, self._ended, strict=True)
+        held = [{"pieces": shelf.to_plain(), "ended": ended} for shelf, ended in both]
+        state = {"operator": self._operator.snapshot(), "held": held, **counts}
+        summary = summary_of(self._operator, **counts, was_busy=self._was_busy, fallbacks=self._fallbacks())
         self._versions.publish(Header(self._attempt.version, self._identity, summary), state)
         if self._parent is not None:
             version = self._attempt.version
@@ -186,20 +199,16 @@ class Step:
 
     def _count_what_came(self) -> None:
         """Rows that are late, and copies among the others."""
-        came = zip(self._operator.inputs, self._delivery.n_rows, self._delivery.n_copies, strict=True)
-        for which, (one, rows, copies) in enumerate(came):
-            if one.ended:
+        came = zip(self._ended, self._delivery.n_rows, self._delivery.n_copies, strict=True)
+        for which, (ended, rows, copies) in enumerate(came):
+            if ended:
                 self._late_rows[which] += rows - copies
             else:
                 self._copied_rows[which] += copies
 
     def _without_late_rows(self, piece: Rows) -> Rows:
         """An input that was said to have ended gets no more rows, whatever its source still gives."""
-        rows = list(piece)
-        for which, one in enumerate(self._operator.inputs):
-            if one.ended:
-                rows[which] = rows[which].slice(0, 0)
-        return rows
+        return [rows.slice(0, 0) if ended else rows for rows, ended in zip(piece, self._ended, strict=True)]
 
     def _work_budget(self) -> int:
         """Bytes of disk work in this step; if it is the last there will be, all has to be done."""

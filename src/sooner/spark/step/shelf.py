@@ -1,0 +1,42 @@
+"""Rows of an input that takes none now: they lie in the state, a run file for each piece, until it does."""
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sooner.kernels.gathering import as_one
+from sooner.runs.formats.files import RunFiles
+from sooner.runs.run import NEVER, Run
+from sooner.runs.store import Segment, adopted
+
+
+class SpilledShelf:
+    def __init__(self, files: RunFiles) -> None:
+        self._files = files
+        self._pieces: deque[Segment] = deque()
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    def append(self, batches: Sequence[pa.RecordBatch], /) -> None:
+        """Write these rows down as one piece, if there are any."""
+        if not any(batch.num_rows for batch in batches):
+            return
+        rows = as_one(batches)
+        with self._files.writer() as writer:
+            writer.append(self._files.encode(Run(np.zeros(rows.num_rows, np.uint64), rows, NEVER)))
+            self._pieces.append(writer.end_segment())
+
+    def popleft(self) -> list[pa.RecordBatch]:
+        """The first piece; its file goes with the version before."""
+        piece = self._pieces.popleft()
+        return [run.rows for run in self._files.read(piece, piece.blocks)]
+
+    def load_plain(self, data: Sequence[dict[str, Any]]) -> None:
+        self._pieces = deque(adopted(self._files, one) for one in data)
+
+    def to_plain(self) -> list[dict[str, Any]]:
+        return [piece.to_plain() for piece in self._pieces]
