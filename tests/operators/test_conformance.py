@@ -23,7 +23,17 @@ from sooner.policies.flush.largest import Largest
 from sooner.policies.react.growth import Growth
 from sooner.policies.react.merge import Merge
 from sooner.policies.view import JoinView, Surroundings, Task, Together
-from sooner.testing import CHECKS, KINDS, SEEDS, Row, Subject, check_algorithm, check_operator, two_way_subject
+from sooner.testing import (
+    CHECKS,
+    KINDS,
+    SEEDS,
+    Row,
+    Subject,
+    check_algorithm,
+    check_operator,
+    folding_subject,
+    two_way_subject,
+)
 from sooner.testing.near import near_subject
 from sooner.testing.two_way import SCHEMA, draw_numbered_rows, joined
 from union import UnionPlan
@@ -35,6 +45,7 @@ FOR_RANGES = ["symmetric_hash", "pmj", "xjoin", "hmj", "rpj", "diner", "pr_join"
 RANGES = [(-2, 2), (-500, 500), (1, 3), (0, 0), (None, 1), (-7, -2), (-(2**70), 2**70), (3, None), (-20, 20)]
 JOINS = ["inner", *OTHER_JOINS, "inner"]
 GROUPS = [0, 3, 0, 1_000, 0]
+SAMPLING = ["pr_join", "ripple", "grace"]  # of which there are estimates
 every_check = pytest.mark.parametrize("check", CHECKS)
 
 
@@ -133,6 +144,21 @@ def test_ranges_keep_the_contract_for_long(name: str, check: str) -> None:
 @pytest.mark.parametrize("n_inputs", [1, 2, 3])
 def test_a_union_of_any_number_of_inputs_keeps_the_contract(n_inputs: int, check: str) -> None:
     CHECKS[check](union_of(n_inputs), seed_for(n_inputs, check))
+
+
+@pytest.mark.one_in(3)
+@every_check
+@pytest.mark.parametrize("name", SAMPLING)
+def test_estimates_keep_the_contract(name: str, check: str) -> None:
+    CHECKS[check](folding_subject(EVERY_ALGORITHM[name]), seed_for(SAMPLING.index(name), check))
+
+
+@pytest.mark.long
+@every_check
+@pytest.mark.parametrize("name", SAMPLING)
+def test_estimates_keep_the_contract_for_long(name: str, check: str) -> None:
+    for seed in range(300, 330):
+        CHECKS[check](folding_subject(EVERY_ALGORITHM[name]), seed)
 
 
 def allowed_pairs(tables: Sequence[pa.Table]) -> Counter[Row]:

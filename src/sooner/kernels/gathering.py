@@ -89,6 +89,11 @@ def gather_from(parts: Sequence[Columns], places: Places) -> list[pa.Array]:
     ]
 
 
+def has_idle_bitmaps(rows: pa.RecordBatch) -> bool:
+    """Whether a column says of each row that it is not null; gathered rows do not, and so they weigh less."""
+    return any(not column.null_count and column.buffers()[0] is not None for column in rows.columns)
+
+
 def as_one(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """The rows of all parts, one part after the other."""
     if len(parts) == 1:

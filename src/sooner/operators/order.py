@@ -13,7 +13,7 @@ import pyarrow as pa
 from sooner.kernels.array_types import Codes, Flags, Positions
 from sooner.kernels.codes import code_rows
 from sooner.kernels.equality import only_equal
-from sooner.kernels.gathering import gather
+from sooner.kernels.gathering import gather, has_idle_bitmaps
 from sooner.kernels.keys import KeyPlan
 from sooner.kernels.lines import code_ranges
 from sooner.kernels.matching import EQUAL, Reach
@@ -104,7 +104,7 @@ class Arrivals(NamedTuple):
 def sorted_runs(batch: pa.RecordBatch, code: CodeRows, bounds: Codes, overlap: Reach = EQUAL) -> Arrivals:
     """The rows of each partition; those that reach over its bounds as well."""
     row_codes, wanted = code(batch)
-    if not len(bounds) and wanted is None and is_sorted(row_codes):
+    if not len(bounds) and wanted is None and is_sorted(row_codes) and not has_idle_bitmaps(batch):
         return Arrivals([Run(row_codes, batch, NEVER)])
     codes, order = sort(row_codes, wanted)
     begins = [0, *(code_position(codes, max(bound - overlap.above, 0)) for bound in bounds.tolist())]

@@ -12,6 +12,7 @@ AssertionError that names the check and the seed with which it happens again. `d
 
 from sooner.testing.checks import CHECKS, SEEDS, check_algorithm, check_operator
 from sooner.testing.dice import KINDS, Dice, Kind
+from sooner.testing.folding import folding_subject
 from sooner.testing.schedules import Arrive, End, Schedule, Work, draw_schedule
 from sooner.testing.subject import Row, Subject
 from sooner.testing.trial import Trial
@@ -33,5 +34,6 @@ __all__ = [
     "check_algorithm",
     "check_operator",
     "draw_schedule",
+    "folding_subject",
     "two_way_subject",
 ]

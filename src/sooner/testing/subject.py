@@ -27,6 +27,9 @@ class Subject:
         for the rows so far.
     spills: whether memory is scarce, little more than what arrives at once; otherwise it is plenty.
     least_rows_in_memory: if the operator needs room for more rows than arrive at once.
+    rows_of: the rows that a result adds to those found before, if results are no batches of rows.
+    counts_rows: how many rows of a batch count as arrived; by default all.
+    meaning: a snapshot without what may differ between equivalent ones, if that is more than names of files.
     """
 
     name: str
@@ -37,6 +40,9 @@ class Subject:
     certain: Callable[[Sequence[pa.Table], Sequence[bool]], Counter[Row]] | None = None
     spills: bool = True
     least_rows_in_memory: int = 0
+    rows_of: Callable[[Any, Counter[Row]], list[Row]] | None = None
+    counts_rows: Callable[[pa.RecordBatch], int] = len
+    meaning: Callable[[dict[str, Any]], dict[str, Any]] = lambda plain: plain
 
 
 def rows_of(batch: pa.RecordBatch) -> list[Row]:

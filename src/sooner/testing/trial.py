@@ -20,6 +20,7 @@ from sooner.operators.ports import Batches, Doors
 from sooner.policies.view import SILENT, Surroundings
 from sooner.runs.formats.files import FileBlock, RunFiles
 from sooner.runs.run import Run
+from sooner.testing.meaning import meaning
 from sooner.testing.schedules import Arrive, End, Schedule, Work
 from sooner.testing.subject import Row, Subject, rows_of
 
@@ -109,6 +110,10 @@ class Trial:
         plain: dict[str, Any] = json.loads(json.dumps(self.operator.snapshot()))
         return plain
 
+    def meaning(self) -> Any:
+        """What it is up to whatever may differ."""
+        return meaning(self.subject.meaning(self.snapshot()))
+
     @property
     def arrived(self) -> list[list[pa.RecordBatch]]:
         """What the operator has taken of each input; the rest is held back."""
@@ -149,11 +154,11 @@ class Trial:
         if calls == MOST_CALLS:
             raise AssertionError(f"after {MOST_CALLS} calls of `work` there still is some to do")
 
-    def _read(self, results: Iterator[pa.RecordBatch]) -> list[Row]:
+    def _read(self, results: Iterator[Any]) -> list[Row]:
         rows: list[Row] = []
-        for batch in results:
+        for result in results:
             self.look(self.operator)
-            rows += rows_of(batch)
+            rows += rows_of(result) if self.subject.rows_of is None else self.subject.rows_of(result, self.found)
         self.found.update(rows)
         return rows
 

@@ -229,6 +229,11 @@ class Folds:
         return [(self._together(self._met), self._met_until)] if self._met or not parts else parts
 
     @property
+    def found(self) -> Sums:
+        """All pairs that were folded, of rectangles or not yet."""
+        return self._together(self._every())
+
+    @property
     def _met_until(self) -> Counts:
         return self.tallies if self._until_full is None else self._until_full
 
