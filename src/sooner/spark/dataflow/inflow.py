@@ -25,7 +25,7 @@ class Inflow:
 
     rows: DataFrame
     columns: StructType  # that hold what the step gets
-    places: Sequence[Column]  # which partition a row goes to; or those of the first and the last cell that it reaches
+    places: Sequence[Column]  # which partition a row goes to; or those of the first and the last bin that it reaches
     packed: pa.Schema | None  # what is in its packs, if they are packs
     path: str  # in words, and why
     fallback: str | None = None  # why a source of ours does not pack them
