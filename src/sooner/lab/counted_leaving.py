@@ -63,7 +63,7 @@ class CountedLeaving:
         return bool(leaving)
 
     def free_memory_for(self, p: int) -> None:
-        """As the real one does: later partitions leave memory for larger slabs of this one."""
+        """Let later partitions leave memory for larger slabs of this one, as the real join does."""
         account = self._state.account
         needed_bytes = min(COPIES * int(self._state.statistics.spilled_bytes[:, p].sum()), CLEAN_UP_BYTES)
         scratch_bytes = scratch_bytes_of(account)

@@ -39,7 +39,7 @@ class Arriving:
         return Arriving(lefts, mine, other, of_side, counts)
 
     def only(self, wanted: Flags) -> "Arriving":
-        """Those of some sides and partitions."""
+        """The arriving rows of some sides and partitions."""
         chosen = wanted.reshape(-1)[self.of_side]
         lefts = int(chosen[: self.lefts].sum())
         mine, other, of_side = (some[chosen] for some in (self.mine, self.other, self.of_side))

@@ -14,7 +14,7 @@ from sooner.spark.shuffle.placing import Placement, placed_type
 
 
 def placements(operator: TwoWayPlan, schemas: Sequence[pa.Schema], partitions: int) -> list[Placement]:
-    """Of the left and of the right."""
+    """The placements of the left and of the right."""
     keys, near = operator.keys(schemas), operator.range(schemas)
     grids: Sequence[Grid | None] = (None, None)
     if near is not None:

@@ -36,7 +36,7 @@ _EPOCH: Final = "timestamp_ntz'1970-01-01 00:00:00'"
 
 
 class _Arithmetic(NamedTuple):
-    """Of columns or of arrays, with a number."""
+    """Arithmetic on columns or on arrays, with a number."""
 
     least: Callable[[Any, Any], Any]
     greatest: Callable[[Any, Any], Any]
@@ -82,7 +82,7 @@ def _microseconds(interval: Column) -> Column:
 
 @dataclass(frozen=True)
 class Grid:
-    """Over the values of a column, in this type: bins of a width, in the units that they are stored in.
+    """The bins over the values of a column, in this type: all of a width, in the units that they are stored in.
 
     Without a width there is one bin. `reach` is how far a row goes, if it is copied.
     """
@@ -116,7 +116,7 @@ def _of_integers(values: Any, width: float, by: _Arithmetic) -> Any:
 
 
 def _ends(values: Any, reach: tuple[float, float], by: _Arithmetic) -> Sequence[Any]:
-    """Of all that values reach; but no further than integers go."""
+    """Both ends of what values reach, but no further than integers go."""
     return [
         by.greatest(values, _LEAST - int(far)) + int(far) if far < 0 else by.least(values, _MOST - int(far)) + int(far)
         for far in reach
@@ -135,7 +135,7 @@ def _double_ends(values: Any, reach: tuple[float, float], by: _Arithmetic) -> Se
 
 
 def grids_of(near: RangePlan, type_: pa.DataType, copied: int | None) -> tuple[Grid, Grid]:
-    """Of both sides, whose values are placed in this type; rows of one of them may be copied."""
+    """The grids of both sides, whose values are placed in this type; rows of one of them may be copied."""
     columns = (near.left, near.right)
     if copied is None or near.low is None or near.high is None or not any(belongs(type_) for belongs, _ in _MEASURES):
         width, reaches = None, {}
