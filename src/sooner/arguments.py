@@ -36,7 +36,7 @@ def _names(argument: str, columns: Columns) -> list[str]:
 
 
 def usable_suffixes(suffixes: object, kind: Kind) -> tuple[str, str]:
-    """As they were given, or those that everyone knows."""
+    """The suffixes that were given, or the usual ones."""
     if suffixes is None:
         return SUFFIXES
     if not (

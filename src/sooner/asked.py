@@ -14,7 +14,7 @@ BY: Final = ("by", "left_by", "right_by")
 
 
 class Asked(TypedDict):
-    """With `within`, `on` are columns that must be so near each other, and `by` those that must be equal."""
+    """A join as asked for. With `within`, `on` columns must be so near each other, and `by` columns must be equal."""
 
     on: Columns | None
     left_on: Columns | None
@@ -31,7 +31,7 @@ class Asked(TypedDict):
 
 
 def plan_of(asked: Asked) -> TwoWayPlan:
-    """Refuses what cannot be right whatever the inputs are."""
+    """The plan of a join; what cannot be right for any inputs is refused."""
     kind = kind_of(asked["how"])
     left_on, right_on, near = _columns(asked)
     lateness, retention = asked["lateness"], asked["retention"]
@@ -56,7 +56,7 @@ def equi_join(
     algorithm: AlgorithmName | Algorithm,
     how: How = "inner",
 ) -> TwoWayPlan:
-    """By equal keys alone, of rows that are kept for good."""
+    """The plan of a join by equal keys alone, whose rows are kept for good."""
     return plan_of(
         Asked(
             on=on, left_on=left_on, right_on=right_on, within=None, by=None, left_by=None, right_by=None, lateness=None,

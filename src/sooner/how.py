@@ -80,7 +80,7 @@ _OTHERS: Final = {
 
 
 def kind_of(how: object) -> Kind:
-    """As PySpark reads it: neither case nor what stands between words matters."""
+    """The kind of join that a word names, read as PySpark does: case and separators do not matter."""
     word = how.lower().replace("_", "").replace(" ", "").replace("-", "") if isinstance(how, str) else ""
     word = _SAME.get(word, word)
     if word in KINDS:

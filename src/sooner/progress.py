@@ -44,7 +44,7 @@ class Progress:
 
     @property
     def covered_fraction(self) -> float:
-        """Of the rectangle of rows that have arrived."""
+        """The covered fraction of the rectangle of rows that have arrived."""
         return self.covered_pairs / self.arrived_pairs if self.arrived_pairs else 1.0
 
     def __str__(self) -> str:

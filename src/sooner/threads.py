@@ -18,7 +18,7 @@ _SIZE: Final = 256  # more than a mutex or what stands for a clean-up has
 
 
 def _memory() -> ctypes.c_void_p:
-    """Of the system, since the interpreter's own is gone when a thread wakes late."""
+    """Memory of the system, since the interpreter's own is gone when a thread wakes late."""
     return ctypes.c_void_p(_LIBRARY.calloc(1, _SIZE))
 
 
@@ -30,7 +30,7 @@ if _NEEDS_HELP:
 
 
 class Staying:
-    """In this block, to be entered once, the thread that calls waits when the interpreter would make it end."""
+    """A block, to be entered once, in which the calling thread waits when the interpreter would make it end."""
 
     def __enter__(self) -> None:
         """Add a clean-up. It does not lie on the stack, so none of the frames there is left before it is called."""

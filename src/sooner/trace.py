@@ -75,7 +75,7 @@ class Lines:
         self._dropped = 0
 
     def of(self, entry: Entry) -> str:
-        """What is to be written of it. That something is missing is said at once, since nobody may come to the end."""
+        """The text to write for an entry. A first missing entry is told at once, since nobody may come to the end."""
         line = entry.to_line()
         self._free_bytes -= len(line)
         if self._free_bytes >= 0:
@@ -121,7 +121,7 @@ class Tracing:
         self._tracer: Tracer | None = trace if callable(trace) else TraceFile(Path(trace), header)
 
     def listener(self, operator: int = 0) -> Listener:
-        """For one of the operators: its entries have the seconds since the start."""
+        """A listener for one of the operators: its entries have the seconds since the start."""
         return lambda event: self._tell(Entry(time.monotonic() - self._started, event, 0, operator, self._query))
 
     def close(self) -> None:
@@ -195,7 +195,7 @@ def _lines_of(file: Path) -> Iterator[TraceHeader | Entry | int]:
 
 
 def _whole(lines: Sequence[str]) -> Iterable[str]:
-    """Without a last line that was cut off when its writer was killed."""
+    """The lines without a last one that was cut off when its writer was killed."""
     return lines[:-1] if lines and not lines[-1].endswith("\n") else lines
 
 

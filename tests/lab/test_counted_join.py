@@ -93,7 +93,7 @@ class Twins:
         for field in fields(views[0]):
             if field.name not in self.unseen:
                 assert np.array_equal(*(getattr(view, field.name) for view in views)), field.name
-        seen = [self.real._operator._state.seen_regions(), self.counted._memory.seen_regions()]
+        seen = [self.real._operator._state.seen_regions(), self.counted._state.memory.seen_regions()]
         assert (seen[0] is None) == (seen[1] is None)
         for field in fields(seen[0]) if seen[0] is not None else ():
             assert np.array_equal(*(getattr(regions, field.name) for regions in seen)), field.name

@@ -50,11 +50,11 @@ MUTATIONS: Final = (
         ),
     ),
     Mutation(
-        "step-done-again",
+        "stride-done-again",
         "operators/sweeping/sweep.py",
         old="self.cursor = Cursor(slab.low, number + 1, slab.high)",
         new="self.cursor = Cursor(slab.low, number, slab.high)",
-        breaks="A task that goes on after a pause repeats its last step, and results come twice.",
+        breaks="A task that goes on after a pause repeats its last stride, and results come twice.",
         tests=(
             "operators/two_way/test_tasks_in_quanta.py::test_a_slab_of_one_code_goes_on_where_it_was_left",
             "operators/two_way/test_tasks_in_quanta.py::test_a_task_goes_on_in_another_process_after_any_quantum",

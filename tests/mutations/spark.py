@@ -146,11 +146,11 @@ MUTATIONS: Final = (
         tests=("spark/test_grid.py",),
     ),
     Mutation(
-        "grid-cell-off-by-one",
+        "grid-bin-off-by-one",
         "spark/shuffle/grid.py",
         old="int(width).bit_length() - 1)",
         new="int(width).bit_length())",
-        breaks="Cells of integers are twice as wide as those that copies are made for.",
+        breaks="Bins of integers are twice as wide as those that copies are made for.",
         tests=("spark/test_grid.py",),
     ),
     # sources

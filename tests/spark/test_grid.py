@@ -1,4 +1,4 @@
-"""Cells of values: what can match a row lies in the cells that it goes to, and Spark and a reader find the same."""
+"""Bins of values: what can match a row lies in the bins that it goes to, and Spark and a reader find the same."""
 
 import datetime as dt
 import math
@@ -31,7 +31,7 @@ OF_INTEGERS = [
 
 
 def require_all_matches_in_reach(left: pa.Array, right: pa.Array, within: Any) -> float:
-    """Whichever side is copied; how large a part of the left goes to two cells."""
+    """Whichever side is copied; how large a part of the left goes to two bins."""
     batches = [pa.record_batch({"v": one}) for one in (left, right)]
     plan = plan_range(batches[LEFT].schema, batches[RIGHT].schema, "v", "v", within)
     type_ = placed_type(plan.type)
@@ -52,7 +52,7 @@ def require_all_matches_in_reach(left: pa.Array, right: pa.Array, within: Any) -
 
 
 @pytest.mark.parametrize("within", OF_INTEGERS)
-def test_what_matches_an_integer_is_in_its_cells_at_the_ends_of_the_type_too(within: tuple[int, int]) -> None:
+def test_what_matches_an_integer_is_in_its_bins_at_the_ends_of_the_type_too(within: tuple[int, int]) -> None:
     dice = np.random.default_rng(1)
     for middle in (0, LEAST, MOST, 2**62):
         drawn = dice.integers(-60, 60, (2, 60)).tolist()
@@ -60,7 +60,7 @@ def test_what_matches_an_integer_is_in_its_cells_at_the_ends_of_the_type_too(wit
         require_all_matches_in_reach(pa.array([*left, LEAST, MOST]), pa.array([*right, LEAST, MOST]), within)
 
 
-def test_what_matches_a_double_is_in_its_cells_whatever_its_size() -> None:
+def test_what_matches_a_double_is_in_its_bins_whatever_its_size() -> None:
     dice = np.random.default_rng(2)
     special = [math.inf, -math.inf, 0.0, -0.0, 1.7e308, -1.7e308, 5e-324]
     for size in 10.0 ** np.arange(-300, 300, 29):
@@ -73,14 +73,14 @@ def test_what_matches_a_double_is_in_its_cells_whatever_its_size() -> None:
             require_all_matches_in_reach(pa.array(np.append(left, special)), pa.array(right), (low, high))
 
 
-def test_what_matches_a_decimal_is_in_its_cells() -> None:
+def test_what_matches_a_decimal_is_in_its_bins() -> None:
     digits = [Decimal(n) for n in range(-40, 40)]
     for large in (Decimal(0), Decimal(10**35), Decimal(-(10**35))):
         values = pa.array([large + n / 100 for n in digits], pa.decimal128(38, 2))
         require_all_matches_in_reach(values, values, (Decimal("-0.03"), Decimal("0.05")))
 
 
-def test_a_quarter_of_the_rows_at_most_goes_to_two_cells_and_cells_are_not_much_wider() -> None:
+def test_a_quarter_of_the_rows_at_most_goes_to_two_bins_and_bins_are_not_much_wider() -> None:
     for values in (np.arange(-4000, 4000), np.arange(-4000, 4000) / 4):
         share = require_all_matches_in_reach(pa.array(values[::7]), pa.array(values[::7]), (0, 20))
         assert 0.1 < share < 0.3
@@ -110,7 +110,7 @@ COLUMNS_AND_MORE: dict[str, tuple[str, list[Any]]] = {
 }
 
 
-def test_spark_and_a_reader_place_values_in_the_same_cells(spark: SparkSession) -> None:
+def test_spark_and_a_reader_place_values_in_the_same_bins(spark: SparkSession) -> None:
     """Under ANSI's rules, by which an overflow is an error; in a zone that leaves out an hour, in which values are."""
     spark.conf.set("spark.sql.session.timeZone", "America/New_York")
     try:
@@ -148,5 +148,5 @@ ABSURD: list[tuple[pa.Array, list[Any]]] = [
 def test_where_a_range_is_as_wide_as_all_values_rows_still_meet(values: pa.Array, within: Any) -> None:
     schema = pa.schema([("v", values.type)])
     plan = plan_range(schema, schema, "v", "v", within)
-    if grids_of(plan, placed_type(plan.type), LEFT)[RIGHT].width is not None:  # else there is one cell, for all
+    if grids_of(plan, placed_type(plan.type), LEFT)[RIGHT].width is not None:  # else there is one bin, for all
         require_all_matches_in_reach(values, values, within)

@@ -63,10 +63,10 @@ def test_every_type_with_every_join(spark: SparkSession, tmp_path: Path, kind: s
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"within": 5}, "cells of 64; a row of the left goes to the partitions of up to 2 of them"),
-        ({"on": "t", "within": SECOND, "how": "semi"}, "cells of 0:00:08.388608; a row of the right goes"),
-        ({"within": 2**62}, "all rows go to one partition, since all values are in one cell; give by= to spread them"),
-        ({"within": (None, 5), "by": "g"}, "rows are placed by their keys alone, since all values are in one cell"),
+        ({"within": 5}, "bins of 64; a row of the left goes to the partitions of up to 2 of them"),
+        ({"on": "t", "within": SECOND, "how": "semi"}, "bins of 0:00:08.388608; a row of the right goes"),
+        ({"within": 2**62}, "all rows go to one partition, since all values are in one bin; give by= to spread them"),
+        ({"within": (None, 5), "by": "g"}, "rows are placed by their keys alone, since all values are in one bin"),
         ({"within": 5, "how": "full"}, "give by=, or how='inner' or 'left', to spread them"),
     ],
 )

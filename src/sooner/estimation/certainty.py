@@ -28,7 +28,7 @@ At = npt.NDArray[np.intp]
 
 
 class Kind(NamedTuple):
-    """Of aggregates: the relative variance of an event that is guessed before any came, worth so many events."""
+    """A kind of aggregate: the relative variance of an event that is guessed before any came, worth so many events."""
 
     grows: bool  # with the inputs
     guess: float = 0.0
@@ -50,7 +50,7 @@ KINDS: Final = {"count": COUNT, "sum": SUM, "avg": AVERAGE, "variance": VARIANCE
 
 
 class Found(NamedTuple):
-    """Of all groups: pairs by tags [group, left tag, right tag], and the same with each rectangle at its scale."""
+    """All groups: their pairs by tags [group, left tag, right tag], and the same with each rectangle at its scale."""
 
     pairs: Reals
     counts: Reals
@@ -60,7 +60,7 @@ class Found(NamedTuple):
 
 
 class Certainty:
-    """Of groups `at` these places. Ends of intervals are not numbers where there is no interval (yet)."""
+    """Intervals of the groups `at` some places. Their ends are NaN where there is no interval (yet)."""
 
     def __init__(self, found: Found, confidence: float) -> None:
         self._pairs, self._counts, self._left, self._right, self._lacking = found
@@ -77,7 +77,7 @@ class Certainty:
         return is_read and float(self._pairs_of.sum()) >= needed
 
     def of_positive(self, kind: Kind, values: Reals, cells: Reals, at: At) -> Ends:
-        """Of aggregates over what is never negative, more than 0."""
+        """Intervals of aggregates that are more than 0, over values that are never negative."""
         if not self._lack:
             return values, values
         found = self._moderated(kind, cells / values[:, None, None], at)
@@ -92,7 +92,7 @@ class Certainty:
         return ends_of_sums(values, least.value, (least if kind is COUNT else found).degrees, self._confidence, skews)
 
     def of_any(self, values: Reals, cells: Reals, at: At, *, grow: bool) -> Ends:
-        """The same of anything, where other groups tell nothing; `grow` if values do as sums do."""
+        """Intervals of any aggregates, without help of other groups; `grow` if values grow as sums do."""
         if not self._lack:
             return values, values
         found = self._variances(cells, at, grows=grow)
@@ -158,20 +158,20 @@ class Certainty:
 
     @cached_property
     def _least(self) -> Reals:
-        """The same, less what is known since it is known how many rows were read: less than that cannot be."""
+        """The least that these variances can be: less what follows from the number of rows that were read."""
         known = sum((1 - side.share) / side.rows.sum() for side in (self._left, self._right))
         found: Reals = np.maximum(self._alone - known, 0.0)
         return found
 
     @cached_property
     def _of_counts(self) -> Variances:
-        """Of all pairs of a group."""
+        """Relative variances of the number of pairs of each group."""
         cells = self._counts / self._counts.sum(axis=(1, 2), keepdims=True)
         return self._moderated(COUNT, cells, self._every).at_least(self._least)
 
     @cached_property
     def _unit(self) -> Reals:
-        """Of one event: a row that brings all its pairs at once."""
+        """Relative variances of one event: a row that brings all its pairs at once."""
         return np.maximum(self._of_counts.value, self._alone)
 
     @cached_property

@@ -89,7 +89,7 @@ class Estimate:
 
 
 def in_words(value: Value) -> str:
-    """Such as `123.4 ± 5.6`."""
+    """A value as text, such as `123.4 ± 5.6`."""
     if value.value is None:
         return "null"
     if value.low is None or value.high is None:
@@ -109,7 +109,7 @@ def _doubles(values: Sequence[Any]) -> pa.Array:
 
 
 def _numbers(values: Sequence[Any]) -> pa.Array:
-    """As exact as they are: integers, decimals, or doubles if any is one."""
+    """The values as an array of integers, of decimals, or of doubles if any is one."""
     known = [value for value in values if value is not None]
     if any(isinstance(value, float) for value in known) or not known:
         return _doubles(values)

@@ -20,7 +20,7 @@ _MOST_DIGITS: Final = 38  # of a decimal
 
 
 class Formula(NamedTuple):
-    """Over aggregates by their names."""
+    """An expression over aggregates, by their names."""
 
     name: str
     node: Node
@@ -35,7 +35,7 @@ class Linear(NamedTuple):
 
 
 def exactly(node: Node, values: Mapping[str, Number | None]) -> Number | None:
-    """As SQL has it: null of nulls and by zero; whole numbers and decimals stay exact, and `/` gives a double."""
+    """The value as in SQL: null of nulls and by zero; whole numbers and decimals stay exact, `/` gives a double."""
     match node:
         case Column():
             return values[node.name]
@@ -72,7 +72,7 @@ def fitting(number: Number, what: str) -> Number:
 
 
 def linear(node: Node, parts: Mapping[str, Linear]) -> Linear | None:
-    """The same of estimates, with how it varies; None where it is null."""
+    """The value of a formula over estimates, and how it varies; None where it is null."""
     match node:
         case Column():
             return parts[node.name]

@@ -20,7 +20,7 @@ Numbers = npt.NDArray[np.int32]
 
 
 class Groups:
-    """Of one side, or of pairs; without columns there is one, number 0."""
+    """The groups of one side, or of pairs; without columns there is one, number 0."""
 
     def __init__(self, types: Sequence[pa.DataType]) -> None:
         self._types = types
@@ -55,7 +55,7 @@ class Groups:
         return found
 
     def _numbers_of_many(self, encoded: Sequence[pa.DictionaryArray], values: Sequence[Sequence[object]]) -> Numbers:
-        """Where no number is large enough for all combinations: those that are there, one by one."""
+        """The group of each row, if combinations are too many to be numbered: only those that occur get a number."""
         places = np.stack([to_numpy(one.indices) for one in encoded], axis=1)
         seen, of_rows = np.unique(places, axis=0, return_inverse=True)
         keys = [tuple(some[at] for some, at in zip(values, row, strict=True)) for row in seen.tolist()]
@@ -64,14 +64,14 @@ class Groups:
         return found
 
     def numbers_of_all(self, other: "Groups") -> Numbers:
-        """What the groups of another are called here, in their order there."""
+        """The numbers here of the groups of another, in their order there."""
         return np.array([self._number(key) for key in other.keys], np.int32)
 
     def _number(self, key: Key) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def to_plain(self) -> str:
-        """As text: values of any type, by Arrow."""
+        """The groups as text: Arrow writes values of any type."""
         columns = [pa.array([key[at] for key in self.keys], type_) for at, type_ in enumerate(self._types)]
         table = pa.table(columns, [str(at) for at in range(len(columns))])
         sink = pa.BufferOutputStream()
@@ -93,7 +93,7 @@ def _encoded(column: pa.Array) -> pa.DictionaryArray:
 
 
 def _python_values(values: pa.Array) -> list[object]:
-    """As users get them; none is rounded, so that no two groups become one."""
+    """The values as users get them; none is rounded, so that no two groups become one."""
     found: list[object] | None
     try:
         found = values.to_pylist()

@@ -33,19 +33,19 @@ UNSEEN: Final = 0.6
 
 
 class Variances(NamedTuple):
-    """With how many degrees of freedom each is known: without end where a sum is certain."""
+    """Variances, and the degrees of freedom with which each is known: infinite where a sum is certain."""
 
     value: Reals
     degrees: Reals
 
     def at_least(self, least: Reals) -> "Variances":
-        """No more in doubt than they are above that."""
+        """These variances, but at least so much: only what is above that is in doubt."""
         value = np.maximum(self.value, least)
         doubt = np.minimum(2 * value**2 / self.degrees, (value - least) ** 2)
         return Variances(value, np.divide(2 * value**2, doubt, out=np.full(value.shape, math.inf), where=doubt > 0))
 
     def and_more(self, more: Reals | float) -> "Variances":
-        """That is in no doubt."""
+        """These variances and something more, which is in no doubt."""
         value = self.value + more
         known = np.divide(value, self.value, out=np.full(value.shape, math.inf), where=self.value > 0)
         return Variances(value, self.degrees * known**2)
@@ -53,7 +53,7 @@ class Variances(NamedTuple):
 
 @dataclass(frozen=True)
 class Shares:
-    """Of an input: how many rows of each tag have come, and which share of all rows they are."""
+    """How many rows of each tag of an input have come, and which share of all rows they are."""
 
     rows: Reals
     share: float
@@ -61,7 +61,7 @@ class Shares:
 
 @dataclass(frozen=True)
 class Keys:
-    """Of an input: how many rows with keys in each of many random parts have come, of so many rows in all."""
+    """How many rows of an input have come with keys in each of many random parts, of so many rows in all."""
 
     rows: Reals
     of_rows: float
@@ -94,7 +94,7 @@ def unseen(cells: Reals, pairs: float, sides: Sequence[Shares], keys: Sequence[K
 
 
 def variances_of_sums(cells: Reals, left: Shares, right: Shares) -> Variances | None:
-    """Of the sums of these cells [..., left tag, right tag]; None if too little has been read to say.
+    """The variances of sums of these cells [..., left tag, right tag]; None if too little has been read.
 
     Rows of one side cannot differ less than not at all, so it is never less than the part of both inputs together, of
     which far more is known. Degrees of freedom are Satterthwaite's.
@@ -145,7 +145,7 @@ def thirds_of_sums(cells: Reals, left: Shares, right: Shares) -> Reals:
 
 
 def _by_tags(cells: Reals, axis: int) -> Reals:
-    """Of the left (0) or the right (1)."""
+    """The sums of cells by tags of the left (0) or the right (1)."""
     found: Reals = cells.sum(axis=-1 - axis)
     return found
 
@@ -155,7 +155,7 @@ def _used(rows: Reals) -> int:
 
 
 def _effective(weights: Reals) -> Reals:
-    """How many parts of equal weight say as much."""
+    """How many parts of equal weight would say as much as these."""
     found: Reals = weights.sum(axis=-1) ** 2 / (weights**2).sum(axis=-1)
     return found
 
@@ -179,7 +179,7 @@ def _third(sums: Reals, rows: Reals) -> Reals:
 
 
 def _within(cells: Reals, left_rows: Reals, right_rows: Reals) -> Reals:
-    """The same of what neither side explains by itself."""
+    """The part of the variance that neither side explains by itself."""
     cells = cells[..., left_rows > 0, :][..., right_rows > 0]
     left, right = left_rows[left_rows > 0], right_rows[right_rows > 0]
     expected = np.outer(left / left.sum(), right / right.sum())

@@ -23,7 +23,7 @@ Ends = tuple[Reals, Reals]
 
 
 def ends_of_sums(values: Reals, relative: Reals, degrees: Reals, confidence: float, skews: Reals | float = 1.0) -> Ends:
-    """Of sums of what is never negative, such as counts: as if it were so many *events* that came by chance.
+    """Intervals of sums of values that are never negative, such as counts, taken as so many random *events*.
 
     Garwood's limits of Poisson's distribution (Biometrika 1936) in the form of Wilson, Hilferty and Byar. The lower one
     takes half of what came last for luck (Rothman and Boice 1979). And since of nothing nothing is shown, it is the one
@@ -50,7 +50,7 @@ def ends_of_sums(values: Reals, relative: Reals, degrees: Reals, confidence: flo
 def ends_of_scales(
     values: Reals, relative: Reals, degrees: Reals, confidence: float, shift: float = 0.0, skews: Reals | float = 0.0
 ) -> Ends:
-    """Of what is never negative and does not grow with the inputs: wide ones on a scale of logarithms.
+    """Intervals of values that are never negative and do not grow with the inputs; wide ones are logarithmic.
 
     `shift` is how much larger it is likely to be than it seems: times the relative variance. `skews` say the same of
     each, as third moments over squared variances (N. J. Johnson's modified t, JASA 1978); logarithms have some of it.
@@ -64,7 +64,7 @@ def ends_of_scales(
 
 
 def ends_around(values: Reals, variances: Reals, degrees: Reals, confidence: float) -> Ends:
-    """Of anything: as far to both sides."""
+    """Intervals of any values, as wide to both sides."""
     half = t_quantiles((1 + confidence) / 2, degrees) * np.sqrt(variances)
     return values - half, values + half
 
@@ -75,12 +75,12 @@ def _limit(events: Reals, t: Reals | float) -> Reals:
 
 
 def t_quantiles(probability: float, degrees: Reals) -> Reals:
-    """Not a number where degrees are none."""
+    """Quantiles of Student's t; NaN where there are no degrees of freedom."""
     return np.array([t_quantile(probability, one) if one > 0 else math.nan for one in degrees.tolist()])
 
 
 def t_quantile(probability: float, degrees: float) -> float:
-    """Of Student's t (G. W. Hill, Algorithm 396, CACM 1970); good to six digits from two degrees of freedom on.
+    """A quantile of Student's t (G. W. Hill, Algorithm 396, CACM 1970), to six digits from two degrees of freedom on.
 
     >>> round(t_quantile(0.975, 31), 3), round(t_quantile(0.975, 2), 3), round(t_quantile(0.975, float("inf")), 3)
     (2.04, 4.303, 1.96)

@@ -26,12 +26,12 @@ class Spread(NamedTuple):
 
     @property
     def variance(self) -> float:
-        """By n - 1, as samples have it; of two values at least."""
+        """The variance of a sample, divided by n - 1; it needs two values at least."""
         return _real(self._variance)
 
     @property
     def deviation(self) -> float:
-        """Its root, which may be a double where the variance is none."""
+        """The root of the variance, which may fit into a double where the variance does not."""
         found = self._variance
         half = (found.numerator.bit_length() - found.denominator.bit_length()) // 2
         return math.ldexp(math.sqrt(found / Fraction(4) ** half), half)
@@ -60,7 +60,7 @@ class Spread(NamedTuple):
 
 
 def spread_of(counts: Integers, cells: Moments, scale: int) -> Spread | None:
-    """Of moments in cells; None if infinity or NaN is among the numbers."""
+    """The spread of moments in cells; None if infinity or NaN is among the numbers."""
     found = integers_of_moments(cells)
     if found is None:
         return None
@@ -69,7 +69,7 @@ def spread_of(counts: Integers, cells: Moments, scale: int) -> Spread | None:
 
 
 def average(counts: Integers, totals: Integers, unit: Fraction, scales: Sequence[float]) -> Linear | None:
-    """What it seems to be, and how it follows from parts of the rows."""
+    """An estimate of the average, and how it follows from parts of the rows."""
     n, total = int(counts.sum()), int(totals.sum())
     if not n:
         return None
@@ -97,7 +97,7 @@ def _of_deviations(counts: Reals, totals: Reals, squares: Reals) -> Linear | Non
 
 
 def _together(cells: Integers, unit: Fraction, scales: Sequence[float]) -> Reals:
-    """Of all rectangles, each at its own scale, as doubles; their sum is rounded once."""
+    """The cells of all rectangles added up as doubles, each rectangle at its own scale; a cell is rounded once."""
     reals: Reals = (cells * unit.numerator / unit.denominator).astype(np.float64)
     found: Reals = np.einsum("r,rlt->lt", np.asarray(scales), reals)
     return found

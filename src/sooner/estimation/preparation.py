@@ -62,7 +62,7 @@ class Preparation:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """Of what it gives."""
+        """The schema of prepared rows."""
         fields = [self.source.field(name).with_nullable(True) for name in self.keys]
         fields += [pa.field(f"{BY}{at}", self._type_of_group(one)) for at, one in enumerate(self.by)]
         fields += [pa.field(COLUMN + name, self.source.field(here).type) for name, here in self.columns]
@@ -109,7 +109,7 @@ class Preparation:
 
     @cached_property
     def _conditions(self) -> list[tuple[Typed, list[str]]]:
-        """Those that need least come first; with each the columns that are needed after it."""
+        """The conditions, those with the fewest columns first, each with the columns that are needed after it."""
         in_turn = sorted(self.filters, key=lambda one: len(one.columns))
         rest = [*self.by, *(factor.value for factor in self.factors)]
         kept = {*self.keys, *(here for _, here in self.columns)}.union(*(one.columns for one in rest))
@@ -120,7 +120,7 @@ class Preparation:
         return found[::-1]
 
     def _group(self, one: Typed, batch: pa.RecordBatch) -> pa.Array:
-        """Its values, of a column that is a dictionary already as it is."""
+        """The values of a group column; a column that is a dictionary already stays as it is."""
         if not self.encodes:
             return one.evaluate(batch)
         column = batch.column(one.node.name) if isinstance(one.node, Column) else None
@@ -131,5 +131,5 @@ class Preparation:
 
 
 def _blanks(rows: int, column: pa.Field) -> pa.Array:
-    """Of factors, zeros: compiled loops look at nothing but values."""
+    """Nulls, but zeros for factors: compiled loops look at nothing but values."""
     return pa.array([0] * rows, column.type) if column.name.startswith(FACTOR) else pa.nulls(rows, column.type)

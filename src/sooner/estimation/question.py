@@ -45,7 +45,7 @@ class Question:
 
 
 def question_of(aggregates: Aggregates, by: By, where: Any, joined: pa.Schema) -> Question:
-    """As the user gave it; `joined` are the columns of the joined row."""
+    """The question as the user gave it; `joined` are the columns of the joined row."""
     if not isinstance(aggregates, Mapping) or not aggregates:
         raise InvalidJoin(
             f"aggregates={aggregates!r} must name at least one, such as {{'revenue': ('sum', 'price * quantity')}}."

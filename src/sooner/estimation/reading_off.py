@@ -50,13 +50,13 @@ def sizes_by_now(known: Sizes, rows: Sequence[int], ended: Sequence[bool]) -> li
 
 
 def _key(workings: Workings, left: Key, right: Key) -> Key:
-    """In the order in which columns were named."""
+    """The values of a group, in the order in which its columns were named."""
     sides = iter(left), iter(right)
     return tuple(column.value(next(sides[column.side or 0])) for column in workings.by)
 
 
 def _of_nothing(workings: Workings, result: Measure | Formula, *, exact: bool) -> Value:
-    """As SQL has it: nothing is counted as 0, and all else of nothing is null."""
+    """The value over no pairs, as in SQL: a count is 0, and everything else is null."""
     if isinstance(result, Formula):
         value = exactly(result.node, {one.name: 0 if one.function == "count" else None for one in workings.measures})
     else:

@@ -31,7 +31,7 @@ ALL_GROUPS: Final = (slice(None), slice(None))
 
 
 class Value(NamedTuple):
-    """Between low and high with the confidence that was asked for; both are None where there is no interval (yet)."""
+    """A value that lies between low and high with the confidence asked for; both are None without an interval (yet)."""
 
     value: Number | None
     low: Number | None
@@ -50,7 +50,7 @@ class Value(NamedTuple):
         return 0.0 if not half else half / abs(float(self.value)) if self.value else math.inf
 
     def at_least(self, known: Number | None) -> "Value":
-        """What has been found already."""
+        """The same value, with an interval that begins no lower than what has been found already."""
         if self.low is None or known is None:
             return self
         return self._replace(low=max(self.low, float(known)))
@@ -103,12 +103,12 @@ class Reckoning:
 
     @cached_property
     def groups(self) -> list[Group]:
-        """Those that have any pair."""
+        """The groups that have any pair."""
         found = sum(as_reals(one.sums.wholes[:, :, 0]).sum(axis=(2, 3)) for one in self._rectangles)
         return [(int(left), int(right)) for left, right in np.argwhere(np.asarray(found) > 0)]
 
     def values(self, result: Measure | Formula) -> list[Value]:
-        """Of all groups. Infinity and NaN among the values are no reason to warn: what has them is one of them."""
+        """The values of all groups. Infinity and NaN are no reason to warn: a result of them is one of them."""
         with np.errstate(invalid="ignore", over="ignore"):
             return self._of_formula(result) if isinstance(result, Formula) else self._of_measure(result)
 
@@ -156,7 +156,7 @@ class Reckoning:
         ]
 
     def _exactly(self, measure: Measure, group: tuple[int, int]) -> Number | None:
-        """Of what is there; null of nothing but nulls."""
+        """The exact value over the pairs found so far; null if there are only nulls."""
         n = self._total(measure.n, group)
         if measure.function == "count" or not n:
             return n if measure.function == "count" else None
@@ -175,7 +175,7 @@ class Reckoning:
         return spread.variance if measure.function == "variance" else spread.deviation
 
     def _expected(self, measure: Measure, group: tuple[int, int]) -> Number | None:
-        """Where there are no tags, and so one rectangle: no interval can be given, so nothing more is computed."""
+        """The estimate where there are no tags, and so one rectangle and no interval."""
         so_far, [one] = self._exactly(measure, group), self._rectangles
         return so_far if so_far is None or measure.function not in ("count", "sum") else float(so_far) * one.scale
 
@@ -222,7 +222,7 @@ class Reckoning:
         return Certainty(Found(pairs[at], scaled[at], *sides, lacking), self._confidence)
 
     def _is_never_negative(self, measure: Measure, found: Linear, group: Group) -> bool:
-        """As far as sums over small parts of the rows tell."""
+        """Whether values are never negative, as far as sums over small parts of the rows tell."""
         if measure.function in DEVIATIONS:
             return True
         if measure.function != "avg":
@@ -231,7 +231,7 @@ class Reckoning:
         return bool(np.all(self._cells(measure.total, group) >= 0))
 
     def _around(self, found: Sequence[Linear | None], positive: Sequence[bool], function: str = "") -> list[Value]:
-        """What was found of all groups, with intervals. Of which it is known to be positive it is by this function."""
+        """The values of all groups with intervals; `positive` ones get those of this function."""
         values = [NOTHING if one is None else Value(one.value, None, None) for one in found]
         usable = [at for at, one in enumerate(found) if one is not None and math.isfinite(one.value)]
         if not usable or not self._certainty.says_something:
@@ -252,7 +252,7 @@ class Reckoning:
         return values
 
     def _total(self, at: int, group: tuple[int, int]) -> Number:
-        """Of what is there, exactly where it can be."""
+        """The sum over the pairs of a group found so far, exact where it can be."""
         if at not in self._totals:
             self._totals[at] = self._totals_of_all(at)
         found, scale = self._totals[at]
@@ -260,7 +260,7 @@ class Reckoning:
         return Decimal(one).scaleb(-scale, EXACTLY) if scale else one
 
     def _totals_of_all(self, at: int) -> tuple[npt.NDArray[np.object_], int]:
-        """Of all groups, as numbers of Python, and the scale of decimals: one by one they would take long."""
+        """The sums of all groups at once, which is faster, as numbers of Python; and the scale of decimals."""
         if not self._is_whole(at):
             first, *others = (some.sum(axis=(2, 3)) for one in self._rectangles for some in self._parts(one, at))
             found = np.apply_along_axis(_sum, 0, np.stack([first, *others])) if others else first
@@ -293,7 +293,7 @@ class Reckoning:
         return [one.scale for one in self._rectangles]
 
     def _cells(self, at: int, group: tuple[int, int]) -> Reals:
-        """Of all rectangles, each at its own scale."""
+        """The cells of all rectangles added up, each rectangle at its own scale."""
         tags = self._rectangles[0].sums.n_tags
         found = np.zeros((tags, tags))
         for one in self._rectangles:
@@ -311,12 +311,12 @@ class Reckoning:
 
 
 def _sum(numbers: Reals) -> float:
-    """Rounded once; infinity and NaN stay what they are."""
+    """The sum of numbers, rounded once; infinity and NaN stay what they are."""
     return math.fsum(numbers) if np.isfinite(numbers).all() else float(numbers.sum())
 
 
 def _places(workings: Workings) -> tuple[dict[int, int], dict[int, int]]:
-    """Where folded sums are among those of whole numbers, or among the others."""
+    """The places of folded sums among those of whole numbers, and among the others."""
     wholes = [at for at, is_whole in enumerate(workings.are_whole) if is_whole]
     reals = [at for at, is_whole in enumerate(workings.are_whole) if not is_whole]
     return {at: place for place, at in enumerate(wholes)}, {at: place for place, at in enumerate(reals)}

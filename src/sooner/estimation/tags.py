@@ -24,15 +24,15 @@ class Tagging(Protocol):
     """Which tags the rows of a batch have."""
 
     def of_rows(self, positions: Positions | None) -> Tags:
-        """Of those at these positions, which ascend, or of all."""
+        """The tags of the rows at these positions, which ascend, or of all rows."""
 
     def tallies(self) -> Tags:
-        """Of all."""
+        """The tallies of all rows."""
 
 
 @dataclass(frozen=True)
 class InTurn:
-    """The first of them is one of many rows, by its number."""
+    """Tags dealt out in turn, beginning at the number of the first row."""
 
     first: int
     n_rows: int
@@ -63,7 +63,7 @@ class InBlocks:
         return np.array([_tally(n_rows, tag) for n_rows, tag in told if n_rows], np.int32)
 
     def between(self, begin: int, end: int) -> "InBlocks":
-        """Of these rows only."""
+        """The blocks of these rows only."""
         ends = np.clip(np.cumsum(self.sizes), begin, end)
         return InBlocks(self.tags, np.diff(ends, prepend=begin).tolist())
 

@@ -57,7 +57,7 @@ class Measure(NamedTuple):
 
 
 class GroupColumn(NamedTuple):
-    """Which side has it, or None where only pairs tell."""
+    """A column to group by, of one side, or of pairs where the side is None."""
 
     name: str
     side: int | None
@@ -69,7 +69,7 @@ class GroupColumn(NamedTuple):
         return pa.decimal128(38, self.scale) if self.scale else self.type
 
     def value(self, found: object) -> object:
-        """As users know it."""
+        """A value of the column as users know it."""
         return Decimal(found).scaleb(-self.scale) if self.scale and isinstance(found, int) else found
 
 

@@ -1,6 +1,6 @@
 """SQL text over columns, as exact values of whole batches.
 
-`reading` turns text into a `tree`, the only module that needs sqlglot; `checking` fits a tree to a schema, and what it
+`reading` turns text into a `tree`, and only it needs sqlglot; `checking` fits a tree to a schema, and what it
 gives evaluates batches; `separation` writes an expression over both sides of a join as products of one-sided ones.
 Trees and what is checked are small, frozen and picklable, so that workers need no parser.
 

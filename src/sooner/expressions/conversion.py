@@ -10,7 +10,7 @@ from sooner.expressions.steps import Constant, Step, applied
 
 
 def as_kind(step: Step, kind: Kind, text: str, what: str) -> Step:
-    """Without loss: to a larger scale, to floats, from dates to times, to a finer unit."""
+    """The same values as another kind, without loss: a larger scale, floats, times for dates, a finer unit."""
     if step.kind == kind:
         return step
     if step.kind.name == "null" or (isinstance(step, Constant) and step.value is None):
@@ -60,7 +60,7 @@ def read_literal(step: Step, kind: Kind, text: str, what: str) -> Step:
 
 
 def casted(step: Step, to: Kind, text: str, what: str) -> Step:
-    """As CAST has it: fewer decimals are rounded, and what cannot be read fails when its row comes."""
+    """The values as CAST gives them: decimals are rounded, and what cannot be read fails when its row comes."""
     of = step.kind
     if of.is_exact and to.is_exact and to.scale < of.scale:
         return applied("round", (step,), to, text, what, 10 ** (of.scale - to.scale))

@@ -25,7 +25,7 @@ _MONTHS: Final = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 
 def date_of(text: str) -> date | None:
-    """As SQL casts a text: a time of day that follows is dropped."""
+    """The date that SQL casts a text to: a time of day that follows is dropped."""
     found = _DATE.fullmatch(text)
     if found is None or (":" in text and local_time_of(text) is None):
         return None
@@ -41,7 +41,7 @@ def local_time_of(text: str) -> datetime | None:
 
 
 def instant_of(text: str) -> datetime | None:
-    """Only with an offset: which zone a text without one means is known to nobody here."""
+    """The instant of a text with an offset; without one, nobody here knows which zone is meant."""
     moment = _moment_of(text)
     return moment.astimezone(UTC) if moment is not None and moment.tzinfo is not None else None
 

@@ -181,7 +181,7 @@ def applied(
 
 
 def _plain(value: Any, kind: Kind) -> Any:
-    """Without a dictionary."""
+    """The value without a dictionary."""
     if not isinstance(value, pa.DictionaryArray):
         return value
     values = decoded(value)

@@ -28,7 +28,7 @@ class Node:
                 yield from (part for part in value if isinstance(part, Node))
 
     def with_columns(self, mapping: Mapping[Column, Node]) -> Node:
-        """With other columns, or anything else, in the places of columns."""
+        """The same tree with other nodes in the places of these columns."""
         changed: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)

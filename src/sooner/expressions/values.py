@@ -23,14 +23,14 @@ def _without_zeros(divisor: Value) -> Value:
 
 
 def _remainder(left: Value, right: Value) -> Value:
-    """By -1 it is that by 1: the least integer divided by -1 would not fit."""
+    """The remainder; by -1 it is taken by 1, since the least integer divided by -1 would not fit."""
     right = _without_zeros(right)
     right = pc.if_else(pc.equal(right, -1), 1, right)
     return pc.subtract(left, pc.multiply(pc.divide(left, right), right))
 
 
 def _rounded(value: Value, divisor: int) -> Value:
-    """To fewer decimals, halves away from zero as SQL has it."""
+    """The value rounded to fewer decimals, halves away from zero as in SQL."""
     whole = pc.divide(value, divisor)
     rest = pc.subtract(value, pc.multiply(whole, divisor))
     return pc.add(whole, pc.divide(pc.multiply(rest, 2), divisor))
@@ -49,17 +49,17 @@ def _to_float(value: Value, divisor: int) -> Value:
 
 
 def _equal(left: Value, right: Value) -> Value:
-    """Of floats; Arrow's NaN equals nothing."""
+    """Whether floats are equal; NaN equals NaN here, but not in Arrow."""
     return pc.or_kleene(pc.equal(left, right), pc.and_kleene(pc.is_nan(left), pc.is_nan(right)))
 
 
 def _less(left: Value, right: Value) -> Value:
-    """Of floats; Arrow's NaN is neither less nor more."""
+    """Whether floats are less; NaN is the largest here, but has no order in Arrow."""
     return pc.or_kleene(pc.less(left, right), pc.and_kleene(pc.invert(pc.is_nan(left)), pc.is_nan(right)))
 
 
 def _greatest(*parts: Value) -> Value:
-    """Of floats; Arrow leaves NaN out, as the least of several must."""
+    """The greatest of floats, which is NaN if there is one; Arrow leaves it out, which is right for the least."""
     found = pc.max_element_wise(*parts)
     for part in parts:
         found = pc.if_else(pc.fill_null(pc.is_nan(part), False), part, found)
@@ -82,7 +82,7 @@ def _in(value: Value, options: tuple[Any, ...], null_among_them: bool) -> Value:
 
 
 def _substring(value: Value, start: int, length: int | None) -> Value:
-    """From a place counted from 1 on."""
+    """The part of a text from a place on, counted from 1."""
     stop = None if length is None else max(start - 1 + length, 0)
     return pc.utf8_slice_codeunits(value, max(start - 1, 0), stop=stop)
 

@@ -39,7 +39,7 @@ class TextLayout(NamedTuple):
 
 
 def text_layout(column: pa.Array) -> TextLayout:
-    """Of a column of texts or of bytes."""
+    """The layout of a column of texts or of bytes."""
     is_large = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
     dtype = np.dtype(np.int64 if is_large else np.int32)
     _, offsets, data = column.buffers()

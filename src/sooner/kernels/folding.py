@@ -54,7 +54,7 @@ def with_absent(values: Reals, are_there: Flags | None) -> Reals:
 
 @dataclass(frozen=True)
 class Factors:
-    """Of the rows of one side: tags, groups (None: all in the first), and a factor for each sum (None: 1).
+    """The rows of one side: their tags, groups (None: all in the first), and a factor for each sum (None: 1).
 
     `numbers` are those whose moments are wanted, int64 or doubles (None: the other side has them).
     """
@@ -196,7 +196,7 @@ class Sums:
 
 
 def _quarters_added(array: npt.NDArray[Any], add: Callable[..., npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """Of cells by which half of the tags of both sides they belong to."""
+    """The four quarters of cells added up, by which half of the tags of either side they have."""
     firsts, seconds = array[:, :, :, 0], array[:, :, :, 1]
     return add(add(firsts[:, :, :, :, 0], firsts[:, :, :, :, 1]), add(seconds[:, :, :, :, 0], seconds[:, :, :, :, 1]))
 
@@ -222,7 +222,7 @@ def added_moments(one: Moments, other: Moments) -> Moments:
 
 
 def integers(wholes: Wholes) -> Integers:
-    """As Python has them, which take any size."""
+    """The sums as integers of Python, of any size."""
     return wholes[..., 0].astype(object) if _fit_in_a_word(wholes) else _of_words(wholes)
 
 
@@ -250,7 +250,7 @@ def _of_words(words: npt.NDArray[np.int64]) -> Integers:
 
 
 def totals(wholes: Wholes) -> Integers:
-    """Of each group all cells together, exactly."""
+    """The exact sum of all cells of each group."""
     low, high = wholes[..., :-1].view(np.uint64), wholes[..., -1]
     found = high.sum(axis=(-2, -1)).astype(object) << WORD_BITS * (_WHOLE_WORDS - 1)
     for word in range(_WHOLE_WORDS - 1):
@@ -266,5 +266,5 @@ def as_reals(wholes: Wholes) -> Reals:
 
 
 def _fit_in_a_word(wholes: Wholes) -> bool:
-    """As most do: then the higher words have nothing but the sign."""
+    """Whether all sums fit in one word, as most do: the higher words then have nothing but the sign."""
     return bool((wholes[..., 1:] == wholes[..., :1] >> WORD_BITS - 1).all())

@@ -108,7 +108,7 @@ def _doubles(plan: RangePlan) -> tuple[int, Sequence[npt.NDArray[Any]]]:
 
 
 def _ends(plan: RangePlan) -> tuple[int | float, int | float]:
-    """Of a range with one end, twice that: it reaches from there as far as there are codes."""
+    """The ends of a range; one with a single end gets it twice, and reaches from there as far as there are codes."""
     low = plan.high if plan.low is None else plan.low
     high = plan.low if plan.high is None else plan.high
     assert low is not None and high is not None, "one of them is given"

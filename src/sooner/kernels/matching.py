@@ -41,7 +41,7 @@ def matches(left: Codes, right: Codes, at_most: int, reach: Reach = EQUAL) -> It
 def first_matches(
     probes: Codes, codes: Codes, at_most: int, reach: Reach = EQUAL
 ) -> Iterator[tuple[Positions, Positions]]:
-    """Of each probe that has any code within reach, its position and that of the first, `at_most` at once."""
+    """The position of each probe with a code within reach, and that of its first such code, `at_most` at once."""
     return _found(_match_first, probes, codes, at_most, reach)
 
 

@@ -59,7 +59,7 @@ _IN_ONE_TYPE: Final = "within= compares both sides in one type; cast the other c
 
 
 class Near(NamedTuple):
-    """As it was asked for: a column of each side, and how far apart their values may be."""
+    """A range join as asked for: a column of each side, and how far apart their values may be."""
 
     left: str
     right: str
@@ -216,7 +216,7 @@ class Numbers:
 
 
 def numbers_of(values: pa.Array) -> Numbers:
-    """Of an array in the type of a plan."""
+    """The numbers of an array in the type of a plan."""
     if pa.types.is_floating(values.type) or pa.types.is_decimal(values.type) or values.type == pa.uint64():
         width = values.type.bit_width // 8
         return Numbers(buffer_address(values.buffers()[1], values.offset * width), values)
@@ -255,7 +255,7 @@ def values_in(batch: pa.RecordBatch, column: str, plan: RangePlan) -> tuple[npt.
 
 
 def _limits(plan: RangePlan) -> npt.NDArray[Any]:
-    """As the loops have them: doubles, or a size of 128 bits each, whether it is negative, and whether it is given."""
+    """The limits for the loops: doubles, or 128 bits each, whether it is negative, and whether it is given."""
     if plan.layout == "doubles":
         low, high = (-math.inf if plan.low is None else plan.low), (math.inf if plan.high is None else plan.high)
         return np.array([low, high], np.float64)

@@ -30,7 +30,7 @@ def code_values(batch: pa.RecordBatch, column: str, type_: pa.DataType) -> tuple
 
 
 def value_codes(values: pa.Array) -> Codes:
-    """Of values that fit in 64 bits; under a null there may be any."""
+    """The codes of values that fit in 64 bits; a null may have any code."""
     if pa.types.is_null(values.type):
         return np.zeros(len(values), np.uint64)
     if pa.types.is_boolean(values.type):

@@ -136,7 +136,7 @@ def most_waiting(name: str) -> Measurement:
 
 
 def cost_per_result(name: str) -> Measurement:
-    """In the end of the arrivals."""
+    """The cost per result, in microseconds, when the last row has arrived."""
 
     def measure(histories: Histories) -> float:
         history = histories[name]

@@ -27,7 +27,7 @@ def code_version(experiment: Experiment) -> str:
 
 @cache
 def version_of(*modules: str) -> str:
-    """Of these modules, by their full names, and all that they rest on."""
+    """The mark of these modules, by their full names, and of all that they rest on."""
     files = (file for module in sorted(resting_on(*modules)) for file in _sources(file_of(module)))
     marks = "".join(c_meaning(file.read_text()) if file.suffix == ".c" else meaning(file.read_text()) for file in files)
     return hashlib.sha256(marks.encode()).hexdigest()[:12]

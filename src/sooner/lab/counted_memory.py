@@ -113,7 +113,7 @@ class CountedMemory:
         return leaving
 
     def _oldest(self, place: tuple[int, int, int], wanted_rows: int) -> int:
-        """So many rows of a key, or a few more that came with the last of them."""
+        """How many rows leave if so many are wanted of a key, the oldest: all that came with the last of them do."""
         rows = 0
         for group in self._ages[place]:
             rows += group.rows

@@ -35,7 +35,7 @@ class KeyCounts:
         return (getattr(self, field.name) for field in fields(KeyCounts))
 
     def of_partition(self, p: int) -> "KeyCounts":
-        """That part of them, not a copy."""
+        """The counts of one partition, not a copy."""
         return KeyCounts(*(counts[:, p] for counts in self))
 
     def in_one_row(self) -> "KeyCounts":

@@ -45,7 +45,7 @@ class Claim:
     why_not: str = ""  # the reason, if it does not hold
 
     def judge(self, by_seed: Sequence[Histories]) -> dict[str, Any]:
-        """With all seeds together, as plain data."""
+        """The verdict over all seeds, as plain data."""
         readings = [self.read(histories) for histories in by_seed]
         verdicts = [reading.verdict for reading in readings]
         verdict = verdicts[0] if len({*verdicts}) == 1 else "does not hold"
@@ -121,7 +121,7 @@ class Experiment:
         )
 
     def _series(self, history: History) -> dict[str, Any]:
-        """Of the first seed, to draw."""
+        """The curves of the first seed, to draw."""
         until = history.last_arrival_seconds if self.figure.until == "the last arrival" else history.end_seconds
         columns = history.sampled(until, self.figure.samples)
         columns["cost_per_result_microseconds"] = [

@@ -63,7 +63,7 @@ class Feed:
 
     @property
     def expected_rows(self) -> int | None:
-        """Of all inputs, if all are tables: of others nobody knows."""
+        """How many rows all inputs have, if all are tables; None otherwise."""
         if len(self._trace) or not self._scans:
             return None
         return sum(len(scan.keys) for scan in self._scans.values())

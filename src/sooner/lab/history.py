@@ -102,7 +102,7 @@ class History:
         return self.end_seconds - self.last_arrival_seconds
 
     def thinned(self) -> "History":
-        """On a grid of times, which has each thousandth of the arrivals and of the clean-up: small enough to keep."""
+        """The history at each thousandth of the arrivals and of the clean-up: small enough to keep."""
         clean_up = np.linspace(self.last_arrival_seconds, self.end_seconds, GRID + 1)[1:]
         grid = np.concatenate((np.linspace(0, self.last_arrival_seconds, GRID + 1), clean_up))
         latest = np.maximum(0, np.searchsorted(self.columns["seconds"], grid, side="right") - 1)

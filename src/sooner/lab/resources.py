@@ -55,7 +55,7 @@ class Disk:
 
     @staticmethod
     def with_accesses(page_bytes: int, random_seconds: float, sequential_seconds: float) -> "Disk":
-        """As RPJ has it: a random or a sequential access takes so long, in both directions."""
+        """A disk as in RPJ: a random or a sequential access takes so long, in both directions."""
         return Disk(page_bytes, random_seconds - sequential_seconds, sequential_seconds, sequential_seconds)
 
     @property
@@ -74,7 +74,7 @@ class Disk:
         return self._transfer(pieces, n_bytes, self.write_seconds)
 
     def appending(self, n_bytes: int) -> float:
-        """To what was written last."""
+        """The seconds to append to what was written last."""
         return self.pages(n_bytes) * self.write_seconds
 
     def at_random(self, read_bytes: int, written_bytes: int) -> float:
@@ -165,7 +165,7 @@ class Meter:
                 return []
 
     def _passes(self, partition: int) -> int:
-        """Of a merge from single pages on (RPJ sec. 5.3)."""
+        """The passes of a merge that begins with single pages (RPJ sec. 5.3)."""
         pages = [self._machine.disk.pages(self._flushed_bytes[side, partition]) for side in SIDES]
         return max(math.ceil(math.log(max(some, 2), self._machine.fan_in)) for some in pages)
 

@@ -28,7 +28,7 @@ WHOLE_TASK: Final = 2**62  # bytes: a task is looked at when it is done
 class Subject(Protocol):
     @property
     def phase(self) -> Phase:
-        """Until all inputs have ended, then the clean-up, then done."""
+        """The phase: arriving or reactive until all inputs have ended, then the clean-up, then done."""
 
     def arrive(self, keys: Sequence[Keys], now: float) -> None:
         """Rows with these keys of each input have come."""

@@ -8,7 +8,7 @@
 - **Whole between calls.** `arrive` and `work` are generators of results, to be exhausted before the next call. Then the
   state is whole, and `snapshot` writes it down as plain data, from which a new operator goes on.
 - **Bounded.** Rows in memory stay within the budget, and what is used beside it is bounded and documented. `work` does
-  so many bytes of disk work at most, unless one step has more by itself.
+  so many bytes of disk work at most, unless what cannot be divided has more by itself.
 - **Exactly once.** All results together are the answer, each of them once; none is ever taken back.
 """
 

@@ -32,7 +32,7 @@ def _is_aggregate(node: Parsed) -> bool:
 
 
 class Aggregates:
-    """Those of a query, each once, by their text."""
+    """The aggregates of a query, each once, by their text."""
 
     def __init__(self) -> None:
         self._found: dict[str, Aggregate] = {}

@@ -61,7 +61,7 @@ class Scope:
         return aliases.index(found)
 
     def resolved(self, node: Node, part: str, to: Callable[[Place], Node]) -> Node:
-        """With other nodes in the places of columns."""
+        """The same tree with other nodes in the places of columns."""
         return renamed(node, {column: to(self.place(column, part)) for column in columns_of(node)})
 
     def places(self, node: Node, part: str) -> set[Place]:

@@ -90,7 +90,7 @@ def _refuse_parts(select: Parsed) -> None:
 
 
 def _arguments(node: Parsed) -> dict[str, Any]:
-    """Those that are there; newer versions of sqlglot write `from_` and `with_`."""
+    """The arguments that are there; newer versions of sqlglot write `from_` and `with_`."""
     return {name.rstrip("_"): value for name, value in node.args.items() if value}
 
 
@@ -147,7 +147,7 @@ def _keys(join: Parsed) -> tuple[tuple[tuple[Column, Column], ...], tuple[str, .
 
 
 def columns_that_are_equal(node: Node) -> tuple[Column, Column] | None:
-    """Where that is all that a condition says."""
+    """The two columns, if a condition only says that they are equal; None otherwise."""
     if not isinstance(node, Comparison) or node.operator != "=":
         return None
     return (node.left, node.right) if isinstance(node.left, Column) and isinstance(node.right, Column) else None

@@ -27,7 +27,7 @@ class Block(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Of an index in a file."""
+    """The place of an index in a file."""
 
     offset: int
     n_bytes: int
@@ -67,7 +67,7 @@ class Blocks(Sequence[Block]):
     __hash__ = None  # type: ignore[assignment] # nobody should look for a run by where its rows lie
 
     def between(self, low: int, high: int) -> list[Block]:
-        """Those that may have codes from `low` on and below `high`."""
+        """The blocks that may have codes from `low` on and below `high`."""
         begin = int(self.last_codes.searchsorted(np.uint64(low)))
         end = len(self) if high >= 2**64 else int(self.first_codes.searchsorted(np.uint64(high)))
         return self[begin:end]

@@ -117,7 +117,7 @@ class Run:
         return self.matched is not None and bool(self.matched.any())
 
     def unmatched(self) -> Positions:
-        """Where the rows are that have no match that is known of."""
+        """The positions of rows without a known match."""
         return np.arange(len(self)) if self.matched is None else np.flatnonzero(~self.matched)
 
 

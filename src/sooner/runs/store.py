@@ -120,7 +120,7 @@ class RunStore(Protocol):
         """A run as blocks, ready to be written: the part of writing that any thread can do."""
 
     def writer(self, *, shares_stamps: bool = False) -> AbstractContextManager[RunWriter]:
-        """For a new file, which is there when the context ends well, and otherwise not.
+        """A writer for a new file, which is there only if the context ends well.
 
         In one that shares stamps, each segment ends with those that all its rows have.
         """

@@ -162,7 +162,7 @@ def _files_of(source: DatasetSource) -> Iterator[_FilePart]:
 
 
 class _RowGroups:
-    """Of one file, or of all files of a dataset."""
+    """The row groups of one file, or of all files of a dataset."""
 
     def __init__(
         self, parts: list[_FilePart], announced: _Announced | None, key: str | None, kind: Kind | None
@@ -204,7 +204,7 @@ class _RowGroups:
 
 
 class _Slices:
-    """Of a table in memory, all of about one size."""
+    """Slices of a table in memory, all of about one size."""
 
     def __init__(self, table: pa.Table, key: str | None) -> None:
         n_blocks = max(1, min(MOST_BLOCKS_OF_TABLE, table.num_rows // FEWEST_ROWS_OF_BLOCK))

@@ -31,7 +31,7 @@ class _Block(NamedTuple):
 
 
 class DealtRows:
-    """To be dealt to, then read bucket by bucket."""
+    """Rows are dealt to it, and then read bucket by bucket."""
 
     def __init__(self, n_buckets: int, directory: Path) -> None:
         self._buckets: list[list[_Block]] = [[] for _ in range(n_buckets)]

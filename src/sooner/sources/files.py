@@ -76,7 +76,7 @@ class DatasetSource:
         return cut(itertools.chain.from_iterable(fragments), self.batch_rows)
 
     def _scanned(self) -> Iterator[pa.RecordBatch]:
-        """By PyArrow, which reads the batches of Arrow files and the row groups of Parquet files as wholes."""
+        """The batches that PyArrow scans: those of Arrow files and row groups of Parquet files are read as wholes."""
         # Its defaults read far ahead: 305 MB instead of 63 MB for two files, and no faster.
         scanner = self.dataset.scanner(
             columns=self.schema.names, batch_size=self.batch_rows, batch_readahead=2, fragment_readahead=1
@@ -101,7 +101,7 @@ class DatasetSource:
         return [name for name in self.schema.names if name in in_file], of_folder
 
     def as_announced(self, batch: pa.RecordBatch, of_folder: Mapping[str, object]) -> pa.RecordBatch:
-        """With the columns of this source, in their types and order."""
+        """The batch with the columns of this source, in their types and order."""
         columns = [
             batch.column(field.name).cast(field.type)
             if field.name in batch.schema.names

@@ -45,7 +45,7 @@ def kind_of(type_: pa.DataType) -> Kind | None:
 
 
 def ranges_in_file(metadata: arrow_parquet.FileMetaData, key: str, kind: Kind | None) -> Iterator[Known]:
-    """Of each row group, as its statistics have it. Only the chunks of the key's column are looked at."""
+    """The range of each row group, by its statistics. Only the chunks of the key's column are looked at."""
     schema = metadata.schema
     here = [number for number in range(len(schema)) if schema.column(number).path == key]
     fields = schema.to_arrow_schema()

@@ -53,14 +53,14 @@ class ParquetFooter:
 
 
 def read_footer(path: Path) -> ParquetFooter:
-    """Of a local file."""
+    """The footer of a local file."""
     filesystem = fs.LocalFileSystem()
     seen = _seen(str(path), filesystem)  # first: who changes the file meanwhile is found out
     return ParquetFooter(str(path), filesystem, arrow_parquet.read_metadata(path), seen)
 
 
 def footer_of(path: str, filesystem: fs.FileSystem, metadata: arrow_parquet.FileMetaData) -> ParquetFooter:
-    """Of a file whose footer somebody has parsed already."""
+    """The footer of a file, from metadata that somebody has parsed already."""
     return ParquetFooter(path, filesystem, metadata, _seen(path, filesystem))
 
 

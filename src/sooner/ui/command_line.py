@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _let_streams_take_everything() -> None:
-    """Also what their encoding lacks, by its escape; and what nobody reads, if they were closed before."""
+    """Let streams escape what their encoding lacks, and swallow what nobody reads if they were closed before."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:

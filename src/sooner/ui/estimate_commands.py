@@ -77,7 +77,7 @@ def run_sql(options: argparse.Namespace) -> int:
 
 
 def _terms(options: argparse.Namespace) -> dict[str, Any]:
-    """What both take."""
+    """The arguments that both commands take."""
     names = ("confidence", "until", "seconds", "sampling", "seed", "memory")
     return {name: getattr(options, name) for name in names}
 

@@ -79,7 +79,7 @@ class EstimateView:
 
 
 def _as_text(value: str) -> "Text":
-    """In one line, cut where there is no room, and never read as markup."""
+    """The text in one line, cut where there is no room, and never read as markup."""
     from rich.text import Text
 
     return Text(plain_text(value), no_wrap=True, overflow="ellipsis")
@@ -90,7 +90,7 @@ def titles(found: Estimate) -> list[str]:
 
 
 def summary(found: Estimate) -> str:
-    """How far it is, in a line."""
+    """How far an estimate is, in a line."""
     read = f"{found.rows:,} rows" if found.share_read is None else f"{found.share_read:.1%} of the rows"
     return f"{'exact' if found.exact else 'estimated'}: {read} read in {found.seconds:.2f} s"
 

@@ -20,7 +20,7 @@ def _value(value: Any) -> str:
 
 
 def _member(member: Any) -> str:
-    """Of a table of curves, each curve."""
+    """A member of a report; of a table of curves, each curve has a line."""
     if not isinstance(member, dict) or not member:
         return json.dumps(member)
     return "{\n" + ",\n".join(f"   {json.dumps(name)}: {json.dumps(value)}" for name, value in member.items()) + "\n  }"

@@ -27,7 +27,7 @@ class NotAReport(SoonerError):  # noqa: N818
 
 
 def read_reports(places: Sequence[Path]) -> list[dict[str, Any]]:
-    """Of files, and of all JSON files in folders; the papers' experiments first, in their own order."""
+    """The reports in files, and in all JSON files of folders; the papers' experiments first, in their own order."""
     reports = [read_report(file) for place in places for file in _files(place)]
     order = {name: number for number, name in enumerate(EXPERIMENTS)}
     return sorted(reports, key=lambda report: order.get(report["name"], len(order)))
@@ -106,7 +106,7 @@ def _section(document: dict[str, Any]) -> str:
 
 
 def _cell(value: object) -> str:
-    """In one line, which begins no other cell, no tag and no link."""
+    """The value in one line, which begins no other cell, no tag and no link."""
     return _MORE_THAN_TEXT.sub(r"\\\g<0>", plain_text(value))
 
 

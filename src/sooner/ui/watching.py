@@ -69,7 +69,7 @@ class Watch:
         return Live(get_renderable=self._frame, console=self._console, refresh_per_second=8)
 
     def _frame(self) -> RenderableType:
-        """Asked for by a thread of the view."""
+        """The current frame, asked for by a thread of the view."""
         if self._last is None or self._started is None:
             return Text("waiting for the first rows", style="dim")
         progress = self._last.total

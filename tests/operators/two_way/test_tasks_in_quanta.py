@@ -167,8 +167,8 @@ def some_keys(dice: random.Random, n_rows: int) -> list[int]:
 
 
 @pytest.fixture
-def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """What a sweep had worked before each of its steps; to be emptied by who reads it."""
+def strides(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """What a sweep had worked before each of its strides; to be emptied by who reads it."""
     noted: list[int] = []
 
     class Noting(Sweep):
@@ -188,8 +188,8 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("prepare", [much_on_disk, hot_on_disk])
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_a_quantum_is_no_larger_than_asked_unless_it_is_a_single_step(
-    kind: Kind, prepare: Callable[[Path, Kind], Ongoing], steps: list[int], tmp_path: Path
+def test_a_quantum_is_no_larger_than_asked_unless_it_is_a_single_stride(
+    kind: Kind, prepare: Callable[[Path, Kind], Ongoing], strides: list[int], tmp_path: Path
 ) -> None:
     ongoing = prepare(tmp_path, kind)
     worked = []
@@ -197,10 +197,10 @@ def test_a_quantum_is_no_larger_than_asked_unless_it_is_a_single_step(
         for side in SIDES:
             ongoing.join.end(side)
     while ongoing.has_work():
-        steps.clear()
+        strides.clear()
         worked.append(ongoing.work())
-        ends = [*steps[1:], steps[0] + worked[-1]]
-        costs = [end - begin for begin, end in zip(steps, ends, strict=True)]
+        ends = [*strides[1:], strides[0] + worked[-1]]
+        costs = [end - begin for begin, end in zip(strides, ends, strict=True)]
         assert worked[-1] <= QUANTUM_BYTES or len([cost for cost in costs if cost]) == 1
     assert len(worked) > 5
     assert sum(worked) > 5 * QUANTUM_BYTES
@@ -324,7 +324,7 @@ def test_a_hot_key_is_worked_on_in_several_quanta(kind: Kind, tmp_path: Path) ->
     while ongoing.join._tasks:
         places.append(ongoing.join._tasks[0]._begun.cursor)
         ongoing.work()
-    within = [place for place in places if place.steps]
+    within = [place for place in places if place.strides]
     assert len(within) > 3, "the code was never left in its middle"
     ongoing.finish()
 

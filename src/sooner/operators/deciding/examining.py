@@ -18,7 +18,7 @@ from sooner.kernels.matching import Reach
 from sooner.operators.deciding.existence import Existence
 from sooner.operators.pairs import Singles, singles_of
 from sooner.operators.sweeping.parts import InMemory, MergedOutput, OnDisk, Part
-from sooner.operators.sweeping.steps import Piece, Span, Step, pieces, pieces_of_span
+from sooner.operators.sweeping.strides import Piece, Span, Stride, pieces, pieces_of_span
 from sooner.operators.sweeping.sweep import LoadedSlab
 from sooner.runs.run import NEVER, STILL_HERE, Run
 from sooner.sides import LEFT
@@ -30,7 +30,7 @@ class Rows:
 
     on_disk: Sequence[OnDisk]
     in_memory: Sequence[InMemory]
-    since: Sequence[OnDisk] = ()  # on disk since the task began: not in the order by which steps are counted
+    since: Sequence[OnDisk] = ()  # on disk since the task began: not in the order by which strides are counted
 
 
 @dataclass(frozen=True)
@@ -67,19 +67,19 @@ class Examination:
         for resident in slab.in_memory(self.mine.in_memory):
             yield from self._of_memory(resident, others)
 
-    def in_steps(self, span: Span, reach: Reach, piece_bytes: int) -> Iterator[Step]:
+    def in_strides(self, span: Span, reach: Reach, piece_bytes: int) -> Iterator[Stride]:
         """Rows that are in memory, or have left it since the task began, all at once: these may leave before the next
-        step. Then piece by piece those that were on disk.
+        stride. Then piece by piece those that were on disk.
         """
         reached = span.reached(reach if self.side == LEFT else reach.from_the_right())
         others = list(pieces([*self.others.on_disk, *self.others.since], reached, piece_bytes))
         others_bytes = others[0].n_bytes if others else 0  # mostly the first of them tells
         since = list(pieces_of_span(self.mine.since, span, piece_bytes))
         first_bytes = sum(piece.n_bytes for piece in since) + (others_bytes if self.mine.in_memory or since else 0)
-        yield Step(first_bytes, partial(self._first_of_span, span, since, reached, others))
+        yield Stride(first_bytes, partial(self._first_of_span, span, since, reached, others))
         for piece in pieces_of_span(self.mine.on_disk, span, piece_bytes):
             n_bytes = piece.n_bytes * (2 if self.writes else 1) + others_bytes
-            yield Step(n_bytes, partial(self._piece_of_span, piece, reached, others))
+            yield Stride(n_bytes, partial(self._piece_of_span, piece, reached, others))
 
     def _first_of_span(
         self, span: Span, since: Sequence[Piece], reached: Span, others: Sequence[Piece]

@@ -29,10 +29,10 @@ from sooner.operators.sweeping.parts import (
     PartRectangle,
     Workbench,
 )
-from sooner.operators.sweeping.steps import (
+from sooner.operators.sweeping.strides import (
     MemoryWithDisk,
     Span,
-    Step,
+    Stride,
     append_piece,
     are_on_disk,
     join_memory,
@@ -58,21 +58,21 @@ class Examined(Protocol):
     def in_slab(self, slab: "LoadedSlab") -> Iterator[Singles]:
         """What comes out of it in a range of codes."""
 
-    def in_steps(self, span: Span, reach: Reach, piece_bytes: int) -> Iterator[Step]:
-        """The same where not all that is in reach fits into a slab, step by step."""
+    def in_strides(self, span: Span, reach: Reach, piece_bytes: int) -> Iterator[Stride]:
+        """The same where not all that is in reach fits into a slab, stride by stride."""
 
 
 class Cursor(NamedTuple):
-    """How far a sweep is: codes below are done, and so many steps of those from there up to an end."""
+    """How far a sweep is: codes below are done, and so many strides of those from there up to an end."""
 
     code: int
-    steps: int = 0
+    strides: int = 0
     end: int = 0
 
     @property
     def met_memory_below(self) -> int:
-        """Below this code, rows in memory have met all that they should: they do so in the first step."""
-        return self.end if self.steps else self.code
+        """Below this code, rows in memory have met all that they should: they do so in the first stride."""
+        return self.end if self.strides else self.code
 
 
 START: Final = Cursor(0)
@@ -108,7 +108,7 @@ class Sweep:
         self._in_groups = Counter(part for group in groups for part in group if isinstance(part, OnDisk))
         blocks = [part.blocks for part in self._in_groups]
         self._slabs = slabs(blocks, slab_bytes if reach == EQUAL else self._piece_bytes, max(begin.code, begin.end))
-        if begin.steps:  # the slab that it is in, and no other: what is where may have changed since it began
+        if begin.strides:  # the slab that it is in, and no other: what is where may have changed since it began
             self._slabs = iter([Slab(begin.code, begin.end, 0, is_hot=True)])
         self._next: Slab | None = next(self._slabs, None)
         self.cursor = begin
@@ -120,12 +120,12 @@ class Sweep:
         return self._next is None
 
     def advance(self, quantum_bytes: int, join: JoinRuns) -> Iterator[Bundle]:
-        """Work on so many bytes, and stop between two slabs. A step that has more by itself is done alone."""
+        """Work on so many bytes, and stop between two slabs. A stride that has more by itself is done alone."""
         goal = self.worked_bytes + quantum_bytes
         begun = self.worked_bytes
         while (slab := self._next) is not None:
             if slab.is_hot or self._reach != EQUAL:
-                yield from self._advance_in_steps(slab, goal, begun, join)
+                yield from self._advance_in_strides(slab, goal, begun, join)
                 if self.cursor.code == slab.low:
                     return
             else:
@@ -147,20 +147,20 @@ class Sweep:
             if (merged := slab.on_disk(output.parts)) is not None:
                 output.append(merged)
 
-    def _advance_in_steps(self, slab: Slab, goal: int, begun: int, join: JoinRuns) -> Iterator[Bundle]:
-        """Steps of one slab, as far as they go."""
-        for number, step in enumerate(self._steps(Span(slab.low, slab.high), join)):
-            if number < self.cursor.steps:
+    def _advance_in_strides(self, slab: Slab, goal: int, begun: int, join: JoinRuns) -> Iterator[Bundle]:
+        """Strides of one slab, as far as they go."""
+        for number, stride in enumerate(self._strides(Span(slab.low, slab.high), join)):
+            if number < self.cursor.strides:
                 continue
-            if self.worked_bytes > begun and self.worked_bytes + step.n_bytes > goal:
+            if self.worked_bytes > begun and self.worked_bytes + stride.n_bytes > goal:
                 return
             self._breathe()
-            yield from bundled(step.work())
-            self.worked_bytes += step.n_bytes
+            yield from bundled(stride.work())
+            self.worked_bytes += stride.n_bytes
             self.cursor = Cursor(slab.low, number + 1, slab.high)
         self.cursor = Cursor(slab.high)
 
-    def _steps(self, span: Span, join: JoinRuns) -> Iterator[Step]:
+    def _strides(self, span: Span, join: JoinRuns) -> Iterator[Stride]:
         """Memory with disk first, all at once: rows that leave memory can say that they met all, but not half of it.
 
         Then piece against piece, and what is to be written.
@@ -174,17 +174,17 @@ class Sweep:
             for lefts, rights in self._rectangles
             if not (are_on_disk(lefts) and are_on_disk(rights))
         ]
-        yield Step(sum(one.n_bytes for one in with_memory), partial(join_memory, with_memory, join))
+        yield Stride(sum(one.n_bytes for one in with_memory), partial(join_memory, with_memory, join))
         for lefts, rights in self._rectangles:
             if are_on_disk(lefts) and are_on_disk(rights):
                 for left in pieces_of_span(lefts, span, piece_bytes):
                     for right in pieces(rights, from_left, piece_bytes):
-                        yield Step(left.n_bytes + right.n_bytes, partial(join_pieces, left, right, join))
+                        yield Stride(left.n_bytes + right.n_bytes, partial(join_pieces, left, right, join))
         for one in self._examined:
-            yield from one.in_steps(span, self._reach, piece_bytes)
+            yield from one.in_strides(span, self._reach, piece_bytes)
         for output in self._outputs:
             for piece in pieces_of_span(output.parts, span, piece_bytes):
-                yield Step(2 * piece.n_bytes, partial(append_piece, output, piece))
+                yield Stride(2 * piece.n_bytes, partial(append_piece, output, piece))
 
 
 class LoadedSlab:

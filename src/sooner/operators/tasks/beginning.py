@@ -22,7 +22,7 @@ from sooner.sides import LEFT, RIGHT, SIDES
 def in_pieces_on_disk(state: JoinState, p: int, at_most_bytes: int) -> list[EvictCodes]:
     """Let the rows in memory leave it whose code has more on disk than this.
 
-    A quantum can end among the rows of one code on disk, but rows in memory meet all of a code in one step.
+    A quantum can end among the rows of one code on disk, but rows in memory meet all of a code in one stride.
     """
     blocks = [part.blocks for side in SIDES for run in state.spilled(side, p) for part in run.segments]
     hot = np.array(sorted(hot_codes(blocks, at_most_bytes)), np.uint64)

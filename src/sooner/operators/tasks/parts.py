@@ -22,7 +22,7 @@ class Begun:
     rows: int  # that had arrived in the partition
     runs: Rectangle
     since: Rectangle = ((), ())  # what has left memory after it began, if it has to be looked for
-    slab_bytes: int = 0  # as large as a quantum allows; the steps of a code are counted by it, and it stays until then
+    slab_bytes: int = 0  # as large as a quantum allows; strides of a code are counted by it, and it stays until then
     cursor: Cursor = START
 
     @staticmethod

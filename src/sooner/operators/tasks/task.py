@@ -55,7 +55,7 @@ class Task(ABC):
         """The pairs in the next codes, up to so many bytes."""
         begun = self._begun
         if self._sweep is None:
-            if not begun.cursor.steps:
+            if not begun.cursor.strides:
                 begun.slab_bytes = bench.slab_within(quantum_bytes // self.passes)
                 begun.since = self._state.ledger.left_since(self.partition, begun.runs)
             parts, order = Parts(self._state, begun, bench), (self._state.existence.reach, self._state.ledger.drives)

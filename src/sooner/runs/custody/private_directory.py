@@ -165,7 +165,7 @@ def _remove_if_abandoned(path: Path) -> None:
 
 
 def _heed_signals() -> None:
-    """Only where the default action would end the process: never over a handler of the program, nor under `nohup`."""
+    """Handle signals whose default action would end the process: never over the program's handlers or `nohup`."""
     if threading.current_thread() is not threading.main_thread() or os.getpid() == 1:
         return  # only the main thread may; and nothing ends the first process of a container by default
     for number in ENDING_SIGNALS:
@@ -189,7 +189,7 @@ def _end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the co
 
 
 def _own_nothing() -> None:
-    """In a forked child. The lock stays with its parent alone, so that the child cannot keep it from being freed."""
+    """Give up the locks in a forked child, so that it cannot keep those of its parent from being freed."""
     for lock in _locks.values():
         os.close(lock)
     _locks.clear()

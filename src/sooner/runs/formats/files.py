@@ -78,7 +78,7 @@ class RunFiles:
         return f"{self._directory}/{file}"
 
     def writer(self, *, shares_stamps: bool = False) -> "FileWriter":
-        """For a new file."""
+        """A writer for a new file."""
         return FileWriter(self, self._schemas[self._stamps_of_rows(shares_stamps)])
 
     def _stamps_of_rows(self, shares_stamps: bool) -> int:
@@ -116,7 +116,7 @@ class RunFiles:
         return Segment(data["file"], counted(data["n_rows"]), counted(data["n_bytes"]), index, shared)
 
     def leave_in_file(self, index: BlockIndex, file: str, place: Place) -> None:
-        """Where the blocks of a segment lie is read from its file when it is needed."""
+        """Leave the index of a segment's blocks in its file, to be read when it is needed."""
         path = self.path(file)
         index.stored(path, place, lambda: self._read_at(path, place.offset, place.n_bytes))
 
@@ -232,7 +232,7 @@ class FileWriter:
             self._files.adopt(segment)
 
     def _write_indexes(self) -> None:
-        """After the end of the stream, where readers of Arrow do not look."""
+        """Write the indexes after the end of the stream, where readers of Arrow do not look."""
         for segment in self._segments:
             if len(blocks := segment.blocks) > KEPT_IN_STATE:
                 content = blocks.encode()
@@ -306,7 +306,7 @@ def _with_whole_codes(
 
 
 def _rows_that_fit(weights: RowBytes, block_bytes: int) -> Callable[[int], int]:
-    """From where rows begin to where so many of them end as weigh no more than a block."""
+    """A function from the first row of a block to its end, so that it weighs no more than a block may."""
     if isinstance(weights, int):
         n_rows = block_bytes // weights
         return lambda begin: begin + n_rows

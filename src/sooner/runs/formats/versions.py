@@ -76,7 +76,7 @@ class Versions:
         return header, state
 
     def believed(self, version: int) -> AbstractContextManager[None]:
-        """In which what a version says is used."""
+        """A context in which what a version says is used."""
         return believed(self._path(version))
 
     def header(self, version: int) -> Header | None:
@@ -175,7 +175,7 @@ def _versions_among(files: list[pafs.FileInfo]) -> list[int]:
 
 
 def _sealed(line: bytes) -> bytes:
-    """With its checksum before it."""
+    """The line with its checksum before it."""
     return b"%016x %s" % (xxhash.xxh3_64_intdigest(line), line)
 
 

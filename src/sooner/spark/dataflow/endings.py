@@ -13,7 +13,7 @@ from sooner.spark.step.state_directory import open_state
 
 
 def note_end(state: str, name: str, query: str) -> None:
-    """For this query: the input of this name has no more rows."""
+    """Note for this query that the input of this name has no more rows."""
     filesystem, path = open_state(state)
     make_directory(filesystem, path)
     with create(filesystem, _note(path, name)) as file:

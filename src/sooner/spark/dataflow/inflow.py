@@ -25,14 +25,14 @@ class Inflow:
 
     rows: DataFrame
     columns: StructType  # that hold what the step gets
-    places: Sequence[Column]  # which partition a row goes to; or those of the first and the last cell that it reaches
+    places: Sequence[Column]  # which partition a row goes to; or those of the first and the last bin that it reaches
     packed: pa.Schema | None  # what is in its packs, if they are packs
     path: str  # in words, and why
     fallback: str | None = None  # why a source of ours does not pack them
 
 
 def inflow_of(rows: DataFrame, others: Sequence[DataFrame], schema: pa.Schema, placement: Placement) -> Inflow:
-    """Of an input whose columns Spark sends as this schema; `others` are the other inputs."""
+    """The way into the union of an input that Spark sends with this schema; `others` are the other inputs."""
     reading = _reading(rows, others)
     if isinstance(reading, Reading) and not placement.is_a_readers:
         reading = f"keys of {', '.join(map(str, placement.types))} are placed by Spark"
@@ -47,7 +47,7 @@ def inflow_of(rows: DataFrame, others: Sequence[DataFrame], schema: pa.Schema, p
 def sample_inflow_of(
     rows: DataFrame, others: Sequence[DataFrame], schema: pa.Schema, placement: Placement, sampled: Sampled
 ) -> Inflow:
-    """Of the same input, for an estimate: prepared and packed by its source, or else by a task after it."""
+    """The same for an estimate: rows are prepared and packed by their source, or else by a task after it."""
     reading, made = _reading(rows, others), sampled.preparation.schema
     if isinstance(reading, str):
         packing = Packing(schema, tuple(schema.names), schema, placement, None, sampled)

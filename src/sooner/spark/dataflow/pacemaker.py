@@ -74,7 +74,7 @@ class Pulses(DataSource):
 
 
 class PulseStream(_SimpleStreamReaderWrapper):
-    """As Spark wraps a simple reader, whose rows need no task to read them; but this one learns of its limit."""
+    """Spark's wrapper of a simple reader, whose rows need no task; but this one learns of its limit."""
 
     def __init__(self, pacemaker: "PulseReader") -> None:
         super().__init__(pacemaker)
@@ -186,13 +186,13 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         return standing.was_busy or standing.has_work or not self._has_given_any
 
     def _may_wait(self, start: Offset) -> bool:
-        """That all is done is no hurry: whoever watches the query will stop it, and then needs no batch to hear it."""
+        """Whether the pulse that all is done may wait: whoever watches the query will stop it without a batch."""
         if self._settling != "not now" or self._standing is None or self._standing.progress.total.phase != "done":
             return False
         return self._resting_since is None or self._resting_since[0] != start
 
     def _offset(self, pulse: int, ended: int) -> Offset:
-        """With a name, because Spark has none for a source in Python."""
+        """The offset of a pulse, with a name, because Spark has none for a source in Python."""
         newest = [] if self._standing is None else list(self._standing.progress.total.newest)
         said = {"pulse": pulse, "ended": ended, "settling": self._settling, "newest": newest}
         return {"pacemaker of": self._state, **said}
@@ -218,7 +218,7 @@ def with_figures(pulses: DataFrame, state: str, inputs: Sequence[str]) -> DataFr
 
 
 def _figures(progress: JoinProgress | None, inputs: int) -> Row:
-    """In the order of `figures_of`."""
+    """The figures of a join, in the order of `figures_of`."""
     if progress is None:
         return (None,) * (1 + inputs + len(FIGURES))
     total = progress.total

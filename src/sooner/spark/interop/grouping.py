@@ -6,7 +6,7 @@ import pyarrow as pa
 
 
 def grouped(batches: Iterator[pa.RecordBatch], enough_rows: int, most_bytes: int) -> Iterator[list[pa.RecordBatch]]:
-    """As many in a group as make up so many rows, or would have too many bytes with the next; one may have more."""
+    """Groups of batches, each with enough rows, or full before it has too many bytes; a single batch may have more."""
     group: list[pa.RecordBatch] = []
     rows, n_bytes = 0, 0
     for batch in batches:

@@ -15,7 +15,7 @@ def streams_of(rows: DataFrame) -> list[Any]:
 
 
 def numbered(streams: list[Any]) -> list[int]:
-    """For each of these its number in a query's progress, where equal ones are listed once."""
+    """The number of each stream in a query's progress, where equal ones are listed once."""
     listed: list[Any] = []
     numbers = []
     for stream in streams:
@@ -27,7 +27,7 @@ def numbered(streams: list[Any]) -> list[int]:
 
 
 def ended_streams(query: StreamingQuery, among: set[int]) -> set[int]:
-    """Those of which the last row is in a batch of Spark's log: it will be done, in this run or the next.
+    """The streams whose last row is in a batch of Spark's log, which will be done in this run or the next.
 
     The log may lie far away. So it is looked at only when the offsets in memory have an end that is news. These may be
     those of a batch that is not in the log yet, and would be planned otherwise after a crash.

@@ -67,7 +67,7 @@ def usable_memory(memory: int | str | None, partitions: int) -> int:
 def checked_schemas(
     spark: SparkSession, left: StructType, right: StructType, plan: TwoWayPlan
 ) -> tuple[pa.Schema, pa.Schema]:
-    """In the types in which Spark sends the columns of both sides; they and those of the result can be told apart."""
+    """The schemas in which Spark sends both sides; their columns and those of the result have distinct names."""
     by_case = spark.conf.get("spark.sql.caseSensitive") == "true"
     in_arrow = partial(
         to_arrow_schema,
@@ -96,7 +96,7 @@ def _arrow_schema(side: str, schema: StructType, in_arrow: Callable[[StructType]
 
 
 def require_distinct(name: str, columns: Sequence[str], by_case: bool) -> None:
-    """As the session tells columns apart: without case unless it is told otherwise."""
+    """Refuse columns that the session cannot tell apart: case counts only if it is told so."""
     seen: dict[str, str] = {}
     for column in columns:
         known_as = column if by_case else column.lower()

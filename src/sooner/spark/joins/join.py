@@ -120,7 +120,7 @@ def _joined(
 
 
 def _result_schema(left: StructType, right: StructType, output: OutputPlan, kind: Kind) -> StructType:
-    """With Spark's own types where a column comes from one side."""
+    """The schema of the result, with Spark's own types where a column comes from one side."""
     fields = []
     for column in output.columns:
         of_left = None if column.left is None else left.fields[column.left]

@@ -1,4 +1,4 @@
-"""Where the rows of both sides of a join meet: by their keys, and by cells of values that may be apart."""
+"""Where the rows of both sides of a join meet: by their keys, and by bins of values that may be apart."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -14,7 +14,7 @@ from sooner.spark.shuffle.placing import Placement, placed_type
 
 
 def placements(operator: TwoWayPlan, schemas: Sequence[pa.Schema], partitions: int) -> list[Placement]:
-    """Of the left and of the right."""
+    """The placements of the left and of the right."""
     keys, near = operator.keys(schemas), operator.range(schemas)
     grids: Sequence[Grid | None] = (None, None)
     if near is not None:
@@ -41,9 +41,9 @@ def in_words(operator: TwoWayPlan, placed: Sequence[Placement]) -> list[str]:
         return []
     if grid.width is not None:
         copied = INPUTS[LEFT if operator.copied == LEFT else RIGHT]
-        return [f"range: cells of {_width(grid)}; a row of the {copied} goes to the partitions of up to 2 of them"]
+        return [f"range: bins of {_width(grid)}; a row of the {copied} goes to the partitions of up to 2 of them"]
     is_full = operator.copied is None
-    why = "rows of a full join are in one partition only" if is_full else "all values are in one cell"
+    why = "rows of a full join are in one partition only" if is_full else "all values are in one bin"
     if operator.left_on:
         return [f"range: rows are placed by their keys alone, since {why}"]
     cure = "by=, or how='inner' or 'left'," if is_full else "by="

@@ -78,11 +78,11 @@ class Query:
 
     @property
     def progress(self) -> JoinProgress | None:
-        """That of the join, or of the last join if there are several; None before the first batch."""
+        """The progress of the join, or of the last join if there are several; None before the first batch."""
         return self._progress.get(self._joins[-1].state)
 
     def progress_of(self, state: str | Path) -> JoinProgress | None:
-        """That of the join with this state."""
+        """The progress of the join with this state."""
         return self._progress.get(self._join(state).state)
 
     @property
@@ -140,7 +140,7 @@ class Query:
         return self._failure if error is None else as_sooner_error(error) or error
 
     def __repr__(self) -> str:
-        """Without a question to Spark, which may be gone."""
+        """A description that asks nothing of Spark, which may be gone."""
         running = "running" if self._watcher.is_alive() else "ended"
         known = "no batch yet" if self.progress is None else str(self.progress.total)
         return f"<sooner.spark.Query {running}, {known}; state {self._joins[-1].state}>"
@@ -214,5 +214,5 @@ class Query:
 
 
 def _last_batch(progress: Any) -> int:
-    """While it waits, Spark may report under the number of the batch to come."""
+    """The last batch that ran: while Spark waits, it may report under the number of the batch to come."""
     return int(progress["batchId"]) - ("addBatch" not in progress["durationMs"])

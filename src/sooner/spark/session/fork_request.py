@@ -76,7 +76,7 @@ def tell(error: Exception) -> None:
 
 
 def main(python: str, *arguments: str) -> None:
-    """As the module says."""
+    """Ask for a forked child, or become the Python that Spark wanted."""
     with socket.socket(socket.AF_UNIX) as server:
         try:
             answers = ask(server, list(arguments))

@@ -71,7 +71,7 @@ class ForkServer:
         self._woken, self._wake = socket.socketpair()  # signals write there
 
     def serve(self) -> None:
-        """Until the driver has ended, and all children."""
+        """Serve until the driver and all children have ended."""
         self._wake.setblocking(False)
         signal.set_wakeup_fd(self._wake.fileno())
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -88,7 +88,7 @@ class ForkServer:
                     self._end_child(stream)
 
     def _ready(self) -> list[int]:
-        """In this order: that a connection has ended is heard before another one can have its number."""
+        """The streams with news, ordered so that the end of a connection comes before a new one with its number."""
         poll = select.poll()
         poll.register(self._woken, select.POLLIN)
         for connection in self._children.values():
@@ -122,7 +122,7 @@ class ForkServer:
         self._children[child] = connection
 
     def _let_go(self) -> None:
-        """In a child: of all that is the server's."""
+        """Close all that is the server's, in a child."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         assert self._listener is not None
@@ -187,7 +187,7 @@ def _places(environment: Environment) -> list[str]:
 
 
 def run(arguments: list[str], folder: str, environment: Environment, streams: list[int]) -> NoReturn:
-    """As if a Python had been started with these: `-m`, a module, and what is for the module."""
+    """Run a module as if a Python had been started with these: `-m`, the module, and its arguments."""
     code: object = 1
     try:
         for stream, own in zip(streams, STREAMS, strict=True):
@@ -217,7 +217,7 @@ def run(arguments: list[str], folder: str, environment: Environment, streams: li
 
 @contextlib.contextmanager
 def starting_no_threads() -> Iterator[None]:
-    """While libraries are imported; afterwards the environment is as it was."""
+    """Keep libraries that are imported here from starting threads; afterwards the environment is as it was."""
     before = os.environ.get(_ALLOCATOR)
     os.environ[_ALLOCATOR] = ",".join(filter(None, (before, _NO_THREAD)))
     try:

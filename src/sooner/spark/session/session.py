@@ -57,7 +57,7 @@ def local_session(master: str | None = None, **settings: str) -> SparkSession:
 
 
 def _present_master() -> str | None:
-    """That of the session that is there, or that spark-submit has prepared."""
+    """The master of the session that is there, or that spark-submit has prepared."""
     if (context := SparkContext._active_spark_context) is not None:
         return context.master
     if "PYSPARK_GATEWAY_PORT" not in os.environ:

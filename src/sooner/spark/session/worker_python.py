@@ -44,7 +44,7 @@ def let_workers_be_this_python() -> None:
 
 @contextmanager
 def environment_of_java(on_this_machine: bool) -> Iterator[None]:
-    """While Java and its session start. Both keep what they read; programs that this one starts are to know nothing."""
+    """Set what Java and its session read at their start. Other programs that are started later must not see it."""
     let_workers_be_this_python()
     ours = _ours(on_this_machine) if os.environ[PYTHON] == sys.executable else {}
     before = {name: os.environ.pop(name, None) for name in ours}
@@ -133,7 +133,7 @@ class _Server:
         )
 
     def _watch(self) -> None:
-        """If it is killed its folder goes here, by which whoever wants a child of it sees that there is none."""
+        """Remove the server's folder when it has ended, so that whoever wants a child sees that there is no server."""
         self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
         if not self._told_to_end:

@@ -1,11 +1,11 @@
-"""Cells of values that may be apart: where rows of a range join meet, although equal values do not bring them together.
+"""Bins of values that may be apart: where rows of a range join meet, although equal values do not bring them together.
 
-A cell is a power of two wide, and at least four times as wide as the range. So all that a row can match lies in one
-cell, or in two that are neighbours. Rows of one side go to the partition of their own cell, those of the other are
-*copied*: they go to the partition of each cell that has something for them. Every pair meets once, where the former is.
+A bin is a power of two wide, and at least four times as wide as the range. So all that a row can match lies in one
+bin, or in two that are neighbours. Rows of one side go to the partition of their own bin, those of the other are
+*copied*: they go to the partition of each bin that has something for them. Every pair meets once, where the former is.
 
-Doubles are rounded when they are added, so they reach a little further here than they do. Far from zero, where a cell
-would be finer than that, cells are floats: as fine as these are. Decimals are placed as doubles.
+Doubles are rounded when they are added, so they reach a little further here than they do. Far from zero, where a bin
+would be finer than that, bins are floats: as fine as these are. Decimals are placed as doubles.
 
 The formulas are for Spark's columns and NumPy's arrays alike, to the bit: a row has one place, whoever computes it.
 """
@@ -25,18 +25,18 @@ from sooner.kernels.ranges import RangePlan
 from sooner.kernels.value_codes import as_integers
 from sooner.sides import LEFT, SIDES
 
-_RANGES_IN_A_CELL: Final = 4  # or up to twice as many: so at most a quarter of the rows is copied
+_RANGES_IN_A_BIN: Final = 4  # or up to twice as many: so at most a quarter of the rows is copied
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _WIDEST: Final = 2**61  # of ranges of integers: four of them are as far as integers go
 _ROUNDING: Final = 2.0**-50  # of a double: far more than adding and subtracting it can make wrong
-_STRAIGHT_CELLS: Final = 2.0**40  # on either side of zero; beyond they are floats
-_LEAST_CELL, _MOST_CELL = 2.0**-1000, 2.0**1000
+_STRAIGHT_BINS: Final = 2.0**40  # on either side of zero; beyond they are floats
+_LEAST_BIN, _MOST_BIN = 2.0**-1000, 2.0**1000
 _MOST_DIGITS: Final = 40  # of a decimal, and some more
 _EPOCH: Final = "timestamp_ntz'1970-01-01 00:00:00'"
 
 
 class _Arithmetic(NamedTuple):
-    """Of columns or of arrays, with a number."""
+    """Arithmetic on columns or on arrays, with a number."""
 
     least: Callable[[Any, Any], Any]
     greatest: Callable[[Any, Any], Any]
@@ -82,9 +82,9 @@ def _microseconds(interval: Column) -> Column:
 
 @dataclass(frozen=True)
 class Grid:
-    """Over the values of a column, in this type: cells of a width, in the units that they are stored in.
+    """The bins over the values of a column, in this type: all of a width, in the units that they are stored in.
 
-    Without a width there is one cell. `reach` is how far a row goes, if it is copied.
+    Without a width there is one bin. `reach` is how far a row goes, if it is copied.
     """
 
     column: str
@@ -93,22 +93,22 @@ class Grid:
     reach: tuple[float, float] | None = None
 
     def of_column(self, column: Column) -> Sequence[Column]:
-        """The cell of each value, or of a side that is copied the first and the last; none if there is only one."""
+        """The bin of each value, or of a side that is copied the first and the last; none if there is only one."""
         measured = next((measure for belongs, measure in _MEASURES if belongs(self.type)), None)
-        return () if measured is None else self._cells(measured(column), _SPARK)
+        return () if measured is None else self._bins(measured(column), _SPARK)
 
     def of_values(self, values: pa.Array) -> Sequence[pa.Array]:
         """The same; where a value is null or NaN there may be any."""
         numbers = to_numpy(values) if pa.types.is_floating(self.type) else as_integers(values)
         with np.errstate(all="ignore"):
-            return [to_arrow(cells) for cells in self._cells(numbers, _NUMPY)]
+            return [to_arrow(bins) for bins in self._bins(numbers, _NUMPY)]
 
-    def _cells(self, values: Any, by: _Arithmetic) -> Sequence[Any]:
+    def _bins(self, values: Any, by: _Arithmetic) -> Sequence[Any]:
         if self.width is None:
             return ()
-        cell_of, ends_of = (_of_doubles, _double_ends) if pa.types.is_floating(self.type) else (_of_integers, _ends)
+        bin_of, ends_of = (_of_doubles, _double_ends) if pa.types.is_floating(self.type) else (_of_integers, _ends)
         ends = [values] if self.reach is None else ends_of(values, self.reach, by)
-        return [cell_of(end, self.width, by) for end in ends]
+        return [bin_of(end, self.width, by) for end in ends]
 
 
 def _of_integers(values: Any, width: float, by: _Arithmetic) -> Any:
@@ -116,7 +116,7 @@ def _of_integers(values: Any, width: float, by: _Arithmetic) -> Any:
 
 
 def _ends(values: Any, reach: tuple[float, float], by: _Arithmetic) -> Sequence[Any]:
-    """Of all that values reach; but no further than integers go."""
+    """Both ends of what values reach, but no further than integers go."""
     return [
         by.greatest(values, _LEAST - int(far)) + int(far) if far < 0 else by.least(values, _MOST - int(far)) + int(far)
         for far in reach
@@ -124,7 +124,7 @@ def _ends(values: Any, reach: tuple[float, float], by: _Arithmetic) -> Sequence[
 
 
 def _of_doubles(values: Any, width: float, by: _Arithmetic) -> Any:
-    straight = by.size(values) < width * _STRAIGHT_CELLS
+    straight = by.size(values) < width * _STRAIGHT_BINS
     return by.choose(straight, by.rounded(values / width), by.as_float(values)) + 0.0  # -0.0 is the same
 
 
@@ -135,7 +135,7 @@ def _double_ends(values: Any, reach: tuple[float, float], by: _Arithmetic) -> Se
 
 
 def grids_of(near: RangePlan, type_: pa.DataType, copied: int | None) -> tuple[Grid, Grid]:
-    """Of both sides, whose values are placed in this type; rows of one of them may be copied."""
+    """The grids of both sides, whose values are placed in this type; rows of one of them may be copied."""
     columns = (near.left, near.right)
     if copied is None or near.low is None or near.high is None or not any(belongs(type_) for belongs, _ in _MEASURES):
         width, reaches = None, {}
@@ -147,7 +147,7 @@ def grids_of(near: RangePlan, type_: pa.DataType, copied: int | None) -> tuple[G
 
 
 def _measured(low: float, high: float, type_: pa.DataType) -> tuple[float, float, float | None]:
-    """A range of values of this type as they are placed, and how wide its cells are, if there is more than one."""
+    """A range of values of this type as they are placed, and how wide its bins are, if there is more than one."""
     if pa.types.is_decimal(type_):
         unit = 10**type_.scale
         if max(abs(low), abs(high)) > 10**_MOST_DIGITS:
@@ -160,10 +160,10 @@ def _measured(low: float, high: float, type_: pa.DataType) -> tuple[float, float
 def _width_for_integers(low: int, high: int) -> int | None:
     if high - low > _WIDEST or max(abs(low), abs(high)) > _MOST:
         return None
-    return 1 << (max(_RANGES_IN_A_CELL * (high - low), 1) - 1).bit_length()
+    return 1 << (max(_RANGES_IN_A_BIN * (high - low), 1) - 1).bit_length()
 
 
 def _width_for_doubles(low: float, high: float, unit: float = 0.0) -> float | None:
     span = max(high - low + 4 * max(abs(low), abs(high)) * _ROUNDING, unit)
-    wanted = max(_RANGES_IN_A_CELL * span, _LEAST_CELL)
-    return 2.0 ** math.frexp(wanted)[1] if wanted < _MOST_CELL else None
+    wanted = max(_RANGES_IN_A_BIN * span, _LEAST_BIN)
+    return 2.0 ** math.frexp(wanted)[1] if wanted < _MOST_BIN else None

@@ -146,7 +146,7 @@ class Packing:
         return filled, [gather(rows, cuts[place]).serialize() for place in filled]
 
     def _cuts(self, positions: Positions, where: npt.NDArray[np.int64]) -> list[Positions]:
-        """Those that go to each place."""
+        """The positions of the rows that go to each place."""
         # In as few bits as there can be, since NumPy sorts small numbers by counting them.
         order = positions[np.argsort(where.astype(np.min_scalar_type(self.placement.partitions)), kind="stable")]
         ends = np.cumsum(np.bincount(where, minlength=self.placement.partitions)).tolist()
@@ -154,7 +154,7 @@ class Packing:
 
 
 def _in_type(column: pa.Array, type_: pa.DataType) -> pa.Array:
-    """In this type, or as a dictionary of what is to have it."""
+    """The column in this type; a dictionary stays a dictionary."""
     return column if isinstance(column, pa.DictionaryArray) else column.cast(type_)
 
 

@@ -1,7 +1,7 @@
 """Which of the partitions a row goes to: any function of its key will do that gives equal keys equal places.
 
 Keys that can be equal may differ in type (an int and a long, decimals of other scales), so both sides are brought to
-one type first. Values that may be apart have cells beside the keys, see `grid`. The same function is there twice: as
+one type first. Values that may be apart have bins beside the keys, see `grid`. The same function is there twice: as
 columns of Spark, and for rows that are still in the hands of a reader of ours. Rows with a null in what is compared,
 or a NaN that is near nothing, match nothing: they go nowhere, or where they are wanted anywhere, spread over all
 partitions.
@@ -41,7 +41,7 @@ _PLACED_AS: Final = (
 
 @dataclass(frozen=True)
 class Placement:
-    """What the place of an input's row follows from: its keys, and the cell of a value that may be apart."""
+    """What the place of an input's row follows from: its keys, and the bin of a value that may be apart."""
 
     keys: tuple[str, ...]
     types: tuple[pa.DataType, ...]  # in which keys of both sides are compared
@@ -58,13 +58,13 @@ class Placement:
         """The rows that are wanted, and the place of each; of an input that is copied, the first and the last."""
         keys = [_comparable(name, type_) for name, type_ in zip(self.keys, self.types, strict=True)]
         complete = [F.col(quoted(name)).isNotNull() for name in self.keys]
-        cells: Sequence[Column] = ()
+        bins: Sequence[Column] = ()
         if self.grid is not None:
             values = _comparable(self.grid.column, self.grid.type)
             is_nan = F.isnan(values) if pa.types.is_floating(self.grid.type) else F.lit(False)
             complete.append(F.col(quoted(self.grid.column)).isNotNull() & ~is_nan)
-            cells = self.grid.of_column(values)
-        places = [self._place(*columns) for columns in [[*keys, cell] for cell in cells] or [keys]]
+            bins = self.grid.of_column(values)
+        places = [self._place(*columns) for columns in [[*keys, one] for one in bins] or [keys]]
         if not self.keeps_keyless:
             return rows.where(reduce(and_, complete)), places
         # Rows that match nothing go where all that they have says.
@@ -77,8 +77,8 @@ class Placement:
     def places(self, rows: pa.RecordBatch) -> Sequence[npt.NDArray[np.int64]]:
         """The same of rows that have not reached Spark yet; those that match nothing go round."""
         keys = keys_in_common_type(rows, self.keys, [placed_type(type_) for type_ in self.types])
-        cells = () if self.grid is None else self.grid.of_values(self._values(rows, self.grid))
-        hashed = [[*keys, cell] for cell in cells] or [keys]
+        bins = () if self.grid is None else self.grid.of_values(self._values(rows, self.grid))
+        hashed = [[*keys, one] for one in bins] or [keys]
         found = [xxh64(columns) % self.partitions if columns else np.zeros(len(rows), np.int64) for columns in hashed]
         if (complete := self.complete(rows)) is not None:
             keyless = np.flatnonzero(~complete)

@@ -38,7 +38,7 @@ def of_copy(place: Any, is_copy: Any = 1) -> Any:
 
 
 def are_copies(kinds: Kinds) -> npt.NDArray[np.bool_]:
-    """Of rows of inputs."""
+    """Whether rows of inputs are copies."""
     copies: npt.NDArray[np.bool_] = (kinds >> (_WHAT_BITS + _PLACE_BITS)) > 0
     return copies
 

@@ -61,7 +61,7 @@ class Sampled:
 
     @staticmethod
     def from_text(text: str) -> "Sampled":
-        """Of what came from `to_text`, in this program: an option of a source, as its class is."""
+        """The value that `to_text` wrote in this program: an option of a source, as its class is."""
         sampled = pickle.loads(base64.b64decode(text))
         assert isinstance(sampled, Sampled)
         return sampled

@@ -19,7 +19,7 @@ def is_in_random_blocks(rows: DataFrame) -> bool:
 
 
 def known_rows(rows: DataFrame) -> int | None:
-    """By the footers of Parquet files, if nothing is left out on the way; None if that is not known."""
+    """The number of rows by the footers of Parquet files; None if it is not known or some are left out on the way."""
     reading = reading_of(rows)
     if isinstance(reading, str) or reading.source not in OF_FILES or reading.condition is not None:
         return None

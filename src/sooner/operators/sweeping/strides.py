@@ -1,4 +1,4 @@
-"""The steps of a sweep where not all fits into a slab: one code with too many rows, or all that a slab reaches."""
+"""The strides of a sweep where not all fits into a slab: one code with too many rows, or all that a slab reaches."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Step:
+class Stride:
     n_bytes: int
     work: Callable[[], Iterator[Findings]]
 

@@ -1,0 +1,73 @@
+"""Rows that leave the memory of a join that only counts them, chosen by its flush policy."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sooner.errors import BudgetTooSmall
+from sooner.lab.counted_state import CountedState
+from sooner.operators.events import Flushed
+from sooner.operators.leaving.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, scratch_bytes_of
+from sooner.operators.sweeping.parts import COPIES
+from sooner.policies.view import Counts, Evict, EvictAll, EvictCodes, EvictUpTo, Together
+from sooner.sides import SIDES
+
+
+class CountedLeaving:
+    def __init__(self, state: CountedState) -> None:
+        self._state = state
+        self._flush_bytes = flush_bytes_of(state.algorithm, state.means)
+
+    def reserve(self, needed_bytes: int) -> None:
+        algorithm, account = self._state.algorithm, self._state.account
+        while account.free_bytes < needed_bytes:
+            if not self._flush(needed_bytes - account.free_bytes):
+                raise BudgetTooSmall(f"The memory is full and the algorithm {algorithm.name!r} does not spill.")
+        account.reserve(needed_bytes)
+
+    def _flush(self, needed_bytes: int) -> bool:
+        goal_bytes, state = max(needed_bytes, self._flush_bytes), self._state
+        groups = state.algorithm.flush.choose(replace(state.view(), regions=state.memory.seen_regions()), goal_bytes)
+        return self._evict(enough_of(groups, goal_bytes, self._freed_by))
+
+    def _freed_by(self, eviction: Evict) -> int:
+        state = self._state
+        if isinstance(eviction, EvictCodes):
+            chosen_bytes = int(state.memory.leaving(eviction).sum()) * state.memory.row_bytes
+            return min(chosen_bytes, eviction.at_most_bytes or chosen_bytes)
+        resident_bytes = int(state.statistics.resident_bytes[eviction.input, eviction.partition])
+        return min(resident_bytes, eviction.at_most_bytes) if isinstance(eviction, EvictUpTo) else resident_bytes
+
+    def _evict(self, evictions: Together) -> bool:
+        state, statistics = self._state, self._state.statistics
+        state.tick += 1
+        places: dict[tuple[int, int], Counts] = {}
+        for one in evictions:
+            place, rows = (one.input, one.partition), state.memory.leaving(one)
+            places[place] = np.maximum(places[place], rows) if place in places else rows
+        leaving = [(*place, rows) for place, rows in places.items() if rows.any()]
+        for side, p, rows in leaving:
+            unmet_pairs = state.memory.take_out(side, p, rows)
+            run = state.partitions[p].leave(side, rows, unmet_pairs, state.row_bytes)
+            freed_bytes = run.n_rows * state.memory.row_bytes
+            state.account.release(freed_bytes)
+            statistics.resident_rows[side, p] -= run.n_rows
+            statistics.resident_bytes[side, p] -= freed_bytes
+            statistics.spilled_rows[side, p] += run.n_rows
+            statistics.spilled_bytes[side, p] += run.n_bytes
+            statistics.spilled_runs[side, p] += 1
+            statistics.carry_over(side, p, int(unmet_pairs.sum()))
+            state.report(Flushed(state.tick, side, p, run.n_rows, run.n_bytes, run.number))
+        for side in sorted({side for side, _, _ in leaving}):
+            state.memory.renew_regions(side)
+        return bool(leaving)
+
+    def free_memory_for(self, p: int) -> None:
+        """Let later partitions leave memory for larger slabs of this one, as the real join does."""
+        account = self._state.account
+        needed_bytes = min(COPIES * int(self._state.statistics.spilled_bytes[:, p].sum()), CLEAN_UP_BYTES)
+        scratch_bytes = scratch_bytes_of(account)
+        for later in reversed(range(p + 1, len(self._state.partitions))):
+            if max(scratch_bytes, min(account.free_bytes, CLEAN_UP_BYTES)) >= needed_bytes:
+                return
+            self._evict([EvictAll(side, later) for side in SIDES])

@@ -1,0 +1,42 @@
+"""All that a join whose rows are only counted knows between two calls."""
+
+from sooner.errors import InvalidCall
+from sooner.lab.counted_memory import CountedMemory
+from sooner.lab.counted_partition import CountedPartition, KeyCounts
+from sooner.lab.traces import key_codes
+from sooner.named_algorithms import Algorithm
+from sooner.operators.events import Event
+from sooner.operators.leaving.room import regions_of
+from sooner.operators.ledgers.open_pairs import JoinStatistics
+from sooner.operators.operator import Means
+from sooner.policies.view import BUSY, JoinView, Surroundings
+from sooner.runs.run import NEVER
+from sooner.sides import SIDES
+
+
+class CountedState:
+    def __init__(self, domain: int, partitions: int, row_bytes: int, algorithm: Algorithm, means: Means) -> None:
+        if algorithm.waits != "never":
+            raise InvalidCall(f"Rows that wait are not counted; simulate {algorithm.name!r} with real rows.")
+        self.algorithm = algorithm
+        self.means = means
+        self.account = means.account
+        self.row_bytes = row_bytes
+        regions = regions_of(algorithm, partitions, means)
+        self.keys = -(-domain // partitions)  # of a partition
+        self.counts = KeyCounts.of_nothing(partitions, self.keys)
+        self.partitions = [CountedPartition(self.counts.of_partition(p)) for p in range(partitions)]
+        codes = key_codes(self.keys * partitions, partitions).reshape(self.keys, partitions)
+        self.statistics = JoinStatistics(partitions, regions)
+        splits_codes = algorithm.splits != "no code"
+        self.memory = CountedMemory(self.counts, codes, row_bytes, regions, splits_codes=splits_codes)
+        self.ended = [False for _ in SIDES]
+        self.tick = NEVER
+
+    def view(self, around: Surroundings = BUSY) -> JoinView:
+        means, ended = self.means, tuple(self.ended)
+        return self.statistics.view(self.tick, ended, around, means.device, means.account.share_bytes)
+
+    def report(self, event: Event) -> None:
+        if self.means.listener is not None:
+            self.means.listener(event)
