@@ -25,8 +25,8 @@ MUTATIONS: Final = (
     Mutation(
         "late-rows-joined",
         "spark/step/step.py",
-        old="                rows[which] = rows[which].slice(0, 0)\n",
-        new="                pass\n",
+        old="rows.slice(0, 0) if ended else rows",
+        new="rows",
         breaks="Rows of an input that was said to have ended are joined.",
         tests=("spark/test_state_directory.py::test_rows_after_the_end_are_counted_and_left_out",),
     ),
