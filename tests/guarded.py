@@ -18,10 +18,12 @@ from sooner.named_algorithms import Algorithm
 from sooner.operators.inputs import Input, Storage
 from sooner.operators.operator import Means, Operator, Port
 from sooner.operators.order import Order
+from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.phases import Phase
 from sooner.policies.view import Surroundings, View
 from sooner.progress import Progress
+from sooner.testing.invariants import check_invariants
 
 ALLOWED = 2  # the third input
 
@@ -55,7 +57,7 @@ class GuardedPlan:
 class GuardedJoin(Operator[pa.RecordBatch]):
     account: Account = None  # type: ignore[assignment] # of the list
 
-    def __init__(self, inner: Operator[pa.RecordBatch], allowed: Input, account: Account) -> None:
+    def __init__(self, inner: TwoWayJoin[pa.RecordBatch], allowed: Input, account: Account) -> None:
         self.account = account
         self._inner = inner
         self._allowed = allowed
@@ -118,7 +120,7 @@ class GuardedJoin(Operator[pa.RecordBatch]):
         self._arrived = data["arrived"]
 
     def check_invariants(self) -> None:
-        self._inner.check_invariants()
+        check_invariants(self._inner)
         codes = self._codes()
         assert len(np.unique(codes)) == len(codes), "a key is on the list twice"
         assert self._allowed.resident_bytes == self.account.used_bytes

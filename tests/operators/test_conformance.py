@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from guarded import GuardedPlan
+from guarded import GuardedJoin, GuardedPlan
 from joins import OTHER_JOINS, VARIANTS
 from schedules import PATIENT
 from sooner.budget import Account, Budget
@@ -36,7 +36,7 @@ from sooner.testing import (
 )
 from sooner.testing.near import near_subject
 from sooner.testing.two_way import SCHEMA, draw_numbered_rows, joined
-from union import UnionPlan
+from union import DistinctUnion, UnionPlan
 
 GROWING = algorithm("xjoin", name="xjoin that grows", react=Growth(gamma=0.5))  # rows meet at once, and do not wait
 EVERY_ALGORITHM = {one.name: one for one in (*ALGORITHMS.values(), *PATIENT, GROWING)}
@@ -61,7 +61,8 @@ def distinct_keys(tables: Sequence[pa.Table]) -> Counter[Row]:
 
 def union_of(n_inputs: int) -> Subject:
     name = f"the distinct union of {n_inputs}"
-    return Subject(name, UnionPlan("key"), (SCHEMA,) * n_inputs, draw_numbered_rows, distinct_keys)
+    told = name, UnionPlan("key"), (SCHEMA,) * n_inputs, draw_numbered_rows, distinct_keys
+    return Subject(*told, invariants=DistinctUnion.check_invariants)
 
 
 @pytest.mark.one_in(4)
@@ -171,15 +172,9 @@ def allowed_pairs(tables: Sequence[pa.Table]) -> Counter[Row]:
 @every_check
 @pytest.mark.parametrize("name", ["hmj", "rpj", "pr_join"])
 def test_an_operator_with_another_inside_and_blocked_ports_keeps_the_contract(name: str, check: str) -> None:
-    plan = GuardedPlan("key", EVERY_ALGORITHM[name])
-    subject = Subject(
-        f"guarded by the third, {name}",
-        plan,
-        (SCHEMA,) * 3,
-        draw_numbered_rows,
-        allowed_pairs,
-        least_rows_in_memory=600,
-    )
+    told = f"the join {name!r}, guarded by a third input", GuardedPlan("key", EVERY_ALGORITHM[name]), (SCHEMA,) * 3
+    ways = draw_numbered_rows, allowed_pairs
+    subject = Subject(*told, *ways, least_rows_in_memory=600, invariants=GuardedJoin.check_invariants)
     CHECKS[check](subject, seed_for(len(name), check))
 
 
@@ -255,9 +250,6 @@ class ForgetsRowsOnRestore(Join):
         for partition in data["inputs"][0]["partitions"]:
             partition["resident"] = []
         self._sound.restore(data)
-
-    def check_invariants(self) -> None:
-        """It does not even know."""
 
 
 class CountsTooLittle(Join):

@@ -23,6 +23,7 @@ from sooner.policies.react.never import Never
 from sooner.policies.view import SILENT
 from sooner.runs.formats.files import RunFiles
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
+from sooner.testing.invariants import check_invariants
 from sooner.testing.two_way import SCHEMA, numbered_rows
 
 ROWS_AT_A_TIME = 100
@@ -95,7 +96,7 @@ class Watched:
         for batch in results:
             rows = batch.to_pydict()
             self.found.update(zip(rows["row_left"], rows["row_right"], strict=True))
-        self.join.check_invariants()
+        check_invariants(self.join)
 
     def _listen(self, event: Event) -> None:
         if isinstance(event, Arrived):

@@ -16,6 +16,7 @@ from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.react.never import Never
 from sooner.policies.view import EvictAll, EvictCodes, EvictUpTo, JoinView, Together
 from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.testing.invariants import check_invariants
 
 KEYS = list(range(60))
 End = Literal["lowest", "highest"]
@@ -56,7 +57,7 @@ def test_what_leaves_is_from_the_end_that_is_asked_for(codes_from: End, tmp_path
     assert (len(stayed), len(left)) == (40, 20)
     assert max(stayed) < min(left) if codes_from == "highest" else max(left) < min(stayed)
     assert codes_on_disk(join, RIGHT) == []
-    join.check_invariants()
+    check_invariants(join)
     found.update(end(join))
     partners = [*enumerate(KEYS[:30]), *enumerate(KEYS[:20], 30)]
     assert found == Counter((key, number) for number, key in partners)
@@ -69,7 +70,7 @@ def test_no_code_is_split_by_size(codes_from: End, tmp_path: Path) -> None:
     assert join.evict([EvictUpTo(LEFT, 0, at_most_bytes=4 * ROW_BYTES, codes_from=codes_from)])
     assert len(codes_on_disk(join, LEFT)) == 10
     assert not {*codes_on_disk(join, LEFT)} & {*codes_in_memory(join, LEFT)}
-    join.check_invariants()
+    check_invariants(join)
 
 
 def test_certain_codes_leave_and_no_others(tmp_path: Path) -> None:
@@ -79,7 +80,7 @@ def test_certain_codes_leave_and_no_others(tmp_path: Path) -> None:
     assert join.evict([EvictCodes(LEFT, 0, codes=every[::3])])
     assert sorted(codes_on_disk(join, LEFT)) == every[::3].tolist()
     assert sorted(codes_in_memory(join, LEFT)) == sorted({*every.tolist()} - {*every[::3].tolist()})
-    join.check_invariants()
+    check_invariants(join)
 
 
 def test_a_place_without_rows_loses_none(tmp_path: Path) -> None:

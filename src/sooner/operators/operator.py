@@ -107,9 +107,6 @@ class Operator(Protocol[R_co]):
         Only the memory may differ: if it is less than the rows in it take, some leave it at once.
         """
 
-    def check_invariants(self) -> None:
-        """Raise an AssertionError if the state is not what it must be between calls; slow, for tests."""
-
     def interrupt(self) -> None:
         """Let whatever is being done end soon, with `Interrupted`; from any thread. No later call goes on."""
 

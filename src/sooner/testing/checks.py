@@ -129,7 +129,7 @@ def check_budget(subject: Subject, seed: int) -> None:
             resident = sum(one.resident_bytes for one in trial.operator.inputs)
             used = budget.used_bytes
             assert resident <= used, f"{resident} bytes are in memory, and only {used} are counted"
-            trial.operator.check_invariants()
+            trial.subject.invariants(trial.operator)
         require_same(trial.found, trial.answer())
 
 
@@ -192,7 +192,7 @@ def _cut(trial: Trial, budget_bytes: int | None = None) -> None:
     for name in ("phase", "arrived_rows", "results"):
         was, is_now = getattr(before, name), getattr(after, name)
         assert was == is_now, f"{name} of its progress was {was!r}, and after a restore it is {is_now!r}"
-    trial.operator.check_invariants()
+    trial.subject.invariants(trial.operator)
 
 
 @_check("quanta")

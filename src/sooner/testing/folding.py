@@ -20,6 +20,7 @@ from sooner.named_algorithms import Algorithm
 from sooner.operators.folding.folds import Folds, groups_of, load_sums, sums_of
 from sooner.operators.folding.plan import FoldingPlan, joined_columns
 from sooner.testing.dice import Dice
+from sooner.testing.invariants import check_invariants
 from sooner.testing.subject import Row, Subject
 from sooner.testing.two_way import SCHEMA, draw_numbered_rows
 
@@ -46,6 +47,7 @@ def folding_subject(algorithm: Algorithm) -> Subject:
         answer=lambda tables: _counts([_unprepared(table) for table in tables]),
         rows_of=lambda folds, found: sorted((pairs_in(folds) - found).elements()),
         counts_rows=lambda batch: len(_unprepared(pa.table(batch))),
+        invariants=lambda operator: check_invariants(operator._join),
         meaning=lambda plain: plain | {"folds": folds_meaning(workings, plain["folds"])},
     )
 

@@ -13,6 +13,7 @@ from sooner.named_algorithms import Algorithm
 from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.sides import LEFT, RIGHT
 from sooner.testing.dice import Dice
+from sooner.testing.invariants import check_invariants
 from sooner.testing.subject import Row, Subject
 
 SCHEMA: Final = pa.schema([("group", pa.int64()), ("value", pa.int64()), ("row", pa.int64())])
@@ -51,6 +52,7 @@ def near_subject(
         answer=lambda tables: joined(tables, within, how, bool(groups)),
         certain=lambda tables, ended: joined(tables, within, how, bool(groups), ended),
         spills=spills,
+        invariants=check_invariants,
     )
 
 

@@ -29,6 +29,7 @@ class Subject:
     least_rows_in_memory: if the operator needs room for more rows than arrive at once.
     rows_of: the rows that a result adds to those found before, if results are no batches of rows.
     counts_rows: how many rows of a batch count as arrived; by default all.
+    invariants: raises an AssertionError if the state of the operator is not what it must be between calls.
     meaning: a snapshot without what may differ between equivalent ones, if that is more than names of files.
     """
 
@@ -42,6 +43,7 @@ class Subject:
     least_rows_in_memory: int = 0
     rows_of: Callable[[Any, Counter[Row]], list[Row]] | None = None
     counts_rows: Callable[[pa.RecordBatch], int] = len
+    invariants: Callable[[Any], None] = lambda operator: None  # noqa: ARG005
     meaning: Callable[[dict[str, Any]], dict[str, Any]] = lambda plain: plain
 
 

@@ -16,6 +16,7 @@ from sooner.operators.order import CodeRows, Order
 from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.sides import LEFT, RIGHT
 from sooner.testing.dice import Dice
+from sooner.testing.invariants import check_invariants
 from sooner.testing.subject import Row, Subject
 
 SCHEMA: Final = pa.schema([("key", pa.int64()), ("row", pa.int64())])
@@ -49,6 +50,7 @@ def two_way_subject(
         answer=lambda tables: joined(tables, how),
         certain=lambda tables, ended: joined(tables, how, ended),
         spills=spills,
+        invariants=check_invariants,
     )
 
 

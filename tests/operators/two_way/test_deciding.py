@@ -15,6 +15,7 @@ from sooner.operators.events import Event, Merged
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.view import BUSY, SETTLING, SILENT, EvictAll, EvictUpTo, Surroundings
 from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.testing.invariants import check_invariants
 
 FOUR_PARTITIONS = range(4)
 KEYS = 60
@@ -47,7 +48,7 @@ def work_on(join: TwoWayJoin[Any], around: Any) -> RowPairs:
     found: RowPairs = []
     while join.has_work(around):
         found += flat(join.work(WHOLE_TASK, around))
-        join.check_invariants()
+        check_invariants(join)
     return found
 
 
@@ -182,7 +183,7 @@ def test_rows_that_leave_memory_while_they_are_decided_come_out_once(how: str, t
         join.end(RIGHT)
         for number in range(12):
             found += Counter(flat(join.work(300, SILENT)))
-            join.check_invariants()
+            check_invariants(join)
             join.evict([EvictUpTo(int(dice.integers(2)), 0, int(dice.integers(1, 400)), "highest")])
             lefts.append(some_rows(200 + number, 5, 60 + 5 * number))
             found += Counter(arrive(join, lefts[-1], None))

@@ -16,6 +16,7 @@ from sooner.operators.two_way.ended_side import EndedSide
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.view import EvictAll, EvictUpTo
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
+from sooner.testing.invariants import check_invariants
 
 KEYS, SHORT, LONG, PIECES = 50, 120, 150, 6
 TEXTS = pa.schema([("key", pa.string()), ("row", pa.int64())])
@@ -75,7 +76,7 @@ def test_rows_that_come_after_the_end_are_met_and_not_kept(
     kept_rows, kept_bytes = join.statistics.resident_rows.copy(), join.account.used_bytes
     for piece in range(1, PIECES):
         found += Counter(arrive_at(join, other, some_rows(other, piece, schema)))
-        join.check_invariants()
+        check_invariants(join)
     assert (join.statistics.resident_rows == kept_rows).all()
     assert (
         join.statistics.forgotten_rows[other].sum()
@@ -106,7 +107,7 @@ def test_rows_are_kept_where_the_ended_side_has_rows_on_disk(tmp_path: Path) -> 
     join.evict([EvictUpTo(RIGHT, 0, at_most_bytes=1)])
     join.end(RIGHT)
     found = Counter(pair for piece in range(PIECES) for pair in arrive_at(join, LEFT, some_rows(LEFT, piece)))
-    join.check_invariants()
+    check_invariants(join)
     assert (join.statistics.resident_rows[LEFT] > 0).tolist() == [True, False, False, False]
     assert (join.statistics.forgotten_rows[LEFT] > 0).tolist() == [False, True, True, True]
     assert found + Counter(end(join)) == expected(RIGHT, PIECES)
@@ -120,7 +121,7 @@ def test_what_leaves_memory_for_others_is_met_on_disk(in_one_piece: list[EndedSi
     assert len(in_one_piece) == 1
     join.evict([EvictAll(RIGHT, p) for p in FOUR_PARTITIONS])
     found += Counter(pair for piece in range(2, PIECES) for pair in arrive_at(join, LEFT, some_rows(LEFT, piece)))
-    join.check_invariants()
+    check_invariants(join)
     assert found + Counter(end(join)) == expected(RIGHT, PIECES)
 
 
@@ -133,7 +134,7 @@ def test_a_join_that_is_restored_knows_what_it_need_not_keep(tmp_path: Path) -> 
         join = new_join(tmp_path, partitions=4)
         join.restore(saved)
         found += Counter(arrive_at(join, LEFT, some_rows(LEFT, piece)))
-        join.check_invariants()
+        check_invariants(join)
     assert join.statistics.resident_rows[LEFT].sum() == 0
     assert found + Counter(end(join)) == expected(RIGHT, PIECES)
 
@@ -144,7 +145,7 @@ def test_without_memory_for_an_index_rows_are_met_as_before(in_one_piece: list[E
     join.end(RIGHT)
     for piece in range(PIECES):
         found += Counter(arrive_at(join, LEFT, some_rows(LEFT, piece)))
-        join.check_invariants()
+        check_invariants(join)
     assert in_one_piece == []
     assert join.statistics.spilled_rows.sum() == 0
     assert found + Counter(end(join)) == expected(RIGHT, PIECES)

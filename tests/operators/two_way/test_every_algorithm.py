@@ -19,6 +19,7 @@ from sooner.operators.events import Entered, Event, Flushed, Looped, Merged, Sca
 from sooner.policies.view import SILENT
 from sooner.sides import LEFT, RIGHT
 from sooner.testing import KINDS, Arrive, End, Row, Schedule, Subject, Trial, Work, draw_schedule, two_way_subject
+from sooner.testing.invariants import check_invariants
 from sooner.testing.schedules import WHOLE_TASK
 from sooner.testing.two_way import numbered_rows
 
@@ -79,7 +80,7 @@ def run(subject: Subject, schedule: Schedule, cut_after: int | None = None) -> O
             outcome.results += rows
             if number == cut_after:
                 trial.cut()
-            trial.operator.check_invariants()
+            check_invariants(trial.operator)
         assert trial.operator.progress().covered_fraction == 1
         assert trial.operator.account.used_bytes == 0
         assert not trial.files()

@@ -22,6 +22,7 @@ from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.policies.view import BUSY, SILENT, Surroundings
 from sooner.sides import SIDES
+from sooner.testing.invariants import check_invariants
 
 BATCHES, ROWS, STEP = 30, 40, 100  # values rise by a step with each batch
 LATENESS = 400
@@ -103,7 +104,7 @@ def test_nothing_but_late_rows_is_lost_and_the_state_is_level(
         if number % 9 == 4:  # it goes on elsewhere
             saved, join = join.snapshot(), new_join(tmp_path, plan, memory)
             join.restore(saved)
-        join.check_invariants()
+        check_invariants(join)
         progress = join.progress()
         held.append(progress.resident_rows + progress.spilled_rows)
         at_half = at_half or (found.copy() if number == BATCHES // 2 else at_half)
@@ -146,7 +147,7 @@ def test_rows_are_kept_so_long_after_their_arrival(tmp_path: Path, how: str, mem
         left, right = (rows_with_keys(number - later) for later in (0, 3))
         found.update(ids(join.arrive([[left], [right]], now=float(number))))
         found.update(work(join, BUSY))
-        join.check_invariants()
+        check_invariants(join)
         held.append(join.progress().resident_rows + join.progress().spilled_rows)
     pairs = {row for row in found if None not in row}
     assert {(number, number) for number in range(57 * ROWS)} <= pairs, "within the retention"

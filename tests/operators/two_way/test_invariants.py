@@ -16,6 +16,7 @@ from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.view import SETTLING, SILENT, DiskDisk
 from sooner.runs.run import STILL_HERE, Run
 from sooner.sides import LEFT, RIGHT
+from sooner.testing.invariants import check_invariants
 
 Damage = Callable[[TwoWayJoin[RowPairs]], object]
 
@@ -34,16 +35,16 @@ def busy_join(directory: Path) -> TwoWayJoin[RowPairs]:
 
 
 def test_a_join_that_is_well_keeps_them_from_begin_to_end(tmp_path: Path) -> None:
-    new_join(tmp_path).check_invariants()
+    check_invariants(new_join(tmp_path))
     join = busy_join(tmp_path)
-    join.check_invariants()
+    check_invariants(join)
     react(join, SILENT)
-    join.check_invariants()
+    check_invariants(join)
     while join.has_work(SETTLING):
         react(join, SETTLING)
-        join.check_invariants()
+        check_invariants(join)
     end(join)
-    join.check_invariants()
+    check_invariants(join)
 
 
 @pytest.mark.parametrize("act", [lambda join: arrive(join, rows([1]), rows([1])), lambda join: react(join, SILENT)])
@@ -89,7 +90,7 @@ def more_open_than_there_is(join: TwoWayJoin[RowPairs]) -> None:
 def open_although_all_has_met(join: TwoWayJoin[RowPairs]) -> None:
     while join.has_work(SETTLING):
         react(join, SETTLING)
-    join.check_invariants()
+    check_invariants(join)
     join.statistics.unmet_on_disk[0] = 1
 
 
@@ -129,7 +130,7 @@ DAMAGE: dict[str, Damage] = {
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damage_is_found(damage: Damage, tmp_path: Path) -> None:
     join = busy_join(tmp_path)
-    join.check_invariants()
+    check_invariants(join)
     damage(join)
     with pytest.raises(AssertionError):
-        join.check_invariants()
+        check_invariants(join)

@@ -11,6 +11,7 @@ from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.view import BUSY, SILENT, EvictAll, Surroundings
 from sooner.runs.ledger import CoveredCells
 from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.testing.invariants import check_invariants
 
 TEN = 10
 PLENTY = 10**9
@@ -146,4 +147,4 @@ def test_runs_that_are_alike_are_tidied_up_between_two_chunks(tmp_path: Path) ->
         flat(join.work(8_000, SILENT if step % 4 == 0 else BUSY))
         most = max(most, int(join.view().spilled_runs.max()))
     assert most < 50, "there are 74 if no two of them ever become one"
-    join.check_invariants()
+    check_invariants(join)

@@ -18,6 +18,7 @@ from sooner.policies.flush.regions import Regions
 from sooner.policies.react.never import Never
 from sooner.policies.view import EvictAll, EvictCodes, EvictUpTo, JoinView
 from sooner.sides import LEFT, RIGHT
+from sooner.testing.invariants import check_invariants
 
 DINER = replace(ALGORITHMS["diner"], react=Never())
 SIGN = 2**63  # the code of the value 0
@@ -124,7 +125,7 @@ def test_rows_that_did_not_join_leave_first_and_bits_of_those_passed_are_cleared
     arrive(join, rows([20, 21, 22, 23]), None)  # the first flush: the clock begins with the lowest of all
     assert keys_in_memory(join, LEFT) == [0, 1, 2, 4, 6, 8, *range(10, 16), 20, 21, 22, 23], "3, 5, 7 and 9 are gone"
     assert joined_keys(join, LEFT) == {10, 12}, "the hand has passed 0 to 8"
-    join.check_invariants()
+    check_invariants(join)
     end(join)
 
 
@@ -158,7 +159,7 @@ def test_a_hot_value_leaves_by_age_and_not_as_a_whole(tmp_path: Path) -> None:
     assert run.n_rows == 8, "those that came together left together, and no others"
     kept = [row for one in join.inputs[LEFT].partitions[0].resident for row in one.rows["row"].to_pylist()]
     assert sorted(kept) == list(range(8, 40)), "the oldest are gone"
-    join.check_invariants()
+    check_invariants(join)
 
 
 class Unequal:

@@ -37,6 +37,7 @@ from sooner.policies.view import (
     View,
 )
 from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.testing.invariants import check_invariants
 
 PARTITIONS = 2
 NAMES = ("one", "other")
@@ -111,7 +112,7 @@ class Couple:
 
     def check(self) -> None:
         for join in self.joins:
-            join.check_invariants()
+            check_invariants(join)
         assert self.budget.used_bytes == sum(int(join.view().resident_bytes.sum()) for join in self.joins)
         assert self.budget.peak_bytes <= self.budget.limit_bytes
 
@@ -168,10 +169,10 @@ def test_rows_that_leave_between_two_quanta_of_a_scan_come_once(tmp_path: Path) 
         found.update(flat(join.work(SMALL_QUANTUM, around)))
         assert 0 < len(found) < 100, "the scan is in the middle"
         assert join.evict([EvictAll(RIGHT, 0)])
-        join.check_invariants()
+        check_invariants(join)
         while join.has_work(SETTLING):
             found.update(flat(join.work(SMALL_QUANTUM, SETTLING)))
-            join.check_invariants()
+            check_invariants(join)
         found.update(end(join))
         assert found == Counter((key, key) for key in keys)
 
@@ -255,7 +256,7 @@ def test_without_room_nothing_is_taken_in(tmp_path: Path) -> None:
     arrive(join, rows(list(range(20))), None)
     with pytest.raises(BudgetTooSmall):
         arrive(join, None, rows(list(range(8))))
-    join.check_invariants()
+    check_invariants(join)
     assert join.view().resident_rows.tolist() == [[20], [0]]
     assert end(join) == []
 

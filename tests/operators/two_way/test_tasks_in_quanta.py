@@ -28,6 +28,7 @@ from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.react.never import Never
 from sooner.policies.view import BUSY, SETTLING, SILENT, EvictAll, ReactPolicy, Surroundings
 from sooner.sides import SIDES
+from sooner.testing.invariants import check_invariants
 
 QUANTUM_BYTES = 2_000
 PARTITIONS = 2
@@ -90,7 +91,7 @@ class Ongoing:
             batches.append(rows(new, range(first, first + len(new))))
             self.keys[side].extend(new)
         self.found.update(arrive(self.join, *batches))
-        self.join.check_invariants()
+        check_invariants(self.join)
 
     def evict(self, *sides: int) -> None:
         """All rows of these sides."""
@@ -112,7 +113,7 @@ class Ongoing:
         """A quantum of it; gives its bytes."""
         before = self.join.worked_bytes
         self.found.update(flat(self.join.work(self.quantum_bytes, self.kind.around)))
-        self.join.check_invariants()
+        check_invariants(self.join)
         return self.join.worked_bytes - before
 
     def restore(self, budget_rows: int | None = None) -> None:
@@ -122,7 +123,7 @@ class Ongoing:
         self.budget_rows = budget_rows or self.budget_rows
         self.join = self._new_join()
         self.join.restore(saved)
-        self.join.check_invariants()
+        check_invariants(self.join)
 
     def finish(self) -> None:
         """All that is left, in quanta."""
@@ -131,7 +132,7 @@ class Ongoing:
                 self.join.end(side)
         while self.join.phase != "done":
             self.found.update(flat(self.join.work(self.quantum_bytes, SILENT)))
-            self.join.check_invariants()
+            check_invariants(self.join)
         left, right = self.keys
         partners = defaultdict(list)
         for b, key in enumerate(right):

@@ -25,6 +25,7 @@ from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.events import Event, Tidied
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.view import BUSY, SILENT
+from sooner.testing.invariants import check_invariants
 
 ALL_SPILLING = sorted(set(ALGORITHMS) - {"symmetric_hash"})
 SPILLING = [name for name in ALL_SPILLING if name not in VARIANTS]
@@ -36,7 +37,7 @@ def tidy(join: TwoWayJoin[RowPairs]) -> None:
     """All that can become one does, and nothing is joined on the way."""
     while join.has_work(BUSY):
         assert react(join, BUSY) == []
-        join.check_invariants()
+        check_invariants(join)
 
 
 def run_tidily(algorithm: str, schedule: Schedule, directory: Path, events: list[Event]) -> RowPairs:

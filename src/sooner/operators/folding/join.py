@@ -149,9 +149,6 @@ class FoldingJoin(Operator[Folds]):
         self.folds.load_plain(data["folds"])
         self._join.restore(data)
 
-    def check_invariants(self) -> None:
-        self._join.check_invariants()
-
     def interrupt(self) -> None:
         self._join.interrupt()
 

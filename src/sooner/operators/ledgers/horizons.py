@@ -10,20 +10,17 @@ the rectangle has no end on the left.
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
-import numpy as np
-
-from sooner.kernels.array_types import Codes
 from sooner.operators.inputs import Input
-from sooner.operators.ledgers.ledger import PartsOfPartition, loaded_cells, numbers_on_disk, saved_cells
+from sooner.operators.ledgers.ledger import Ledger, PartsOfPartition, loaded_cells, numbers_on_disk, saved_cells
 from sooner.operators.ledgers.open_pairs import JoinStatistics
 from sooner.operators.ledgers.stamps import can_meet_at_once, met_in_memory
 from sooner.operators.pairs import Filter, Pairs
 from sooner.operators.sweeping.parts import Drives, Part, PartRectangle
 from sooner.policies.view import EvictSince, Together
 from sooner.runs.ledger import CoveredCells, Horizon, Rectangle
-from sooner.runs.run import NEVER, STILL_HERE, Run, Stamp, Ticks, arrived_between
+from sooner.runs.run import NEVER, STILL_HERE, Run, arrived_between
 from sooner.runs.store import counts_of_each
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
@@ -41,10 +38,10 @@ class Watcher(Protocol):
         """It has done so."""
 
 
-class Horizons:
+class Horizons(Ledger):
     """`keeps_rights`: left rows go on meeting the right rows that came before memory was full."""
 
-    drives: Final[Drives] = "left"
+    drives: Drives = "left"
 
     def __init__(self, inputs: Sequence[Input], statistics: JoinStatistics, *, keeps_rights: bool) -> None:
         self._inputs = inputs
@@ -117,15 +114,6 @@ class Horizons:
         in_memory = [*product(memory[LEFT], disk[RIGHT] + memory[RIGHT]), *product(disk[LEFT], memory[RIGHT])]
         return on_disk + [(left, right) for left, right in in_memory if left and right]
 
-    def met_disk_until(self, side: int, p: int) -> int:  # noqa: ARG002 - of rows in memory nothing is noted
-        return NEVER
-
-    def when_met_disk(self, side: int, p: int, codes: Codes) -> Stamp:  # noqa: ARG002
-        return NEVER
-
-    def unseen_arrivals(self, side: int, p: int) -> Ticks:  # noqa: ARG002
-        return np.empty(0, np.int32)
-
     def left_since(self, p: int, runs: Rectangle) -> Rectangle:
         """Rows do not say whether a task had met them by then: it finds them wherever they are, by when they came."""
         now = numbers_on_disk(self._inputs, p)
@@ -139,9 +127,6 @@ class Horizons:
         for eviction in evictions:
             if eviction.input == RIGHT and not isinstance(eviction, EvictSince):
                 self._first_rights_leave(eviction.partition, tick)
-
-    def memory_met_disk(self, side: int, p: int, tick: int, up_to_code: int | None) -> None:
-        """Of rows in memory nothing is noted."""
 
     def whole_begins(self, p: int, tick: int) -> None:
         """What comes in the middle of it waits, or the rectangle would have a step."""

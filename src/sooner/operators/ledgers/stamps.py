@@ -1,7 +1,7 @@
 """What has met is known of rows, by their stamps, and of runs, by cells: rules 1 to 3 of `runs/ledger.py`."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -10,16 +10,15 @@ from sooner.operators.inputs import Input
 from sooner.operators.ledgers.ledger import Ledger, PartsOfPartition, loaded_cells, numbers_on_disk, saved_cells
 from sooner.operators.pairs import Filter, drop_met
 from sooner.operators.sweeping.parts import Drives, PartRectangle
-from sooner.policies.view import Together
 from sooner.runs.ledger import CoveredCells, Rectangle
 from sooner.runs.run import NEVER, Run, Stamp, Ticks
 from sooner.runs.store import counts_of_each
 from sooner.sides import LEFT, SIDES, opposite
 
 
-class Stamps:
-    drives: Final[Drives] = "memory"
-    full_since: Final = None
+class Stamps(Ledger):
+    drives: Drives = "memory"
+    full_since = None
 
     def __init__(self, inputs: Sequence[Input]) -> None:
         self._inputs = inputs
@@ -71,18 +70,12 @@ class Stamps:
         """None: rows say themselves how far a task had come by then."""
         return (), ()
 
-    def rows_leave(self, evictions: Together, tick: int) -> None:
-        """Their stamps say when."""
-
     def memory_met_disk(self, side: int, p: int, tick: int, up_to_code: int | None) -> None:
         if up_to_code is None:
             self._met_disk[side][p] = tick
             self._meeting_disk[side].pop(p, None)
         else:
             self._meeting_disk[side][p] = tick, up_to_code
-
-    def whole_begins(self, p: int, tick: int) -> None:
-        """Rows that come meanwhile have stamps of their own."""
 
     def met_as_whole(self, p: int, runs: Rectangle, tick: int) -> None:
         self.cells[p].cover(*runs)

@@ -24,6 +24,7 @@ from sooner.operators.events import Arrived
 from sooner.operators.inputs import Input
 from sooner.operators.leaving.making_room import RoomMaker
 from sooner.operators.leaving.room import CLEAN_UP_BYTES, scratch_bytes_of
+from sooner.operators.ledgers.ledger import OnArrival
 from sooner.operators.ledgers.open_pairs import JoinStatistics
 from sooner.operators.operator import Means, Operator
 from sooner.operators.pairs import Bundle, bundled
@@ -32,10 +33,9 @@ from sooner.operators.state.state import JoinState
 from sooner.operators.sweeping.parts import COPIES, Workbench
 from sooner.operators.tasks import beginning
 from sooner.operators.tasks.task import Task
-from sooner.operators.two_way import invariants
 from sooner.operators.two_way.agenda import first_crowded, first_open, first_to_forget, first_to_part, has_runs
 from sooner.operators.two_way.collecting import Collector
-from sooner.operators.two_way.reception import OnArrival, Reception
+from sooner.operators.two_way.reception import Reception
 from sooner.phases import Phase
 from sooner.policies.view import BUSY, EvictAll, JoinView, MemoryDisk, Surroundings, Together, WholePartitions
 from sooner.policies.view import Task as ChosenTask
@@ -170,10 +170,6 @@ class TwoWayJoin(Operator[R]):
         self._state.load_plain(data)
         self._tasks = [beginning.resume(self._state, task) for task in data["tasks"]]
         self._room.reserve(0)
-
-    def check_invariants(self) -> None:
-        """Raise an AssertionError if the state is not what it must be between calls."""
-        invariants.check(self._state, self._tasks)
 
     def interrupt(self) -> None:
         """Let whatever is being done end soon, with `Interrupted`; from any thread."""

@@ -4,13 +4,14 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sooner.kernels.array_types import Positions
 from sooner.kernels.matching import EQUAL, first_matches
+from sooner.operators.ledgers.ledger import OnArrival
 from sooner.operators.pairs import PAIRS_AT_ONCE, Findings, Pairs, singles_of
 from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.state.state import LEAVING_SHARE, JoinState
@@ -20,19 +21,6 @@ from sooner.operators.two_way.ended_side import EndedSide, in_one_piece
 from sooner.runs.resident import FANOUT, UNPROBED_FANOUT
 from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
-
-
-class OnArrival(Protocol):
-    """What rows that arrive meet at once; the ledger says it, unless somebody knows more of the order of arrivals."""
-
-    def met_on_arrival(self, side: int, p: int) -> Sequence[Run]:
-        """What rows of a side meet."""
-
-    def is_probed(self, p: int) -> bool:
-        """Whether rows look for matches among those in memory."""
-
-    def is_met_at_once(self, side: int, p: int) -> bool:
-        """Whether rows of this side meet in memory all that they can match; nobody needs them then."""
 
 
 class Reception:

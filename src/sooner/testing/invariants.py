@@ -1,19 +1,20 @@
-"""What is true of a two-way join between any two calls, recounted from its rows. Slow, and for tests."""
+"""What is true of a two-way join between any two calls, recounted from its rows."""
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from sooner.operators.ledgers.horizons import Horizons
 from sooner.operators.ledgers.open_pairs import MOMENTS_KEPT
 from sooner.operators.state.state import JoinState
-from sooner.operators.tasks.task import Task
+from sooner.operators.two_way.join import TwoWayJoin
 from sooner.runs.run import STILL_HERE, Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 
-def check(state: JoinState, tasks: Sequence[Task]) -> None:
+def check_invariants(join: TwoWayJoin[Any]) -> None:
     """Raise an AssertionError that says what is wrong."""
+    state, tasks = join._state, join._tasks
     _check_account(state)
     for p in range(state.n_partitions):
         for side in SIDES:
