@@ -26,10 +26,11 @@ MAY_ENTER: dict[str, set[str]] = {
     "fallbacks": set(),
     "kernels": {"errors"},
     "budget": {"errors"},
+    "parallel": {"budget", "threads"},
     "progress": {"budget", "phases"},
     "sources": {*BOTTOM, "budget"},
     "runs": BOTTOM,
-    "policies": {*BOTTOM, "sides"},
+    "policies": BOTTOM,
     "named_algorithms": {"errors", "policies"},
     "expressions": BOTTOM,
     "estimation": {*BOTTOM, "expressions", "plain_text", "sides"},
@@ -41,12 +42,12 @@ MAY_ENTER: dict[str, set[str]] = {
         "expressions",
         "how",
         "named_algorithms",
+        "parallel",
         "phases",
         "policies",
         "progress",
         "runs",
         "sides",
-        "threads",
     },
     "trace": {"arguments", "errors", "operators"},
     "asked": {*BOTTOM, "arguments", "how", "named_algorithms", "operators"},
@@ -237,3 +238,10 @@ def test_a_policy_file_has_one_policy_that_can_be_chosen(path: Path) -> None:
 
 def test_there_are_policies_to_look_at() -> None:
     assert len(POLICY_FILES) >= 11
+
+
+def test_the_ground_floor_knows_no_two_sides() -> None:
+    """Runs, policies and statistics are of any number of inputs."""
+    ground = [path for path in MODULES if {"runs", "policies", "statistics"} & {*path.relative_to(SOURCE).parts}]
+    assert len(ground) > 30
+    assert [name_of(path) for path in ground if any("sooner.sides" in name for name in imports_of(path))] == []

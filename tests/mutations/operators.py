@@ -194,10 +194,10 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "parallel-work-out-of-order",
-        "operators/parallel.py",
+        "parallel.py",
         old="                if len(ahead) > self.workers:\n                    yield ahead.popleft().result()",
         new="                if len(ahead) > self.workers:\n                    yield ahead.pop().result()",
         breaks="Slabs that threads encode are written in another order than that of their codes.",
-        tests=("operators/test_parallel.py",),
+        tests=("test_parallel.py",),
     ),
 )

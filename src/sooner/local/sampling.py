@@ -18,7 +18,7 @@ from sooner.errors import InvalidJoin
 from sooner.estimation.preparation import Preparation
 from sooner.estimation.tags import MOST_TAGS, InBlocks, InTurn
 from sooner.local.order_watch import OrderWatch
-from sooner.operators.parallel import Crew
+from sooner.parallel import Crew
 from sooner.sides import SIDES, opposite
 from sooner.sources.blocks import Blocks, blocks_of, partners, shuffled_order
 from sooner.sources.chosen_columns import only_columns

@@ -26,10 +26,10 @@ from sooner.operators.inputs import Input
 from sooner.operators.operator import Means, Operator
 from sooner.operators.order import Order
 from sooner.operators.pairs import Findings, bundled
-from sooner.operators.parallel import ALONE
 from sooner.operators.shell import Shell
 from sooner.operators.two_way.join import ROWS_WORTH_THREADS, TwoWayJoin
 from sooner.operators.two_way.making import horizons_of, state_of, statistics_of
+from sooner.parallel import ALONE
 from sooner.phases import Phase
 from sooner.policies.view import JoinView, Surroundings
 from sooner.progress import Progress

@@ -20,9 +20,9 @@ from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Flushed
 from sooner.operators.leaving.choosing import Choice, Goes, came_after, choice_of, has_one_of
 from sooner.operators.ledgers.stamps import arrivals_after
-from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.state.state import JoinState
 from sooner.operators.sweeping.parts import Workbench
+from sooner.parallel import ALONE, Crew
 from sooner.policies.view import Evict, EvictAll, EvictCodes, EvictSince, EvictUpTo
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import HELPER_BYTES, Run, Ticks, merge

@@ -10,9 +10,9 @@ from sooner.named_algorithms import Algorithm
 from sooner.operators.leaving.flushing import freed_by, spill, why_no_room
 from sooner.operators.leaving.room import enough_of, flush_bytes_of
 from sooner.operators.operator import MakeRoom, Means, Operator
-from sooner.operators.parallel import Crew
 from sooner.operators.state.state import JoinState
 from sooner.operators.sweeping.parts import Workbench
+from sooner.parallel import Crew
 from sooner.policies.view import BUSY, JoinView, RoomPolicy, Together
 from sooner.sides import LEFT, SIDES
 

@@ -28,7 +28,6 @@ from sooner.operators.ledgers.ledger import OnArrival
 from sooner.operators.ledgers.open_pairs import JoinStatistics
 from sooner.operators.operator import Means, Operator
 from sooner.operators.pairs import Bundle, bundled
-from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.state.state import JoinState
 from sooner.operators.sweeping.parts import COPIES, Workbench
 from sooner.operators.tasks import beginning
@@ -36,6 +35,7 @@ from sooner.operators.tasks.task import Task
 from sooner.operators.two_way.agenda import first_crowded, first_open, first_to_forget, first_to_part, has_runs
 from sooner.operators.two_way.collecting import Collector
 from sooner.operators.two_way.reception import Reception
+from sooner.parallel import ALONE, Crew
 from sooner.phases import Phase
 from sooner.policies.view import BUSY, EvictAll, JoinView, MemoryDisk, Surroundings, Together, WholePartitions
 from sooner.policies.view import Task as ChosenTask

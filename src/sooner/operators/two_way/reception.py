@@ -13,11 +13,11 @@ from sooner.kernels.array_types import Positions
 from sooner.kernels.matching import EQUAL, first_matches
 from sooner.operators.ledgers.ledger import OnArrival
 from sooner.operators.pairs import PAIRS_AT_ONCE, Findings, Pairs, singles_of
-from sooner.operators.parallel import ALONE, Crew
 from sooner.operators.state.state import LEAVING_SHARE, JoinState
 from sooner.operators.sweeping.parts import Workbench
 from sooner.operators.two_way.collecting import Collector
 from sooner.operators.two_way.ended_side import EndedSide, in_one_piece
+from sooner.parallel import ALONE, Crew
 from sooner.runs.resident import FANOUT, UNPROBED_FANOUT
 from sooner.runs.run import Run
 from sooner.sides import LEFT, RIGHT, SIDES, opposite

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from patience import HANG_SECONDS, until
-from sooner.operators.parallel import AHEAD_BYTES, Crew
+from sooner.parallel import AHEAD_BYTES, Crew
 
 
 def counting(begin: int) -> Iterator[int]:
