@@ -146,10 +146,6 @@ class TwoWayJoin(Operator[R]):
         """Go on with tasks that have begun, or begin the most urgent."""
         return self._state.shell.exclusively(self._in_scratch(self._work(quantum_bytes, around)))
 
-    def flush(self, needed_bytes: int) -> bool:
-        """Let so many bytes leave memory, or a little more, as the flush policy chooses. Whether any did."""
-        return self._room.flush(needed_bytes)
-
     def evict(self, evictions: Together) -> bool:
         """Let these rows leave memory. In the middle of a call it does so only for itself: results may hold them."""
         return (self._room.is_asking or not self._state.shell.is_busy) and self._room.evict(evictions)
