@@ -55,13 +55,15 @@ class GuardedPlan:
 
 
 class GuardedJoin(Operator[pa.RecordBatch]):
-    account: Account = None  # type: ignore[assignment] # of the list
-
     def __init__(self, inner: TwoWayJoin[pa.RecordBatch], allowed: Input, account: Account) -> None:
-        self.account = account
+        self._account = account  # of the list
         self._inner = inner
         self._allowed = allowed
         self._arrived = [0, 0, 0]
+
+    @property
+    def account(self) -> Account:
+        return self._account
 
     @property
     def inputs(self) -> Sequence[Input]:

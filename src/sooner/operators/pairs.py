@@ -30,7 +30,11 @@ class Pairs:
 
     def cut_out(self) -> "Pairs":
         """With positions in arrays of their own: they were found in arrays with room for PAIRS_AT_ONCE."""
-        return Pairs(self.left, self.right, self.at_left.copy(), self.at_right.copy())
+        return self.only(self.at_left.copy(), self.at_right.copy())
+
+    def only(self, at_left: Positions, at_right: Positions) -> "Pairs":
+        """Those at these positions."""
+        return Pairs(self.left, self.right, at_left, at_right)
 
     @property
     def n_bytes(self) -> int:
@@ -169,18 +173,12 @@ def bundled(found: Iterator[Findings]) -> Iterator[Bundle]:
 
 def drop_met(pairs: Pairs) -> Pairs:
     """Without what has come out before."""
-    kept = only_unmet(pairs.left, pairs.right, pairs.at_left, pairs.at_right)
-    return Pairs(pairs.left, pairs.right, *kept)
+    return pairs.only(*only_unmet(pairs.left, pairs.right, pairs.at_left, pairs.at_right))
 
 
 def only_by_rows(only_matching: OnlyMatching) -> Filter:
     """Without pairs whose codes are within reach but that do not match."""
-
-    def keep(pairs: Pairs) -> Pairs:
-        kept = only_matching(pairs.left.rows, pairs.right.rows, pairs.at_left, pairs.at_right)
-        return Pairs(pairs.left, pairs.right, *kept)
-
-    return keep
+    return lambda pairs: pairs.only(*only_matching(pairs.left.rows, pairs.right.rows, pairs.at_left, pairs.at_right))
 
 
 def note_matches(pairs: Pairs) -> Pairs:

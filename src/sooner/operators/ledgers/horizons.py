@@ -9,6 +9,7 @@ the rectangle has no end on the left.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ from sooner.operators.inputs import Input
 from sooner.operators.ledgers.ledger import Ledger, PartsOfPartition, loaded_cells, numbers_on_disk, saved_cells
 from sooner.operators.ledgers.open_pairs import JoinStatistics
 from sooner.operators.ledgers.stamps import can_meet_at_once, met_in_memory
-from sooner.operators.pairs import Filter, Pairs
+from sooner.operators.pairs import Filter
 from sooner.operators.sweeping.parts import Drives, Part, PartRectangle
 from sooner.policies.view import EvictSince, Together
 from sooner.runs.ledger import CoveredCells, Horizon, Rectangle
@@ -89,13 +90,8 @@ class Horizons(Ledger):
 
     def only_open(self, p: int, until: int) -> Filter:
         """Pairs beyond the horizon."""
-        only_beyond = self.horizons[p].only_beyond
-
-        def keep(pairs: Pairs) -> Pairs:
-            kept = only_beyond(until, pairs.left, pairs.right, pairs.at_left, pairs.at_right)
-            return Pairs(pairs.left, pairs.right, *kept)
-
-        return keep
+        beyond = partial(self.horizons[p].only_beyond, until)
+        return lambda pairs: pairs.only(*beyond(pairs.left, pairs.right, pairs.at_left, pairs.at_right))
 
     def open_rectangles(self, parts: PartsOfPartition) -> list[PartRectangle]:
         """All rows with all, in memory too, but for runs that have met: each run is read once and merged once."""

@@ -1,6 +1,6 @@
 """All that a two-way join knows: rows in memory and on disk, what has met, statistics, phase; saved as plain data."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -141,14 +141,8 @@ class JoinState:
 
     def forget_rows(self, side: int, p: int, numbers: Sequence[int], until: int) -> None:
         """Nobody needs these runs on disk, nor rows in memory that came up to a tick."""
-        partition, resident_bytes = self.inputs[side].partitions[p], self.inputs[side].partitions[p].resident.n_bytes
-        rows = partition.resident.n_rows + sum(run.n_rows for run in partition.spilled)
-        partition.resident.reduce(lambda run: arrived_between(run, until, STILL_HERE))
-        self.account.release(resident_bytes - partition.resident.n_bytes)
-        self.count_resident(side, p)
-        self.replace_spilled(side, p, numbers, None)
-        rows -= partition.resident.n_rows + sum(run.n_rows for run in partition.spilled)
-        self.statistics.forgotten_rows[side, p] += rows
+        self._only(side, p, lambda run: arrived_between(run, until, STILL_HERE))
+        self._forget_runs(side, p, numbers)
 
     def let_gone_go(self, side: int, p: int, at_least: float = 0) -> None:
         """Rows in memory that are gone leave it, if they are so large a share."""
@@ -159,21 +153,15 @@ class JoinState:
         rows = sum(int(np.count_nonzero(expiry.gone_rows(side, p, run))) for run in resident)
         if not rows or rows < at_least * resident.n_rows:
             return
-        before = resident.n_bytes
-        resident.reduce(lambda run: expiry.needed(side, p, run))
-        self.account.release(before - resident.n_bytes)
-        self.count_resident(side, p)
-        self.statistics.forgotten_rows[side, p] += rows
+        self._only(side, p, lambda run: expiry.needed(side, p, run))
 
     def let_gone_runs_go(self, side: int, p: int) -> None:
         """Runs on disk of which all rows are gone."""
         assert self.expiry is not None
-        gone = [run for run in self.spilled(side, p) if self.expiry.is_all_gone(side, p, run.newest)]
-        if gone:
-            self.replace_spilled(side, p, [run.number for run in gone], None)
-            self.statistics.forgotten_rows[side, p] += sum(run.n_rows for run in gone)
-            if not self.spilled(side, p):
-                self.statistics.nothing_to_meet(opposite(side), p)
+        gone = [run.number for run in self.spilled(side, p) if self.expiry.is_all_gone(side, p, run.newest)]
+        self._forget_runs(side, p, gone)
+        if gone and not self.spilled(side, p):
+            self.statistics.nothing_to_meet(opposite(side), p)
 
     def newest_of(self, side: int, runs: Sequence[Run]) -> Mark | None:
         """The highest mark of all these rows, where somebody asks for it."""
@@ -188,11 +176,23 @@ class JoinState:
         matched = sum(int(np.count_nonzero(run.matched)) for run in resident if run.matched is not None)
         if not matched or matched < at_least * resident.n_rows:
             return
-        before = resident.n_bytes
-        resident.reduce(lambda run: run.take(run.unmatched()) if run.has_matched else run)
-        self.account.release(before - resident.n_bytes)
+        self._only(side, p, lambda run: run.take(run.unmatched()) if run.has_matched else run)
+
+    def _only(self, side: int, p: int, needed: Callable[[Run], Run]) -> None:
+        """Keep in memory what is needed of each run."""
+        resident = self.inputs[side].partitions[p].resident
+        n_rows, n_bytes = resident.n_rows, resident.n_bytes
+        resident.reduce(needed)
+        self.account.release(n_bytes - resident.n_bytes)
         self.count_resident(side, p)
-        self.statistics.forgotten_rows[side, p] += matched
+        self.statistics.forgotten_rows[side, p] += n_rows - resident.n_rows
+
+    def _forget_runs(self, side: int, p: int, numbers: Sequence[int]) -> None:
+        """Remove these runs from disk."""
+        rows = self.statistics.spilled_rows[side, p]
+        if numbers:
+            self.replace_spilled(side, p, numbers, None)
+            self.statistics.forgotten_rows[side, p] += rows - self.statistics.spilled_rows[side, p]
 
     def forget(self, p: int) -> None:
         """Nobody needs the rows of this partition any more."""
