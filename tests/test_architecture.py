@@ -28,7 +28,7 @@ MAY_ENTER: dict[str, set[str]] = {
     "budget": {"errors"},
     "parallel": {"budget", "threads"},
     "progress": {"budget", "phases"},
-    "sources": {*BOTTOM, "budget"},
+    "sources": {*BOTTOM, "budget", "lazily"},
     "runs": BOTTOM,
     "policies": BOTTOM,
     "named_algorithms": {"errors", "policies"},

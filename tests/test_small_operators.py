@@ -24,7 +24,7 @@ from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means, Port
 from sooner.sources.arrival_patterns import Fixed
 from sooner.sources.opening import open_source
-from sooner.sources.paced import paced
+from sooner.sources.pacing import paced
 from sooner.trace import Entry, Tracing
 from union import DistinctUnion, UnionPlan
 

@@ -73,7 +73,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "speed-slows-down",
-        "sources/paced.py",
+        "sources/pacing.py",
         old="due = start + schedule.next(batch.num_rows) / self._speed",
         new="due = start + schedule.next(batch.num_rows) * self._speed",
         breaks="speed=10 replays ten times as slowly.",
@@ -81,7 +81,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "failure-says-the-wrong-row",
-        "sources/checked.py",
+        "sources/checking.py",
         old="            rows += batch.num_rows\n",
         new="            rows = batch.num_rows\n",
         breaks="The sentence about a source that failed names a wrong number of rows.",

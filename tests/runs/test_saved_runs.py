@@ -12,7 +12,8 @@ from run_building import ROWS, content, files_in, run_of
 from sooner.errors import StateCorrupted
 from sooner.runs.custody.shared_memory import open_shared_memory
 from sooner.runs.formats.files import RunFiles
-from sooner.runs.formats.saved_runs import MappedRuns, RewrittenRuns, SavedRuns
+from sooner.runs.formats.mapped_runs import MappedRuns
+from sooner.runs.formats.saved_runs import RewrittenRuns, SavedRuns
 from sooner.runs.run import Run
 
 PLENTY = 2**20

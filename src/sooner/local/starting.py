@@ -16,7 +16,7 @@ from sooner.local.spill_directory import SpillDirectory
 from sooner.operators.inputs import Storage
 from sooner.operators.operator import FLUSH_FRACTION, Means, OperatorPlan
 from sooner.runs.formats.files import RunFiles
-from sooner.sources.checked import checked
+from sooner.sources.checking import checked
 from sooner.sources.source import Source
 from sooner.trace import Tracing
 

@@ -1,6 +1,6 @@
 """Arrival patterns: how many seconds pass between one row of a source and the next.
 
-The wall-clock replay (`sooner.sources.paced`) and the simulated lab use the same patterns, so that a run of
+The wall-clock replay (`sooner.sources.pacing`) and the simulated lab use the same patterns, so that a run of
 either can be repeated in the other: the same pattern and the same seed give the same times.
 
 Not covered: which rows arrive (that is the data's matter), and dependence between two sources.

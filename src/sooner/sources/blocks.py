@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from sooner.errors import SoonerError, SourceFailed
 from sooner.kernels.gathering import as_one
-from sooner.sources.checked import CheckedSource
+from sooner.sources.checking import CheckedSource
 from sooner.sources.files import DatasetSource, ParquetSource, is_plain_parquet
 from sooner.sources.in_memory import TableSource
 from sooner.sources.key_ranges import Kind, Known, NoKeys, kind_of, overlapping, range_in_memory, ranges_in_file

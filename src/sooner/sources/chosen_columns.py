@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from sooner.sources.checked import CheckedSource, checked
+from sooner.sources.checking import CheckedSource, checked
 from sooner.sources.files import CsvSource, DatasetSource, ParquetSource
 from sooner.sources.in_memory import TableSource
 from sooner.sources.plain_columns import PlainColumns, with_plain_columns

@@ -33,7 +33,7 @@ from sooner.budget import parse_bytes
 from sooner.errors import InvalidCall
 from sooner.kernels.gathering import POOL
 from sooner.kernels.sizes import cuts_by_bytes, data_bytes, row_bytes
-from sooner.sources.checked import checked
+from sooner.sources.checking import checked
 from sooner.sources.dealt_rows import DealtRows, disk_trouble, gathered
 from sooner.sources.opening import open_source
 from sooner.sources.parquet_batches import AnyPath

@@ -7,7 +7,8 @@ A loop is called with addresses, so nothing but its caller answers for types, le
 import ctypes
 import os
 from collections.abc import Callable, Sequence
-from importlib import resources
+from importlib.abc import ResourceLoader
+from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -26,11 +27,11 @@ _FEW: Final = 1_000  # rows: to let other threads run would take longer than suc
 
 def _load() -> ctypes.CDLL:
     """The library beside this file. In a zip, as Spark ships packages, it has no path and is loaded from memory."""
-    library = resources.files(__package__) / LIBRARY
-    if isinstance(library, os.PathLike) and os.path.exists(library):  # noqa: PTH110 - a Path is one kind of it
-        return ctypes.CDLL(os.fspath(library))
+    library = Path(__file__).with_name(LIBRARY)
+    if library.exists():
+        return ctypes.CDLL(str(library))
     try:
-        content = library.read_bytes()
+        content = cast(ResourceLoader, __spec__.loader).get_data(str(library))
     except OSError as error:
         raise MissingLibrary(
             f"The compiled part of sooner ({LIBRARY}) is not here: these are its sources alone. "

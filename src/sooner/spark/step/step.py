@@ -24,7 +24,7 @@ from sooner.policies.view import Surroundings
 from sooner.runs.custody.private_files import make_directory
 from sooner.runs.custody.shared_memory import open_shared_memory
 from sooner.runs.formats.files import RunFiles
-from sooner.runs.formats.saved_runs import MappedRuns
+from sooner.runs.formats.mapped_runs import MappedRuns
 from sooner.runs.formats.versions import Header, Versions, version_prefix
 from sooner.runs.store import counted, counts_of_each
 from sooner.spark.interop.grouping import grouped
