@@ -4,8 +4,8 @@ A policy is a pure function of a view, so it has no state of its own to save, re
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Literal, Protocol
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -108,17 +108,15 @@ class JoinView(View):
 CodesFrom = Literal["lowest", "highest", "the clock's hand"]
 
 
-@dataclass(frozen=True)
-class EvictAll:
+class EvictAll(NamedTuple):
     """Let all rows of an input in a partition leave memory; of the operator that is asked, or of the one it names."""
 
     input: int
     partition: int
-    operator: str = field(default="", kw_only=True)
+    operator: str = ""
 
 
-@dataclass(frozen=True)
-class EvictUpTo:
+class EvictUpTo(NamedTuple):
     """Let rows leave up to so many bytes: those with the lowest or the highest codes, or from the clock's hand on.
 
     The clock takes rows of the middle region whose join bit is unset, and clears the bits that it passes (DINER 3.3).
@@ -128,52 +126,47 @@ class EvictUpTo:
     partition: int
     at_most_bytes: int
     codes_from: CodesFrom = "lowest"
-    operator: str = field(default="", kw_only=True)
+    operator: str = ""
 
 
-@dataclass(frozen=True)
-class EvictCodes:
+class EvictCodes(NamedTuple):
     """Let rows of these codes leave; of a single one, where the algorithm splits codes, up to so many bytes."""
 
     input: int
     partition: int
     codes: Codes
     at_most_bytes: int | None = None
-    operator: str = field(default="", kw_only=True)
+    operator: str = ""
 
 
-@dataclass(frozen=True)
-class EvictSince:
+class EvictSince(NamedTuple):
     """Let rows leave that came after a tick."""
 
     input: int
     partition: int
     tick: int
-    operator: str = field(default="", kw_only=True)
+    operator: str = ""
 
 
 Evict = EvictAll | EvictUpTo | EvictCodes | EvictSince
 Together = Sequence[Evict]  # evictions that belong together: all of them are done, or none
 
 
-@dataclass(frozen=True)
-class MemoryDisk:
+class MemoryDisk(NamedTuple):
     """Join what is in memory of an input with what is on disk of the other, in one partition."""
 
     input: int
     partition: int
 
 
-@dataclass(frozen=True)
-class DiskDisk:
+class DiskDisk(NamedTuple):
     """Join and merge the next runs of both inputs in one partition, at most `fan_in` of each."""
 
     partition: int
     fan_in: int
 
 
-@dataclass(frozen=True)
-class NestedLoop:
+class NestedLoop(NamedTuple):
     """Join what is on disk in one partition: chunks of at most so many bytes of the outer side with all runs of the
     other that they have not met, until each has had its turn as the outer side and nothing is open.
     """
@@ -183,8 +176,7 @@ class NestedLoop:
     max_outer_bytes: int
 
 
-@dataclass(frozen=True)
-class WholePartitions:
+class WholePartitions(NamedTuple):
     """Bring together all that has not met in these partitions, in memory and on disk. If a policy wants it while rows
     come, it is done before more of them are taken in (PR-Join sec. 4.2).
     """
