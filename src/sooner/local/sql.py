@@ -5,8 +5,8 @@ With aggregates it is a `sooner.estimate`, and without them a `sooner.join`.
 
 import difflib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from sooner.asked import equi_join
 from sooner.errors import InvalidJoin
@@ -14,13 +14,13 @@ from sooner.estimation.formulas import Formula
 from sooner.estimation.question import Aggregate, Question
 from sooner.expressions.checking import Typed, condition, typed
 from sooner.expressions.tree import Coalesce, Column, Node, conjuncts
-from sooner.local.arguments import require_two_streams
-from sooner.local.estimate import Estimates, estimates_of, terms_of
-from sooner.local.join import join
+from sooner.local.arguments import Settings, settings_of
+from sooner.local.estimate import Estimates, Limits, estimates_of
 from sooner.local.query import Query
 from sooner.local.sampling import Sampling
 from sooner.local.selection import FilteredSource, Selection
 from sooner.named_algorithms import Algorithm, AlgorithmName
+from sooner.operators.folding.join import require_sampling
 from sooner.operators.folding.plan import joined_columns
 from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.queries.naming import Place, Scope, group_of, nearest_of, require_distinct, scope_of
@@ -66,24 +66,19 @@ def sql(
     """
     statement = statement_of(query)
     left, right = (_found(table, tables) for table in statement.tables)
-    require_two_streams(left, right)
-    means = {"memory": memory, "partitions": partitions, "workers": workers, "spill_dir": spill_dir}
     with opened(left, right, (statement.tables[LEFT].alias, statement.tables[RIGHT].alias)) as sources:
         scope, where = scope_of(statement, [source.schema for source in sources])
+        left_on, right_on = ([key[side] for key in scope.keys] for side in SIDES)
+        usual: AlgorithmName = "pr_join" if statement.aggregates else "rpj"
+        plan = equi_join(None, left_on, right_on, None, algorithm or usual, statement.how)  # type: ignore[arg-type]
+        settings = settings_of(plan.algorithm, memory, partitions, workers, spill_dir)
         if not statement.aggregates:
             _require_no_limits(until, seconds)
-            return _Rows(statement, scope, where, algorithm or "rpj").query(sources, means)
-        plan = _plan(scope, "inner", algorithm or "pr_join")
-        terms = terms_of(
-            plan, confidence, until, seconds, sampling=sampling, total_rows=_sizes(total_rows, statement), seed=seed,
-            **means,  # type: ignore[arg-type]
-        )  # fmt: skip
-        return estimates_of(sources, plan, _question(statement, scope, where, plan), terms)
-
-
-def _plan(scope: Scope, how: Any, algorithm: AlgorithmName | Algorithm) -> TwoWayPlan:
-    left_on, right_on = ([key[side] for key in scope.keys] for side in SIDES)
-    return equi_join(None, left_on, right_on, None, algorithm, how)
+            return _Rows(statement, scope, where, plan).query(sources, settings)
+        require_sampling(plan.algorithm)
+        limits, total = Limits(confidence, until, seconds), _sizes(total_rows, statement)
+        question = _question(statement, scope, where, plan)
+        return estimates_of(sources, plan, question, limits, settings, sampling, total, seed)
 
 
 def _found(table: TableName, tables: object) -> object:
@@ -156,54 +151,43 @@ def _question(statement: Statement, scope: Scope, where: Node | None, plan: TwoW
 class _Rows:
     """Columns have the names of their tables in front as long as they are joined, so that none is like another."""
 
-    def __init__(
-        self, statement: Statement, scope: Scope, where: Node | None, algorithm: AlgorithmName | Algorithm
-    ) -> None:
+    def __init__(self, statement: Statement, scope: Scope, where: Node | None, plan: TwoWayPlan) -> None:
         self._scope = scope
         self._how = statement.how
-        self._algorithm = algorithm
-        self._plan = _plan(scope, statement.how, algorithm)
+        self._plan = plan
         self._side_of_keys = None if statement.how == "full" else RIGHT if statement.how == "right" else LEFT
         self._outputs = [output for item in statement.items for output in self._of_item(item)]
-        require_distinct([name for name, _, _ in self._outputs])
+        require_distinct([name for name, _ in self._outputs])
         self._pushed: tuple[list[Node], list[Node]] = ([], [])
         self._rest: list[Node] = []
         for one in [] if where is None else conjuncts(where):
             side = self._side_of(one)
             (self._rest if side is None else self._pushed[side]).append(one)
 
-    def query(self, sources: Sequence[Source], means: Mapping[str, Any]) -> Query:
+    def query(self, sources: Sequence[Source], settings: Settings) -> Query:
         inputs = [self._input(side, sources[side]) for side in SIDES]
-        on = [[self._name(side, key[side]) for key in self._scope.keys] for side in SIDES]
-        query = join(
-            inputs[LEFT], inputs[RIGHT], left_on=on[LEFT], right_on=on[RIGHT], how=self._how,  # type: ignore[arg-type]
-            algorithm=self._algorithm, **means,
-        )  # fmt: skip
+        left_on, right_on = (tuple(self._name(side, key[side]) for key in self._scope.keys) for side in SIDES)
+        query = Query(replace(self._plan, left_on=left_on, right_on=right_on), inputs, settings)
         filters = tuple(condition(self._joined(one, "WHERE"), query.schema, "WHERE") for one in self._rest)
         outputs: list[tuple[str, str | Typed]] = []
-        for name, node, part in self._outputs:
-            of = self._joined(node, part)
-            outputs.append((name, of.name if isinstance(of, Column) else typed(of, query.schema, part)))
+        for name, node in self._outputs:
+            of = self._joined(node, "SELECT")
+            outputs.append((name, of.name if isinstance(of, Column) else typed(of, query.schema, "SELECT")))
         selection = Selection(filters, tuple(outputs), query.schema)
         return query.through(selection.schema, selection.of)
 
-    def _of_item(self, item: Item | Star) -> list[tuple[str, Node, str]]:
+    def _of_item(self, item: Item | Star) -> list[tuple[str, Node]]:
         """Names, and what is called so."""
         if isinstance(item, Item):
-            return [(item.name, item.node, "SELECT")]
-        tables = self._scope.tables
+            return [(item.name, item.node)]
+        schemas, aliases = self._scope.schemas, [table.alias for table in self._scope.tables]
         if item.table is not None:
             side = self._scope.side(item.table, f"SELECT has {item.table}.*")
-            return [(name, Column(name, tables[side].alias), "SELECT") for name in self._scope.schemas[side].names]
-        found: list[tuple[str, Node, str]] = []
-        for column in self._plan.columns(self._scope.schemas).columns:
-            name, places = column.field.name, (column.left, column.right)
-            if (name, name) in self._scope.keys:
-                found.append((name, Column(name), "SELECT"))
-                continue
-            side, at = next((side, at) for side, at in enumerate(places) if at is not None)
-            found.append((name, Column(self._scope.schemas[side].names[at], tables[side].alias), "SELECT"))
-        return found
+            return [(name, Column(name, aliases[side])) for name in schemas[side].names]
+        return [
+            (name, Column(name) if (name, name) in self._scope.keys else Column(one.name, aliases[one.side]))
+            for name, one in joined_columns(self._plan, schemas).items()
+        ]
 
     def _side_of(self, one: Node) -> int | None:
         """On which side a condition can be asked before rows are joined, if on any."""
@@ -214,7 +198,7 @@ class _Rows:
         return side if side in asked_before else None
 
     def _input(self, side: int, source: Source) -> FilteredSource:
-        here = [(one, part) for _, one, part in self._outputs] + [(one, "WHERE") for one in self._rest]
+        here = [(one, "SELECT") for _, one in self._outputs] + [(one, "WHERE") for one in self._rest]
         places = {place for node, part in here for place in self._scope.places(node, part)}
         needed = {place.name for place in places if place.side == side}
         needed |= {key[side] for key in self._scope.keys}
