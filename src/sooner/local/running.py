@@ -171,6 +171,7 @@ class Running(Generic[R]):
     def _run(self) -> Generator[R, None, None]:
         self._require_own_process()
         _running.add(self)
+        is_cut_off = False
         try:
             for which, source in enumerate(self._sources):
                 start_reading(source, which, self._inbox, self._piece_bytes, self._returned_memory)
@@ -178,14 +179,17 @@ class Running(Generic[R]):
             while self._operator.phase != "done":
                 yield from self._until_stopped(self._next_work(time.monotonic() - started))
         except (Stopped, Interrupted):
-            if self._abandoned:  # who reads must not take this for the end of the results; a thread is silent about it
-                raise SystemExit from None
+            is_cut_off = self._abandoned
         finally:
             _running.discard(self)
             self._stop_reading()
             self._operator.close()
             self._at_end.close()
             self._spill_directory.remove()
+        if is_cut_off:  # who reads must not take this for the end of the results
+            if threading.current_thread() is not threading.main_thread():
+                threading.Event().wait()  # a daemon, until the process is gone: Arrow would tell of any other end
+            raise SystemExit
 
     def _next_work(self, now: float) -> Iterator[R]:
         """What has arrived, or a quantum of disk work in a silence; without any of it, wait for what arrives.
