@@ -18,7 +18,7 @@ from sooner.kernels.array_types import Flags
 from sooner.runs.custody.shared_memory import SharedMemory
 from sooner.runs.formats.files import RunFiles
 from sooner.runs.run import NEVER, STILL_HERE, Run, merge
-from sooner.runs.store import EncodedBlock, RunStore, Segment
+from sooner.runs.store import RunStore, Segment, write_segments
 
 MATCHED: Final = "matched"
 JOINED: Final = "joined"
@@ -42,7 +42,9 @@ class RewrittenRuns:
 
     def save(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
         """A file for each run, so that each can go by itself."""
-        return [_write(self._store, [self._store.encode(run)])[0].to_plain() | _joins_to_plain(run) for run in runs]
+        return [
+            write_segments(self._store, [self._store.encode(run)])[0].to_plain() | _joins_to_plain(run) for run in runs
+        ]
 
     def load(self, saved: dict[str, Any], *, followed: bool = False, joins: bool = False) -> Run:
         """The rows, as they were."""
@@ -69,7 +71,7 @@ class MappedRuns:
         known = {id(run): self._written[id(run)] for run in runs if id(run) in self._written}
         new = [run for run in runs if id(run) not in known]
         blocks = [self._files.encode(replace(run, matched=None)) for run in new]
-        places = _write(self._files, blocks) if new else []
+        places = write_segments(self._files, blocks) if new else []
         self._written = known | {id(run): (run, place) for run, place in zip(new, places, strict=True)}
         self._to_copy += [(run, place, block.content) for run, place, [block] in zip(new, places, blocks, strict=True)]
         told = (_flags_to_plain(MATCHED, run.matched) | _joins_to_plain(run) for run in runs)
@@ -139,12 +141,3 @@ def _flags_from_plain(saved: dict[str, Any], name: str, n_rows: int) -> Flags:
 
 def _name(written: Segment) -> str:
     return f"{written.file}.{written.blocks[0].offset}"
-
-
-def _write(store: RunStore, runs: Sequence[Sequence[EncodedBlock]]) -> list[Segment]:
-    places = []
-    with store.writer() as writer:
-        for blocks in runs:
-            writer.append(blocks)
-            places.append(writer.end_segment())
-    return places
