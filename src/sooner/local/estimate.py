@@ -19,7 +19,7 @@ from sooner.estimation.workings import workings_of
 from sooner.local.arguments import Settings, settings_of
 from sooner.local.inbox import Waiting
 from sooner.local.running import Running
-from sooner.local.sampling import Sampling, guided_side, prepared_sources, samples_of
+from sooner.local.sampling import prepared_sources
 from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.folding.folds import Folds
 from sooner.operators.folding.join import require_sampling
@@ -27,6 +27,7 @@ from sooner.operators.folding.plan import FoldingPlan, joined_columns
 from sooner.operators.pieces import weight
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sources.opening import opened
+from sooner.sources.sampling import Sampling, guided_side, samples_of
 from sooner.sources.source import Source
 
 RECKONING_SHARE: Final = 20  # of the time, one part in so many at most goes into reading off estimates,
@@ -101,10 +102,11 @@ def estimates_of(
 ) -> "Estimates":
     """The same of a question that was read already."""
     schemas = [source.schema for source in sources]
-    workings = workings_of(question, schemas, (join.left_on, join.right_on), joined_columns(join, schemas))
-    samples = samples_of(sources, workings.sides, sampling, seed)
+    keys = join.left_on, join.right_on
+    workings = workings_of(question, schemas, keys, joined_columns(join, schemas))
+    samples = samples_of(sources, [side.needed for side in workings.sides], keys, sampling, seed)
     sizes = usable_sizes(total_rows, [sample.n_rows for sample in samples])
-    plan = FoldingPlan(join.left_on, join.right_on, join.algorithm, workings, guided_side(samples))
+    plan = FoldingPlan(*keys, join.algorithm, workings, guided_side(samples))
     return Estimates(plan, prepared_sources(samples, workings.sides, settings.memory_bytes), settings, sizes, limits)
 
 

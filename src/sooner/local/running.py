@@ -200,7 +200,7 @@ class Running(Generic[R]):
         if operator.phase == "clean-up":
             self._returned_memory.look()
             return operator.work(CLEAN_UP_QUANTUM_BYTES, SILENT)
-        if self._silent and any(rows := self._inbox.rows_that_may_wait):
+        if self._silent and not self._inbox.has_an_end and any(rows := self._inbox.waiting_rows):
             around = Surroundings(waiting_rows=rows, after_silence=True)
             if operator.has_work(around):
                 return operator.work(QUANTUM_BYTES, around)

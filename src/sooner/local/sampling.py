@@ -1,52 +1,27 @@
-"""Inputs of which every beginning is a random sample: in the order in which they come, or block by block at random.
-
-Where blocks say between which keys they are, as row groups of Parquet files do, the blocks of one input can come right
-after those of the other that they can match. Then each of them is complete when it comes, and a few say as much of the
-whole as such a sample can (tables that are in the order of their keys would otherwise meet late).
-"""
+"""Inputs that are read as samples of themselves, some blocks at a time, and prepared for the sums of an estimate."""
 
 import itertools
 import threading
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal
+from dataclasses import replace
+from typing import Final
 
 import pyarrow as pa
 
-from sooner.errors import InvalidJoin
 from sooner.estimation.preparation import Preparation
 from sooner.estimation.tags import MOST_TAGS, InBlocks, InTurn
 from sooner.local.order_watch import OrderWatch
 from sooner.operators.parallel import Crew
-from sooner.sides import SIDES, opposite
-from sooner.sources.blocks import Blocks, blocks_of, partners, shuffled_order
-from sooner.sources.chosen_columns import only_columns
-from sooner.sources.source import Source, close_source, n_rows_of
+from sooner.sources.blocks import Blocks
+from sooner.sources.sampling import Sample
+from sooner.sources.source import close_source
 
-Sampling = Literal["rows", "blocks"]
 FIRST_ROWS: Final = 4_096  # that are read at once: few at first, so that the first estimate comes soon,
 GROWTH: Final = 8  # then one in so many of those that were read before,
 MOST_ROWS: Final = 2**19  # up to so many, since each piece has its price, however small it is;
 MEMORY_OF_ROW: Final = 2**11  # but so few that all that is read ahead is a small part of the memory
 READERS: Final = 2
 FIRST_PIECES: Final = 8  # are read by one thread, so that others have time for what becomes of them
-FEW: Final = 8  # blocks meet in pairs if they can match one part of the other side in so many, or less
-
-
-@dataclass(frozen=True)
-class Sample:
-    """How an input is read."""
-
-    source: Source
-    sampling: Sampling
-    blocks: Blocks | None = None  # to be read in this order
-    order: Sequence[int] = ()
-    partners: Sequence[tuple[int, ...]] | None = None  # of each block, those of the other input that come before it
-
-    @property
-    def n_rows(self) -> int | None:
-        return sum(self.blocks.n_rows) if self.blocks is not None else n_rows_of(self.source)
 
 
 class PreparedSource:
@@ -127,61 +102,6 @@ def _together(sizes: Sequence[int], most_rows: int) -> Iterator[range]:
             first, read, n_rows = position + 1, read + n_rows, 0
     if first < len(sizes):
         yield range(first, len(sizes))
-
-
-def samples_of(
-    sources: Sequence[Source], preparations: Sequence[Preparation], sampling: Sampling | None, seed: int
-) -> list[Sample]:
-    """How both inputs are read. One of them may come by blocks that are complete when they come."""
-    if sampling not in (None, "rows", "blocks"):
-        raise InvalidJoin(f"sampling={sampling!r} must be 'rows' or 'blocks': what comes in random order.")
-    samples = []
-    for side, (source, preparation) in enumerate(zip(sources, preparations, strict=True)):
-        samples.append(_sample_of(source, preparation, sampling, seed + side))
-    side = max(SIDES, key=lambda one: len(samples[one].order))
-    samples[side], samples[opposite(side)] = _guided(samples[side], samples[opposite(side)])
-    return samples
-
-
-def _guided(larger: Sample, other: Sample) -> tuple[Sample, Sample]:
-    """With partners for the side with more blocks, if each of them can match few of the other."""
-    if larger.blocks is None or other.blocks is None:
-        return larger, other
-    met = partners(larger.blocks, other.blocks)
-    if met is None or sum(map(len, met)) * FEW > len(met) * len(other.order):
-        return larger, other
-    needed = dict.fromkeys(number for block in larger.order for number in met[block])
-    rest = [number for number in other.order if number not in needed]
-    return replace(larger, partners=met), replace(other, order=[*needed, *rest])
-
-
-def guided_side(samples: Sequence[Sample]) -> int | None:
-    """Of which blocks come after those of the other side that they can match, if that is so."""
-    return next((side for side, sample in enumerate(samples) if sample.partners is not None), None)
-
-
-def rows_are_shuffled(source: Source) -> bool:
-    """Whether it says so itself."""
-    while (inner := getattr(source, "source", None)) is not None:
-        source = inner
-    return bool(getattr(source, "rows_are_shuffled", False))
-
-
-def _sample_of(whole: Source, preparation: Preparation, sampling: Sampling | None, seed: int) -> Sample:
-    source = only_columns(whole, preparation.needed)
-    if sampling == "rows" or (sampling is None and rows_are_shuffled(whole)):
-        return Sample(source, "rows")
-    blocks = blocks_of(source, preparation.keys)
-    if blocks is not None:
-        return Sample(source, "blocks", blocks, shuffled_order(len(blocks.n_rows), seed))
-    if sampling is None:
-        warnings.warn(
-            f"{source.name} can be read in its own order only: intervals hold if its rows come in random order. Say "
-            "sampling='rows' if they do, 'blocks' if its batches do, or write it once with `sooner shuffle`.",
-            UserWarning,
-            stacklevel=5,
-        )
-    return Sample(source, sampling or "rows")
 
 
 def prepared_sources(

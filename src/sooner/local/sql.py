@@ -17,7 +17,6 @@ from sooner.expressions.tree import Coalesce, Column, Node, conjuncts
 from sooner.local.arguments import Settings, settings_of
 from sooner.local.estimate import Estimates, Limits, estimates_of
 from sooner.local.query import Query
-from sooner.local.sampling import Sampling
 from sooner.local.selection import FilteredSource, Selection
 from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.folding.join import require_sampling
@@ -28,6 +27,7 @@ from sooner.queries.reading import statement_of
 from sooner.queries.statement import Item, Star, Statement, TableName
 from sooner.sides import LEFT, RIGHT, SIDES
 from sooner.sources.opening import opened
+from sooner.sources.sampling import Sampling
 from sooner.sources.source import Source
 
 
