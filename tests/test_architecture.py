@@ -34,7 +34,7 @@ MAY_ENTER: dict[str, set[str]] = {
     "named_algorithms": {"errors", "policies"},
     "expressions": BOTTOM,
     "estimation": {*BOTTOM, "expressions", "plain_text", "sides"},
-    "queries": {*BOTTOM, "estimation", "expressions"},
+    "queries": {*BOTTOM, "estimation", "expressions", "sides"},
     "operators": {
         *BOTTOM,
         "budget",

@@ -16,8 +16,8 @@ from sooner.lab.experiments.rpj import PANELS
 from sooner.lab.simulator import simulate_operator
 from sooner.lab.subject import ROW_BYTES, SCHEMA
 from sooner.lab.traces import Pushed, Trace
+from sooner.local.arguments import Settings
 from sooner.local.query import Query
-from sooner.local.starting import parts_of
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.events import Flushed
 from sooner.operators.inputs import Storage
@@ -43,8 +43,7 @@ def test_in_process(memory_bytes: int, tmp_path: Path) -> None:
     entries: list[Entry] = []
     plan = UnionPlan("k")
     tracing = Tracing(entries.append, "a union", [plan])
-    parts = parts_of(plan, NAMES, sources, memory_bytes, 4, 1, tmp_path, tracing)
-    query = Query(parts, plan.output([source.schema for source in sources]), 0.025)
+    query = Query(plan, sources, Settings(memory_bytes, 4, 1, tmp_path), NAMES, tracing)
     found = Counter(query.to_table()["k"].to_pylist())
     assert found == Counter({key for table in inputs for key in table["k"].to_pylist()})
     kinds = {type(entry.event).__name__ for entry in entries}
@@ -68,10 +67,10 @@ def test_one_with_blocked_ports_in_process(memory_bytes: int, tmp_path: Path) ->
     slow = paced(allowed, Fixed(1e-5))
     sources = [open_source(one, name) for one, name in zip((left, right, slow), NAMES, strict=True)]
     plan, entries = GuardedPlan("k", ALGORITHMS["rpj"]), list[Entry]()
-    parts = parts_of(plan, NAMES, sources, memory_bytes, 4, 2, tmp_path, Tracing(entries.append, "a join", [plan]))
-    budget = parts.operator.account.budget
+    tracing = Tracing(entries.append, "a join", [plan])
+    query = Query(plan, sources, Settings(memory_bytes, 4, 2, tmp_path), NAMES, tracing)
+    budget = query._operator.account.budget
     assert [*budget.accounts] == ["rows that wait", "the operator", "the operator, join"]
-    query = Query(parts, plan.output([source.schema for source in sources]), 0.025)
     found = query.to_table()
     assert Counter(zip(*(c.to_pylist() for c in found.columns), strict=True)) == allowed_pairs(left, right, allowed)
     assert query.progress.arrived_rows == (len(left), len(right), len(allowed))
@@ -97,9 +96,8 @@ def test_an_operator_that_waits_for_nothing_is_an_error_and_no_hang(tmp_path: Pa
 
     sources = [open_source(table, name) for table, name in zip(tables(10, 10), NAMES, strict=True)]
     plan = StuckPlan("k", ALGORITHMS["rpj"])
-    parts = parts_of(plan, NAMES, sources, 2**20, 1, 1, tmp_path)
     with pytest.raises(RuntimeError, match="Stuck takes rows of no input, and has no work"):
-        Query(parts, plan.output([source.schema for source in sources]), 0.025).to_table()
+        Query(plan, sources, Settings(2**20, 1, 1, tmp_path), NAMES).to_table()
 
 
 def test_in_the_lab() -> None:

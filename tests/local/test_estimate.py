@@ -3,7 +3,7 @@
 import itertools
 import math
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -420,14 +420,12 @@ def test_blocks_of_both_inputs_that_come_at_once_need_not_fit_together(monkeypat
     """Each of them does, and which come together is left to threads."""
     take = Inbox.take
 
-    def all_at_once(
-        inbox: Inbox, timeout_seconds: float | None, blocked: Collection[int] = ()
-    ) -> Sequence[Waiting] | None:
+    def all_at_once(inbox: Inbox, *arguments: Any) -> Sequence[Waiting] | None:
         with inbox._changed:
             inbox._room_bytes = 2**30
             inbox._changed.notify_all()
             inbox._wait(lambda: all(queue.has_ended for queue in inbox._queues))
-        return take(inbox, timeout_seconds, blocked)
+        return take(inbox, *arguments)
 
     monkeypatch.setattr(Inbox, "take", all_at_once)
     rows, dice = 900, np.random.default_rng(5)

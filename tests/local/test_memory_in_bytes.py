@@ -17,7 +17,7 @@ import pytest
 import sooner
 from queries import join_rows, multiset, numbered, soon, wait_until
 from sooner.local.returned_memory import ReturnedMemory, _process_bytes
-from sooner.local.starting import CROWD
+from sooner.local.running import CROWD
 from sooner.sources import Source, open_source
 
 MOST_RESULT_BYTES = 8 * 2**20

@@ -40,7 +40,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "where-after-the-join-lost",
-        "local/selection.py",
+        "queries/rows.py",
         old="            kept = filtered(batch, self.filters)\n",
         new="            kept = batch\n",
         breaks="A condition on both tables is not applied.",

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from html import escape
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -15,6 +15,13 @@ from sooner.estimation.workings import GroupColumn
 from sooner.plain_text import plain_text
 
 NO_GROUP: Key = ()
+HOW_FAR: Final[dict[str, pa.DataType]] = {  # what rows of an estimate may say of it
+    "batch": pa.int64(),
+    "rows": pa.int64(),
+    "share_read": pa.float64(),
+    "seconds": pa.float64(),
+    "exact": pa.bool_(),
+}
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,14 @@ class Estimate:
             f"<div><strong>sooner</strong> {escape(first)}"
             f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
         )
+
+
+def as_rows(found: Estimate, **how_far: float | None) -> pa.RecordBatch:
+    """The table with doubles for values, and columns of `HOW_FAR` that have one value in all rows."""
+    table = found.to_table(as_doubles=True)
+    for name, value in how_far.items():
+        table = table.append_column(name, pa.array([value] * table.num_rows, HOW_FAR[name]))
+    return pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=table.schema)
 
 
 def in_words(value: Value) -> str:

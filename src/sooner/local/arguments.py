@@ -1,19 +1,54 @@
-"""What only the in-process join refuses before any row is read."""
+"""What the user gave to run a query with: checked, and what cannot be right refused before any row is read."""
 
+import os
 import threading
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
-import pyarrow as pa
-
+from sooner.arguments import plain_path, require_whole_number
 from sooner.budget import format_bytes, parse_bytes
 from sooner.errors import BudgetTooSmall, InvalidJoin
-from sooner.sources.files import is_dataset
-from sooner.sources.source import Source
+from sooner.named_algorithms import Algorithm
 
 LEAST_MEMORY_BYTES: Final = 64 * 1024
+LEAST_PARTITION_BYTES: Final = 2 * 2**20
+LEAST_WAITING_BYTES: Final = 2**18  # of a partition that is joined as a whole: nothing probes it
+MOST_PARTITIONS: Final = 8
+SILENCE_SECONDS: Final = 0.025
 
 
-def usable_memory(memory: int | str | None) -> int:
+@dataclass(frozen=True)
+class Settings:
+    """What a query may use, and how long it waits."""
+
+    memory_bytes: int
+    partitions: int  # of each input
+    workers: int
+    spill_parent: Path | None
+    silence_seconds: float = SILENCE_SECONDS
+
+
+def settings_of(
+    algorithm: Algorithm,
+    memory: int | str | None,
+    partitions: int | None,
+    workers: int | None,
+    spill_dir: str | Path | None,
+    silence_seconds: float = SILENCE_SECONDS,
+) -> Settings:
+    """The settings as the user gave them; those that were left out are as the memory and the machine allow."""
+    memory_bytes = _usable_memory(memory)
+    partitions = _partition_count(memory_bytes, algorithm) if partitions is None else partitions
+    workers = len(os.sched_getaffinity(0)) if workers is None else workers
+    require_whole_number("partitions", partitions)
+    require_whole_number("workers", workers)
+    _require_silence(silence_seconds)
+    spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
+    return Settings(memory_bytes, partitions, workers, spill_parent, silence_seconds)
+
+
+def _usable_memory(memory: int | str | None) -> int:
     n_bytes = parse_bytes(memory)
     if n_bytes < LEAST_MEMORY_BYTES:
         raise BudgetTooSmall(
@@ -22,22 +57,15 @@ def usable_memory(memory: int | str | None) -> int:
     return n_bytes
 
 
-def require_silence(seconds: object) -> None:
+def _partition_count(memory_bytes: int, algorithm: Algorithm) -> int:
+    """More partitions let a flush choose more finely, but small ones cost more to probe than they hold."""
+    least_bytes = LEAST_PARTITION_BYTES if algorithm.waits == "never" else LEAST_WAITING_BYTES
+    possible = max(memory_bytes // least_bytes, 1)
+    return min(1 << (possible.bit_length() - 1), MOST_PARTITIONS)
+
+
+def _require_silence(seconds: object) -> None:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= threading.TIMEOUT_MAX:
         raise InvalidJoin(
             f"silence_seconds={seconds!r} must be a number of seconds, from 0 to {threading.TIMEOUT_MAX:.0f}."
-        )
-
-
-def require_two_streams(left: object, right: object) -> None:
-    """A stream can be read once: given twice, each side would get some of its rows."""
-    once = (
-        isinstance(left, pa.RecordBatchReader)
-        or is_dataset(left, "Scanner")
-        or (hasattr(type(left), "batches") and isinstance(left, Source))
-    )
-    if left is right and once:
-        raise InvalidJoin(
-            f"left and right are the same {type(left).__name__}, which can be read only once; open it twice, "
-            "or read it into a table first."
         )

@@ -1,28 +1,25 @@
 """`sooner.estimate`: aggregates over a join, as they seem to be and how sure that is, until they are exact."""
 
-import os
+import itertools
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 
-from sooner.arguments import Columns, plain_path, require_whole_number
+from sooner.arguments import Columns
 from sooner.asked import equi_join
 from sooner.errors import InvalidJoin
-from sooner.estimation.estimate import Estimate
+from sooner.estimation.estimate import Estimate, as_rows
 from sooner.estimation.preparation import TAG
 from sooner.estimation.question import Aggregates, By, Question, question_of
-from sooner.estimation.reading_off import estimate_of, sizes_by_now, usable_confidence, usable_sizes
-from sooner.estimation.workings import Workings, workings_of
-from sooner.local.arguments import require_two_streams, usable_memory
+from sooner.estimation.reading_off import Sizes, estimate_of, sizes_by_now, usable_confidence, usable_sizes
+from sooner.estimation.workings import workings_of
+from sooner.local.arguments import Settings, settings_of
 from sooner.local.inbox import Waiting
-from sooner.local.join import partition_count
-from sooner.local.running import Parts, Running
-from sooner.local.sampling import Sampling, prepared_sources, samples_of
-from sooner.local.starting import parts_of
+from sooner.local.running import Running
+from sooner.local.sampling import prepared_sources
 from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.folding.folds import Folds
 from sooner.operators.folding.join import require_sampling
@@ -30,9 +27,9 @@ from sooner.operators.folding.plan import FoldingPlan, joined_columns
 from sooner.operators.pieces import weight
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sources.opening import opened
+from sooner.sources.sampling import Sampling, guided_side, samples_of
 from sooner.sources.source import Source
 
-SILENCE_SECONDS: Final = 0.025
 RECKONING_SHARE: Final = 20  # of the time, one part in so many at most goes into reading off estimates,
 RECKONING_SECONDS: Final = 0.02  # beside so much at first;
 MANY_GROUPS: Final = 100  # what more of them would take is foreseen
@@ -85,82 +82,43 @@ def estimate(
     40
     """
     join = equi_join(on, left_on, right_on, suffixes, algorithm)
-    terms = terms_of(
-        join, confidence, until, seconds, sampling=sampling, total_rows=total_rows, seed=seed, memory=memory,
-        partitions=partitions, workers=workers, spill_dir=spill_dir,
-    )  # fmt: skip
-    require_two_streams(left, right)
+    require_sampling(join.algorithm)
+    limits = Limits(confidence, until, seconds)
+    settings = settings_of(join.algorithm, memory, partitions, workers, spill_dir)
     with opened(left, right) as sources:
         question = question_of(aggregates, by, where, join.output([source.schema for source in sources]))
-        return estimates_of(sources, join, question, terms)
+        return estimates_of(sources, join, question, limits, settings, sampling, total_rows, seed)
 
 
-@dataclass(frozen=True)
-class Terms:
-    """On which estimates are made."""
-
-    limits: "Limits"
-    sampling: Sampling | None
-    total_rows: Sequence[int | None] | None
-    seed: int
-    memory_bytes: int
-    partitions: int
-    workers: int
-    spill_parent: Path | None
-
-
-def terms_of(
+def estimates_of(
+    sources: Sequence[Source],
     join: TwoWayPlan,
-    confidence: float,
-    until: float | str | None,
-    seconds: float | None,
-    *,
+    question: Question,
+    limits: "Limits",
+    settings: Settings,
     sampling: Sampling | None,
     total_rows: Sequence[int | None] | None,
     seed: int,
-    memory: int | str | None,
-    partitions: int | None,
-    workers: int | None,
-    spill_dir: str | Path | None,
-) -> Terms:
-    """Refuses what cannot be right whatever the inputs are."""
-    require_sampling(join.algorithm)
-    limits = Limits(_share("until", until), seconds, usable_confidence(confidence))
-    memory_bytes = usable_memory(memory)
-    partitions = partition_count(memory_bytes, join.algorithm) if partitions is None else partitions
-    workers = len(os.sched_getaffinity(0)) if workers is None else workers
-    require_whole_number("partitions", partitions)
-    require_whole_number("workers", workers)
-    spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
-    return Terms(limits, sampling, total_rows, seed, memory_bytes, partitions, workers, spill_parent)
-
-
-def estimates_of(sources: Sequence[Source], join: TwoWayPlan, question: Question, terms: Terms) -> "Estimates":
+) -> "Estimates":
     """The same of a question that was read already."""
     schemas = [source.schema for source in sources]
-    keys = (join.left_on, join.right_on)
+    keys = join.left_on, join.right_on
     workings = workings_of(question, schemas, keys, joined_columns(join, schemas))
-    samples, guide = samples_of(sources, workings.sides, keys, terms.sampling, terms.seed)
-    sizes = usable_sizes(terms.total_rows, [sample.n_rows for sample in samples])
-    plan = FoldingPlan(join.left_on, join.right_on, join.algorithm, workings, None if guide is None else guide.side)
-    prepared = prepared_sources(samples, workings.sides, guide, terms.memory_bytes)
-    known = None if None in sizes else sum(size or 0 for size in sizes)
-    parts = parts_of(
-        plan, INPUTS, prepared, terms.memory_bytes, terms.partitions, terms.workers, terms.spill_parent,
-        expected_rows=known,
-    )  # fmt: skip
-    return Estimates(parts, workings, sizes, terms.limits)
+    samples = samples_of(sources, [side.needed for side in workings.sides], keys, sampling, seed)
+    sizes = usable_sizes(total_rows, [sample.n_rows for sample in samples])
+    plan = FoldingPlan(*keys, join.algorithm, workings, guided_side(samples))
+    return Estimates(plan, prepared_sources(samples, workings.sides, settings.memory_bytes), settings, sizes, limits)
 
 
 class Limits:
     """When to stop, and how sure intervals are."""
 
-    def __init__(self, error: float | None, seconds: float | None, confidence: float) -> None:
+    def __init__(self, confidence: float, until: float | str | None, seconds: float | None) -> None:
+        self.error = _share("until", until)
+        self.confidence = usable_confidence(confidence)
         if seconds is not None and not (isinstance(seconds, int | float) and seconds > 0):
             raise InvalidJoin(f"seconds={seconds!r} must be a number of seconds, more than 0.")
-        self.error = error
         self.seconds = seconds
-        self.confidence = confidence
 
     def are_reached(self, found: Estimate) -> bool:
         if self.seconds is not None and found.seconds >= self.seconds:
@@ -172,9 +130,12 @@ class Limits:
 class Estimates(Running[Folds]):
     """Iterate for estimates as they come: the last one is exact, unless it was to stop before."""
 
-    def __init__(self, parts: Parts[Folds], workings: Workings, sizes: Sequence[int | None], limits: Limits) -> None:
-        super().__init__(parts, SILENCE_SECONDS)
-        self._workings = workings
+    def __init__(
+        self, plan: FoldingPlan, sources: Sequence[Source], settings: Settings, sizes: Sizes, limits: Limits
+    ) -> None:
+        known = None if None in sizes else sum(size or 0 for size in sizes)
+        super().__init__(plan, sources, settings, expected_rows=known)
+        self._workings = plan.workings
         self._sizes = sizes
         self._limits = limits
         self._held: list[list[pa.RecordBatch]] = [[] for _ in INPUTS]
@@ -192,9 +153,11 @@ class Estimates(Running[Folds]):
 
         Values are doubles, as estimates are; `final().to_table()` has all digits of what is exact.
         """
-        batches = (_with_times(found) for found in self)
+        batches = (
+            as_rows(one, rows=one.rows, share_read=one.share_read, seconds=one.seconds, exact=one.exact) for one in self
+        )
         first = next(batches)
-        return pa.RecordBatchReader.from_batches(first.schema, _chained(first, batches))
+        return pa.RecordBatchReader.from_batches(first.schema, itertools.chain([first], batches))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
@@ -222,22 +185,27 @@ class Estimates(Running[Folds]):
 
         So they come in whole blocks. Those for which there is no room at once come one after the other.
         """
-        told = [self._until_tallies(which, taken) for which, taken in enumerate(waiting)]
-        if weight([batch for taken in told for batch in taken.batches]) <= self._operator.account.share_bytes:
-            yield from super()._take_in(told, now)
-            return
-        for which, taken in enumerate(told):
-            for block in _blocks(taken):
-                yield from super()._take_in(
-                    [block if one == which else Waiting([], None) for one in range(len(told))], now
-                )
+        blocks = [self._whole_blocks(which, taken) for which, taken in enumerate(waiting)]
+        at_once = [list(itertools.chain(*some)) for some in blocks]
+        if weight(list(itertools.chain(*at_once))) > self._operator.account.share_bytes:
+            for which, some in enumerate(blocks):
+                for block in some:
+                    taken_in = [Waiting(block if one == which else [], None) for one in range(len(blocks))]
+                    yield from super()._take_in(taken_in, now)
+            at_once = [[] for _ in blocks]
+        ends = [taken.end for taken in waiting]
+        yield from super()._take_in(list(map(Waiting, at_once, ends)), now)
 
-    def _until_tallies(self, which: int, taken: Waiting) -> Waiting:
-        batches = [*self._held[which], *taken.batches]
-        told = _tallied(batches)
-        until = len(batches) if taken.end is not None else told[-1] + 1 if told else 0
-        self._held[which] = batches[until:]
-        return Waiting(batches[:until], taken.end)
+    def _whole_blocks(self, which: int, taken: Waiting) -> list[list[pa.RecordBatch]]:
+        """Those that are complete; after the end, all."""
+        blocks, block = [], self._held[which]
+        for batch in taken.batches:
+            block.append(batch)
+            if batch.num_rows and batch.column(TAG)[-1].as_py() < 0:  # a tally
+                blocks.append(block)
+                block = []
+        self._held[which] = [] if taken.end is not None else block
+        return [*blocks, block] if taken.end is not None else blocks
 
     def _estimate(self, folds: Folds, seconds: float, *, exact: bool) -> Estimate:
         read = folds.tallies.sum(axis=1).tolist()
@@ -245,23 +213,6 @@ class Estimates(Running[Folds]):
         reckoning = folds.reckoning(sizes, self._limits.confidence, exact=exact)
         keys = folds.groups[0].keys, folds.groups[1].keys
         return estimate_of(self._workings, keys, reckoning, read, sizes, seconds, exact=exact)
-
-
-def _tallied(batches: Sequence[pa.RecordBatch]) -> list[int]:
-    """Which of these batches have a tally behind their rows."""
-    return [at for at, batch in enumerate(batches) if batch.num_rows and batch.column(TAG)[-1].as_py() < 0]
-
-
-def _blocks(taken: Waiting) -> Iterator[Waiting]:
-    """One after the other, and the end with the last of them."""
-    begins = [0, *(at + 1 for at in _tallied(taken.batches))]
-    blocks = [
-        some for begin, end in zip(begins, [*begins[1:], None], strict=True) if (some := taken.batches[begin:end])
-    ]
-    for block in blocks[:-1]:
-        yield Waiting(block, None)
-    if blocks or taken.end is not None:
-        yield Waiting(blocks[-1] if blocks else [], taken.end)
 
 
 def _share(name: str, given: object) -> float | None:
@@ -276,17 +227,3 @@ def _share(name: str, given: object) -> float | None:
     if isinstance(given, bool) or not 0 <= share < 1:
         raise InvalidJoin(f"{name}={given!r} must be a share, such as 0.01 or '1%'.")
     return share
-
-
-def _with_times(found: Estimate) -> pa.RecordBatch:
-    table = found.to_table(as_doubles=True)
-    times = {"rows": found.rows, "share_read": found.share_read, "seconds": found.seconds, "exact": found.exact}
-    types = (pa.int64(), pa.float64(), pa.float64(), pa.bool_())
-    for (name, value), type_ in zip(times.items(), types, strict=True):
-        table = table.append_column(name, pa.array([value] * table.num_rows, type_))
-    return table.combine_chunks().to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], table.schema)
-
-
-def _chained(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield first
-    yield from rest

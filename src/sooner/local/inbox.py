@@ -52,21 +52,15 @@ class Inbox:
         self._changed = threading.Condition()
 
     @property
-    def held_bytes(self) -> int:
-        return sum(queue.n_bytes for queue in self._queues)
-
-    @property
     def waiting_rows(self) -> tuple[int, ...]:
+        """Of each input."""
         with self._changed:
-            return self._count_rows()
+            return tuple(sum(batch.num_rows for batch in queue.batches) for queue in self._queues)
 
     @property
-    def rows_that_may_wait(self) -> tuple[int, ...]:
-        """Of each input, as long as none has ended: nobody should be kept waiting for an end, good or bad."""
-        with self._changed:
-            if any(queue.end for queue in self._queues):
-                return ()
-            return self._count_rows()
+    def has_an_end(self) -> bool:
+        """Whether one waits, good or bad: nobody should be kept waiting for it."""
+        return any(queue.end for queue in self._queues)
 
     def put(self, which: int, batch: pa.RecordBatch, n_bytes: int) -> None:
         """Add a batch of so many bytes, waiting for room; one larger than all the room waits for an empty queue."""
@@ -107,9 +101,6 @@ class Inbox:
         if self._stopped:
             raise Stopped
         return bool(reached)
-
-    def _count_rows(self) -> tuple[int, ...]:
-        return tuple(sum(batch.num_rows for batch in queue.batches) for queue in self._queues)
 
     def _empty(self, queue: _Queue) -> Waiting:
         taken = Waiting(queue.batches, queue.end)

@@ -1,28 +1,19 @@
 """`sooner.join`: check what the user gave, and put a query together from it. No row is read here."""
 
 import datetime as dt
-import os
 from pathlib import Path
-from typing import Final
 
-from sooner.arguments import Columns, plain_path, require_whole_number
+from sooner.arguments import Columns
 from sooner.asked import Asked, plan_of
 from sooner.how import How
 from sooner.kernels.ranges import Width, Within
-from sooner.local.arguments import require_silence, require_two_streams, usable_memory
+from sooner.local.arguments import settings_of
 from sooner.local.query import Query
-from sooner.local.starting import parts_of
 from sooner.named_algorithms import Algorithm, AlgorithmName
-from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sides import LEFT, RIGHT
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
-from sooner.sources.source import Source, n_rows_together
 from sooner.trace import Tracer, open_trace
-
-LEAST_PARTITION_BYTES: Final = 2 * 2**20
-LEAST_WAITING_BYTES: Final = 2**18  # of a partition that is joined as a whole: nothing probes it
-MOST_PARTITIONS: Final = 8
 
 
 def join(
@@ -81,41 +72,9 @@ def join(
             lateness=lateness, retention=retention, how=how, suffixes=suffixes, algorithm=algorithm,
         )
     )  # fmt: skip
-    memory_bytes = usable_memory(memory)
-    partitions = partition_count(memory_bytes, plan.algorithm) if partitions is None else partitions
-    workers = len(os.sched_getaffinity(0)) if workers is None else workers
-    require_whole_number("partitions", partitions)
-    require_whole_number("workers", workers)
-    require_silence(silence_seconds)
-    spill_parent = None if spill_dir is None else plain_path("spill_dir", spill_dir)
-    require_two_streams(left, right)
+    settings = settings_of(plan.algorithm, memory, partitions, workers, spill_dir, silence_seconds)
     with opened(left, right) as sources:
-        return _started(plan, sources, memory_bytes, partitions, workers, silence_seconds, spill_parent, trace)
-
-
-def _started(
-    plan: TwoWayPlan,
-    sources: tuple[Source, Source],
-    memory_bytes: int,
-    partitions: int,
-    workers: int,
-    silence_seconds: float,
-    spill_parent: Path | None,
-    trace: str | Path | Tracer | None,
-) -> Query:
-    schema = plan.output([source.schema for source in sources])  # refused before anything is made
-    if not plan.kind.pairs:
-        sources = sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)
-    tracing, rows = open_trace(trace, "a join in process", [plan]), n_rows_together(sources)
-    parts = parts_of(plan, INPUTS, sources, memory_bytes, partitions, workers, spill_parent, tracing, rows)
-    query = Query(parts, schema, silence_seconds)
-    if tracing is not None:
-        query.at_end(tracing.close)
-    return query
-
-
-def partition_count(memory_bytes: int, algorithm: Algorithm) -> int:
-    """More partitions let a flush choose more finely, but small ones cost more to probe than they hold."""
-    least_bytes = LEAST_PARTITION_BYTES if algorithm.waits == "never" else LEAST_WAITING_BYTES
-    possible = max(memory_bytes // least_bytes, 1)
-    return min(1 << (possible.bit_length() - 1), MOST_PARTITIONS)
+        plan.output([source.schema for source in sources])  # refused before anything is made
+        if not plan.kind.pairs:
+            sources = sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)
+        return Query(plan, sources, settings, tracing=open_trace(trace, "a join in process", [plan]))

@@ -1,14 +1,20 @@
 """A running join: iterate it for batches of results as they come."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
 
 from sooner.arguments import require_count
 from sooner.extras import require
-from sooner.local.notebook_view import notebook_view
-from sooner.local.running import Parts, Running
+from sooner.local.arguments import Settings
+from sooner.local.running import Running
+from sooner.operators.operator import OperatorPlan
+from sooner.operators.two_way.plan import INPUTS
+from sooner.plain_text import plain_text
+from sooner.sources.source import Source, n_rows_together
+from sooner.trace import Tracing
 
 if TYPE_CHECKING:
     import pandas
@@ -21,9 +27,16 @@ class Query(Running[pa.RecordBatch]):
     Leave a `with` block, call `stop()` or drop the query, and its threads and spill files are gone.
     """
 
-    def __init__(self, parts: Parts[pa.RecordBatch], schema: pa.Schema, silence_seconds: float) -> None:
-        super().__init__(parts, silence_seconds)
-        self.schema = schema
+    def __init__(
+        self,
+        plan: OperatorPlan[pa.RecordBatch],
+        sources: Sequence[Source],
+        settings: Settings,
+        names: Sequence[str] = INPUTS,
+        tracing: Tracing | None = None,
+    ) -> None:
+        self.schema = plan.output([source.schema for source in sources])
+        super().__init__(plan, sources, settings, names, tracing, n_rows_together(sources))
         self._change: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]] = iter
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -79,4 +92,10 @@ class Query(Running[pa.RecordBatch]):
         return f"<sooner.Query {self.progress}>"
 
     def _repr_html_(self) -> str:
-        return notebook_view(self.progress, self.schema)
+        """How far it is, and which columns it gives. Nothing is read for it."""
+        columns = [(escape(plain_text(field.name)), escape(plain_text(field.type))) for field in self.schema]
+        rows = "".join(f"<tr><td>{name}</td><td>{type_}</td></tr>" for name, type_ in columns)
+        return (
+            f"<div><strong>sooner.Query</strong> {escape(str(self.progress))}"
+            f"<table><thead><tr><th>column</th><th>type</th></tr></thead><tbody>{rows}</tbody></table></div>"
+        )

@@ -1,11 +1,11 @@
 """A thread per source: read batches, cut them to size, put them into the inbox."""
 
 import atexit
-import contextlib
 import threading
 import time
 import weakref
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from sooner.kernels.sizes import cuts_by_bytes, row_bytes
 from sooner.local.inbox import Ended, Inbox, Stopped
 from sooner.local.returned_memory import ReturnedMemory
 from sooner.runs.run import HELPER_BYTES
-from sooner.sources.source import Source, close_source
+from sooner.sources.source import Source
 from sooner.threads import start_thread
 
 FAREWELL_SECONDS: Final = 1.0  # for threads that are in the middle of a library when the program ends
@@ -23,47 +23,32 @@ FAREWELL_SECONDS: Final = 1.0  # for threads that are in the middle of a library
 _threads: "Final[weakref.WeakSet[threading.Thread]]" = weakref.WeakSet()
 
 
-class Reader:
-    def __init__(
-        self, source: Source, which: int, inbox: Inbox, piece_bytes: int, returned_memory: ReturnedMemory
-    ) -> None:
-        self._source = source
-        self._which = which
-        self._inbox = inbox
-        self._piece_bytes = piece_bytes
-        self._returned_memory = returned_memory
+def start_reading(source: Source, which: int, inbox: Inbox, piece_bytes: int, returned_memory: ReturnedMemory) -> None:
+    """All that the source gives, until its end or that of the inbox."""
+    work = partial(_read, source, which, inbox, piece_bytes, returned_memory)
+    _threads.add(start_thread(work, f"sooner-read-{source.name}"))
 
-    def start(self) -> None:
-        _threads.add(start_thread(self._run, f"sooner-read-{self._source.name}"))
 
-    def close(self) -> None:
-        """Wake a source that waits for data; the inbox has been stopped."""
-        close_source(self._source)
-
-    def _run(self) -> None:
-        with contextlib.suppress(Stopped):
-            self._read()
-
-    def _read(self) -> None:
-        rows = 0
-        try:
-            for batch in self._source.batches():
-                for piece in cut(batch, self._piece_bytes):
-                    n_bytes = piece.nbytes
-                    self._inbox.put(self._which, piece, n_bytes)
-                    self._returned_memory.passed(n_bytes)
-                rows += batch.num_rows
-        except Stopped:
-            raise
-        except Exception as error:  # whatever it is, the user's thread is to raise it
-            self._inbox.end(self._which, Ended(error))
-        except BaseException as error:  # an exit or an interrupt that a source raises ends the source and nothing else
-            reason = f"{type(error).__name__}: {error}".rstrip(": ")
-            failure = SourceFailed(f"source {self._source.name!r} failed after {rows:,} rows: {reason}")
-            failure.__cause__ = error
-            self._inbox.end(self._which, Ended(failure))
-        else:
-            self._inbox.end(self._which, Ended())
+def _read(source: Source, which: int, inbox: Inbox, piece_bytes: int, returned_memory: ReturnedMemory) -> None:
+    rows = 0
+    try:
+        for batch in source.batches():
+            for piece in cut(batch, piece_bytes):
+                n_bytes = piece.nbytes
+                inbox.put(which, piece, n_bytes)
+                returned_memory.passed(n_bytes)
+            rows += batch.num_rows
+    except Stopped:
+        return
+    except Exception as error:  # whatever it is, the user's thread is to raise it
+        inbox.end(which, Ended(error))
+    except BaseException as error:  # an exit or an interrupt that a source raises ends the source and nothing else
+        reason = f"{type(error).__name__}: {error}".rstrip(": ")
+        failure = SourceFailed(f"source {source.name!r} failed after {rows:,} rows: {reason}")
+        failure.__cause__ = error
+        inbox.end(which, Ended(failure))
+    else:
+        inbox.end(which, Ended())
 
 
 @atexit.register

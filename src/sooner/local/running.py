@@ -7,46 +7,58 @@ in which sources fill the inbox and then wait.
 import atexit
 import contextlib
 import os
+import tempfile
+import threading
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any, Final, Generic, Literal, Self, TypeVar
 
 import pyarrow as pa
+import pyarrow.fs as pafs
 
+from sooner.budget import Budget
 from sooner.errors import InvalidJoin, SoonerError
 from sooner.fallbacks import report
 from sooner.kernels.sizes import data_bytes
-from sooner.local.inbox import Ended, Inbox, Stopped, Waiting
-from sooner.local.one_reader import OneReader
-from sooner.local.reading import Reader
+from sooner.local.arguments import Settings
+from sooner.local.inbox import PIECES_HELD, Ended, Inbox, Stopped, Waiting
+from sooner.local.reading import start_reading
 from sooner.local.returned_memory import ReturnedMemory
-from sooner.local.spill_directory import SpillDirectory
-from sooner.operators.operator import Interrupted, Operator
+from sooner.operators.inputs import Storage
+from sooner.operators.operator import FLUSH_FRACTION, Interrupted, Means, OperatorPlan
+from sooner.operators.two_way.plan import INPUTS
 from sooner.policies.view import SILENT, Surroundings
 from sooner.progress import Progress
+from sooner.runs.custody.private_directory import PrivateDirectory
+from sooner.runs.formats.files import RunFiles
+from sooner.sources.checking import checked
+from sooner.sources.source import Source, close_source
+from sooner.threads import Staying
+from sooner.trace import Tracing
 
 # Disk work between two looks at what arrives, and between two looks at whether it was stopped when nothing does
 QUANTUM_BYTES: Final = 4 * 2**20
 CLEAN_UP_QUANTUM_BYTES: Final = 64 * 2**20
 TIDYING: Final = 4  # times the bytes that arrive, at least: each row is read and written anew, and then perhaps again
+INBOX_SHARE: Final = 3  # of the memory, one part in so many is for rows that wait to be joined
+MEMORY_IN_BLOCKS: Final = 128  # blocks of spilled runs are small beside the memory: one of each run is read at once
+LEAST_BLOCK_BYTES: Final = 64 * 2**10
+MOST_BLOCK_BYTES: Final = 2**20
+LEAST_FLUSH_BYTES: Final = 512 * 2**10  # a file for each few rows would cost more than what is in it
+# Pieces grow with what has arrived when sources are fast, and then all probing together is a few passes (PR-Join's
+# argument). A large memory is mostly for rows that have been joined: few more pieces cost little more.
+LARGE_PIECE_BYTES: Final = 8 * 2**20
+PIECES_IN_MEMORY: Final = 32
+CROWD: Final = 32  # runs on disk that are alike: reading so many at once still takes little memory
 
 R = TypeVar("R")
 
 _running: "Final[weakref.WeakSet[Running[Any]]]" = weakref.WeakSet()  # that were begun
-
-
-@dataclass(frozen=True)
-class Parts(Generic[R]):
-    """What an engine is made of."""
-
-    operator: Operator[R]
-    inbox: Inbox
-    readers: Sequence[Reader]
-    spill_directory: SpillDirectory
-    returned_memory: ReturnedMemory
 
 
 class Running(Generic[R]):
@@ -55,22 +67,51 @@ class Running(Generic[R]):
     Leave a `with` block, call `stop()` or drop it, and its threads and spill files are gone.
     """
 
-    def __init__(self, parts: Parts[R], silence_seconds: float) -> None:
-        self._operator = parts.operator
-        self._inbox = parts.inbox
-        self._readers = parts.readers
-        self._spill_directory = parts.spill_directory
-        self._returned_memory = parts.returned_memory
-        self._silence_seconds = silence_seconds
-        trouble = parts.returned_memory.trouble
-        self._fallbacks = () if trouble is None else (trouble,)
+    def __init__(
+        self,
+        plan: OperatorPlan[R],
+        sources: Sequence[Source],
+        settings: Settings,
+        names: Sequence[str] = INPUTS,
+        tracing: Tracing | None = None,
+        expected_rows: int | None = None,
+    ) -> None:
+        """Any operator, from the plan of it, over any sources; nothing has begun to read."""
+        memory_bytes, pieces = settings.memory_bytes, PIECES_HELD * len(sources)
+        most_piece_bytes = max(LARGE_PIECE_BYTES, memory_bytes // PIECES_IN_MEMORY)
+        self._piece_bytes = min(memory_bytes // INBOX_SHARE // pieces, most_piece_bytes)
+        self._silence_seconds = settings.silence_seconds
+        self._spill_directory = _spill_directory(settings.spill_parent)
+        self._inbox = Inbox(len(sources), self._piece_bytes)
+        self._sources = [checked(source) for source in sources]
+        self._returned_memory = ReturnedMemory(memory_bytes)
+        self._fallbacks = tuple(filter(None, [self._returned_memory.trouble]))
         report(self._fallbacks)
+        budget = Budget(memory_bytes)
+        budget.account("rows that wait").take(self._piece_bytes * pieces)
+        account = budget.account("the operator")
+        means = Means(
+            account,
+            settings.workers,
+            _flush_fraction(account.share_bytes),
+            CROWD,
+            listener=None if tracing is None else tracing.listener(),
+            expected_rows=expected_rows,
+            memory_bytes=memory_bytes,
+        )
+        block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
+        folder = str(self._spill_directory.path)
+        files = partial(RunFiles, pafs.LocalFileSystem(), folder, block_bytes=block_bytes)
+        schemas = [source.schema for source in sources]
+        self._operator = plan.make(names, schemas, Storage(settings.partitions, files), means)
         self._results = self._run()
         self._asked = False
         self._stopped = False
         self._abandoned = False
         self._silent = False
         self._at_end = ExitStack()
+        if tracing is not None:
+            self.at_end(tracing.close)
 
     @property
     def progress(self) -> Progress:
@@ -104,7 +145,7 @@ class Running(Generic[R]):
             raise InvalidJoin(f"side={side!r} must be {' or '.join(map(repr, names))}.")
         which = names.index(side)
         self._inbox.end(which, Ended())
-        self._readers[which].close()
+        close_source(self._sources[which])
 
     def at_end(self, close: Callable[[], None]) -> None:
         """This is called when the query has ended, well or not."""
@@ -116,9 +157,10 @@ class Running(Generic[R]):
             self.stop()
 
     def _stop_reading(self) -> None:
+        """Sources that wait for data are woken up; by then the inbox takes nothing more."""
         self._inbox.stop()
-        for reader in self._readers:
-            reader.close()
+        for source in self._sources:
+            close_source(source)
 
     def __enter__(self) -> Self:
         return self
@@ -127,23 +169,27 @@ class Running(Generic[R]):
         self.stop()
 
     def _run(self) -> Generator[R, None, None]:
-        self._spill_directory.require_own_process()
+        self._require_own_process()
         _running.add(self)
+        is_cut_off = False
         try:
-            for reader in self._readers:
-                reader.start()
+            for which, source in enumerate(self._sources):
+                start_reading(source, which, self._inbox, self._piece_bytes, self._returned_memory)
             started = time.monotonic()
             while self._operator.phase != "done":
                 yield from self._until_stopped(self._next_work(time.monotonic() - started))
         except (Stopped, Interrupted):
-            if self._abandoned:  # who reads must not take this for the end of the results; a thread is silent about it
-                raise SystemExit from None
+            is_cut_off = self._abandoned
         finally:
             _running.discard(self)
             self._stop_reading()
             self._operator.close()
             self._at_end.close()
             self._spill_directory.remove()
+        if is_cut_off:  # who reads must not take this for the end of the results
+            if threading.current_thread() is not threading.main_thread():
+                threading.Event().wait()  # a daemon, until the process is gone: Arrow would tell of any other end
+            raise SystemExit
 
     def _next_work(self, now: float) -> Iterator[R]:
         """What has arrived, or a quantum of disk work in a silence; without any of it, wait for what arrives.
@@ -154,7 +200,7 @@ class Running(Generic[R]):
         if operator.phase == "clean-up":
             self._returned_memory.look()
             return operator.work(CLEAN_UP_QUANTUM_BYTES, SILENT)
-        if self._silent and any(rows := self._inbox.rows_that_may_wait):
+        if self._silent and not self._inbox.has_an_end and any(rows := self._inbox.waiting_rows):
             around = Surroundings(waiting_rows=rows, after_silence=True)
             if operator.has_work(around):
                 return operator.work(QUANTUM_BYTES, around)
@@ -196,7 +242,49 @@ class Running(Generic[R]):
             yield batch
             if isinstance(batch, pa.RecordBatch):
                 self._returned_memory.passed(batch.nbytes)
-            self._spill_directory.require_own_process()
+            self._require_own_process()
+
+    def _require_own_process(self) -> None:
+        """A forked child may drop or stop its copy of a query. Read on, it would change its parent's files."""
+        if not self._spill_directory.is_ours:
+            raise SoonerError("The query belongs to the process that made it; in a forked child, call join again.")
+
+
+class OneReader(Generic[R]):
+    """The results in one pair of hands at a time. Threads may take turns; a second one amidst a reading is told so."""
+
+    def __init__(self, results: Iterator[R]) -> None:
+        self._results = results
+        self._in_hands = threading.Lock()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> R:
+        if not self._in_hands.acquire(blocking=False):
+            raise SoonerError(
+                "Another thread is reading this query; read it in one thread, which may hand its batches to others."
+            )
+        try:
+            with Staying():  # a daemon of the user's may be inside Arrow, too
+                return next(self._results)
+        finally:
+            self._in_hands.release()
+
+
+def _spill_directory(parent: Path | None) -> PrivateDirectory:
+    try:
+        return PrivateDirectory("spill", parent)
+    except OSError as error:
+        where = parent if parent is not None else tempfile.gettempdir()
+        raise InvalidJoin(
+            f"spill_dir={str(where)!r} cannot take files: {error.strerror}; give a directory that you can write to."
+        ) from error
+
+
+def _flush_fraction(rows_bytes: int) -> float:
+    """How much leaves a full memory: a tenth, or as much as is worth a file, or half of a memory that is so small."""
+    return max(FLUSH_FRACTION, min(LEAST_FLUSH_BYTES / rows_bytes, 1 / 2))
 
 
 @atexit.register

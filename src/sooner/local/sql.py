@@ -3,32 +3,33 @@
 With aggregates it is a `sooner.estimate`, and without them a `sooner.join`.
 """
 
-import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+
+import pyarrow as pa
 
 from sooner.asked import equi_join
 from sooner.errors import InvalidJoin
-from sooner.estimation.formulas import Formula
-from sooner.estimation.question import Aggregate, Question
-from sooner.expressions.checking import Typed, condition, typed
-from sooner.expressions.tree import Coalesce, Column, Node, conjuncts
-from sooner.local.arguments import require_two_streams
-from sooner.local.estimate import Estimates, estimates_of, terms_of
-from sooner.local.join import join
+from sooner.expressions.checking import Typed
+from sooner.local.arguments import Settings, settings_of
+from sooner.local.estimate import Estimates, Limits, estimates_of
 from sooner.local.query import Query
-from sooner.local.sampling import Sampling
-from sooner.local.selection import FilteredSource, Selection
 from sooner.named_algorithms import Algorithm, AlgorithmName
+from sooner.operators.folding.join import require_sampling
 from sooner.operators.folding.plan import joined_columns
 from sooner.operators.two_way.plan import TwoWayPlan
-from sooner.queries.naming import Place, Scope, group_of, nearest_of, require_distinct, scope_of
+from sooner.queries.naming import hint_of, nearest_of, scope_of
+from sooner.queries.questions import question_in
 from sooner.queries.reading import statement_of
-from sooner.queries.statement import Item, Star, Statement, TableName
+from sooner.queries.rows import RowsWanted, filtered
+from sooner.queries.statement import Statement, TableName
 from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
-from sooner.sources.source import Source
+from sooner.sources.sampling import Sampling
+from sooner.sources.source import Source, close_source, n_rows_of
 
 
 def sql(
@@ -66,24 +67,20 @@ def sql(
     """
     statement = statement_of(query)
     left, right = (_found(table, tables) for table in statement.tables)
-    require_two_streams(left, right)
-    means = {"memory": memory, "partitions": partitions, "workers": workers, "spill_dir": spill_dir}
     with opened(left, right, (statement.tables[LEFT].alias, statement.tables[RIGHT].alias)) as sources:
         scope, where = scope_of(statement, [source.schema for source in sources])
+        left_on, right_on = ([key[side] for key in scope.keys] for side in SIDES)
+        usual: AlgorithmName = "pr_join" if statement.aggregates else "rpj"
+        plan = equi_join(None, left_on, right_on, None, algorithm or usual, statement.how)  # type: ignore[arg-type]
+        settings = settings_of(plan.algorithm, memory, partitions, workers, spill_dir)
+        columns = partial(joined_columns, plan, scope.schemas)
         if not statement.aggregates:
             _require_no_limits(until, seconds)
-            return _Rows(statement, scope, where, algorithm or "rpj").query(sources, means)
-        plan = _plan(scope, "inner", algorithm or "pr_join")
-        terms = terms_of(
-            plan, confidence, until, seconds, sampling=sampling, total_rows=_sizes(total_rows, statement), seed=seed,
-            **means,  # type: ignore[arg-type]
-        )  # fmt: skip
-        return estimates_of(sources, plan, _question(statement, scope, where, plan), terms)
-
-
-def _plan(scope: Scope, how: Any, algorithm: AlgorithmName | Algorithm) -> TwoWayPlan:
-    left_on, right_on = ([key[side] for key in scope.keys] for side in SIDES)
-    return equi_join(None, left_on, right_on, None, algorithm, how)
+            return _query(RowsWanted(statement, scope, where, columns), sources, plan, settings)
+        require_sampling(plan.algorithm)
+        limits, total = Limits(confidence, until, seconds), _sizes(total_rows, statement)
+        question = question_in(statement, scope, where, plan.output(scope.schemas), columns())
+        return estimates_of(sources, plan, question, limits, settings, sampling, total, seed)
 
 
 def _found(table: TableName, tables: object) -> object:
@@ -91,9 +88,8 @@ def _found(table: TableName, tables: object) -> object:
         raise InvalidJoin("tables= must be a dict of what the names in FROM mean, such as {'orders': orders}.")
     name = nearest_of(table.name, list(tables))
     if name is None:
-        near = difflib.get_close_matches(table.name, tables, n=1)
-        hint = f"did you mean {near[0]}? There" if near else "there"
-        raise InvalidJoin(f"FROM has {table.name}, and tables= has no such name; {hint} are {', '.join(tables)}.")
+        there_are = hint_of(table.name, list(tables))
+        raise InvalidJoin(f"FROM has {table.name}, and tables= has no such name; {there_are}.")
     return tables[name]
 
 
@@ -112,133 +108,32 @@ def _require_no_limits(until: object, seconds: object) -> None:
             raise InvalidJoin(f"{name}={value!r} is for aggregates, and the query has none; stop it, or take head(n).")
 
 
-# With aggregates
+def _query(wanted: RowsWanted, sources: Sequence[Source], plan: TwoWayPlan, settings: Settings) -> Query:
+    inputs = [FilteredSource(sources[side], *wanted.of_input(side)) for side in SIDES]
+    query = Query(replace(plan, left_on=wanted.keys(LEFT), right_on=wanted.keys(RIGHT)), inputs, settings)
+    selection = wanted.selection(query.schema)
+    return query.through(selection.schema, selection.of)
 
 
-def _question(statement: Statement, scope: Scope, where: Node | None, plan: TwoWayPlan) -> Question:
-    """Of the columns of the joined row, by their names there."""
-    schemas = scope.schemas
-    joined = plan.output(schemas)
-    names: dict[Place, Node] = {}
-    for name, column in joined_columns(plan, schemas).items():
-        sides = (*SIDES, None) if column.shared else (column.side,)
-        names |= {Place(side, column.name): Column(name) for side in sides}
-    groups: list[tuple[str, Node]] = []
-    items = [one for one in statement.items if isinstance(one, Item)]
-    if len(items) < len(statement.items):
-        raise InvalidJoin("SELECT has * beside aggregates; name the columns that are grouped by.")
-    nodes = {id(one): scope.resolved(one.node, "SELECT", names.__getitem__) for one in items if not one.aggregated}
-    for group in statement.groups:
-        node = scope.resolved(group_of(group, statement, scope), "GROUP BY", names.__getitem__)
-        typed(node, joined, "GROUP BY")
-        taken = [name for name, _ in groups]  # one expression may be there twice, under two names
-        named = [one.name for one in items if not one.aggregated and nodes[id(one)] == node and one.name not in taken]
-        groups.append((named[0] if named else group.text, node))
-    for one in items:
-        if not one.aggregated and nodes[id(one)] not in [node for _, node in groups]:
-            raise InvalidJoin(f"SELECT has {one.text}, which is neither grouped by nor aggregated; add it to GROUP BY.")
-    aggregates = []
-    for one_of in statement.aggregates:
-        of = None if one_of.of is None else scope.resolved(one_of.of, "SELECT", names.__getitem__)
-        if of is not None:
-            typed(of, joined, "SELECT")
-        aggregates.append(Aggregate(one_of.name, one_of.function, of))
-    if where is not None:
-        where = condition(scope.resolved(where, "WHERE", names.__getitem__), joined, "WHERE").node
-    shown = tuple(Formula(one.name, one.node) for one in items if one.aggregated)
-    require_distinct([*(name for name, _ in groups), *(one.name for one in shown)])
-    return Question(tuple(aggregates), tuple(groups), where, shown)
+class FilteredSource:
+    """Rows for which conditions hold, and of them some columns by other names."""
 
+    def __init__(self, source: Source, filters: Sequence[Typed], names: Sequence[tuple[str, str]]) -> None:
+        wanted = {name for name, _ in names} | {column for one in filters for column in one.columns}
+        self._source = only_columns(source, [name for name in source.schema.names if name in wanted])
+        self._filters = filters
+        self._names = [name for name, _ in names]
+        self.name = source.name
+        self.n_rows = None if filters else n_rows_of(source)
+        self.schema = pa.schema([source.schema.field(name).with_name(to) for name, to in names])
 
-# Without
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows of the source that are left."""
+        for batch in self._source.batches():
+            kept = filtered(batch, self._filters)
+            if kept.num_rows:
+                yield pa.RecordBatch.from_arrays([kept.column(name) for name in self._names], schema=self.schema)
 
-
-class _Rows:
-    """Columns have the names of their tables in front as long as they are joined, so that none is like another."""
-
-    def __init__(
-        self, statement: Statement, scope: Scope, where: Node | None, algorithm: AlgorithmName | Algorithm
-    ) -> None:
-        self._scope = scope
-        self._how = statement.how
-        self._algorithm = algorithm
-        self._plan = _plan(scope, statement.how, algorithm)
-        self._side_of_keys = None if statement.how == "full" else RIGHT if statement.how == "right" else LEFT
-        self._outputs = [output for item in statement.items for output in self._of_item(item)]
-        require_distinct([name for name, _, _ in self._outputs])
-        self._pushed: tuple[list[Node], list[Node]] = ([], [])
-        self._rest: list[Node] = []
-        for one in [] if where is None else conjuncts(where):
-            side = self._side_of(one)
-            (self._rest if side is None else self._pushed[side]).append(one)
-
-    def query(self, sources: Sequence[Source], means: Mapping[str, Any]) -> Query:
-        inputs = [self._input(side, sources[side]) for side in SIDES]
-        on = [[self._name(side, key[side]) for key in self._scope.keys] for side in SIDES]
-        query = join(
-            inputs[LEFT], inputs[RIGHT], left_on=on[LEFT], right_on=on[RIGHT], how=self._how,  # type: ignore[arg-type]
-            algorithm=self._algorithm, **means,
-        )  # fmt: skip
-        filters = tuple(condition(self._joined(one, "WHERE"), query.schema, "WHERE") for one in self._rest)
-        outputs: list[tuple[str, str | Typed]] = []
-        for name, node, part in self._outputs:
-            of = self._joined(node, part)
-            outputs.append((name, of.name if isinstance(of, Column) else typed(of, query.schema, part)))
-        selection = Selection(filters, tuple(outputs), query.schema)
-        return query.through(selection.schema, selection.of)
-
-    def _of_item(self, item: Item | Star) -> list[tuple[str, Node, str]]:
-        """Names, and what is called so."""
-        if isinstance(item, Item):
-            return [(item.name, item.node, "SELECT")]
-        tables = self._scope.tables
-        if item.table is not None:
-            side = self._scope.side(item.table, f"SELECT has {item.table}.*")
-            return [(name, Column(name, tables[side].alias), "SELECT") for name in self._scope.schemas[side].names]
-        found: list[tuple[str, Node, str]] = []
-        for column in self._plan.columns(self._scope.schemas).columns:
-            name, places = column.field.name, (column.left, column.right)
-            if (name, name) in self._scope.keys:
-                found.append((name, Column(name), "SELECT"))
-                continue
-            side, at = next((side, at) for side, at in enumerate(places) if at is not None)
-            found.append((name, Column(self._scope.schemas[side].names[at], tables[side].alias), "SELECT"))
-        return found
-
-    def _side_of(self, one: Node) -> int | None:
-        """On which side a condition can be asked before rows are joined, if on any."""
-        places = self._scope.places(one, "WHERE")
-        sides = {self._side_of_keys if place.side is None else place.side for place in places}
-        side = sides.pop() if len(sides) == 1 else None
-        asked_before = {"inner": SIDES, "right": (RIGHT,), "full": ()}.get(self._how, (LEFT,))
-        return side if side in asked_before else None
-
-    def _input(self, side: int, source: Source) -> FilteredSource:
-        here = [(one, part) for _, one, part in self._outputs] + [(one, "WHERE") for one in self._rest]
-        places = {place for node, part in here for place in self._scope.places(node, part)}
-        needed = {place.name for place in places if place.side == side}
-        needed |= {key[side] for key in self._scope.keys}
-        schema = self._scope.schemas[side]
-        filters = [
-            condition(self._scope.resolved(one, "WHERE", lambda place: Column(place.name)), schema, "WHERE")
-            for one in self._pushed[side]
-        ]
-        names = [(name, self._name(side, name)) for name in schema.names if name in needed]
-        return FilteredSource(source, filters, names)
-
-    def _joined(self, node: Node, part: str) -> Node:
-        return self._scope.resolved(node, part, self._in_joined)
-
-    def _in_joined(self, place: Place) -> Node:
-        if place.side == RIGHT and self._how in ("semi", "anti"):
-            table = self._scope.tables[RIGHT].alias
-            raise InvalidJoin(
-                f"The query asks for {table}.{place.name}, but {self._how.upper()} JOIN gives those of the left alone."
-            )
-        side = self._side_of_keys if place.side is None else place.side
-        if side is None:
-            return Coalesce(tuple(Column(self._name(side, place.name)) for side in SIDES))
-        return Column(self._name(side, place.name))
-
-    def _name(self, side: int, name: str) -> str:
-        return f"{self._scope.tables[side].alias}.{name}"
+    def close(self) -> None:
+        """Close the source."""
+        close_source(self._source)

@@ -69,10 +69,8 @@ class Scope:
 
     def _unknown(self, column: Column, part: str, sides: Iterable[int]) -> NoReturn:
         names = [name for side in sides for name in self.schemas[side].names]
-        near = difflib.get_close_matches(column.name, names, n=1)
         where = " or ".join(self.tables[side].name for side in sides)
-        hint = f"did you mean {near[0]}? There" if near else "there"
-        raise InvalidJoin(f"{part} has {column}, and {where} has no such column; {hint} are {', '.join(names)}.")
+        raise InvalidJoin(f"{part} has {column}, and {where} has no such column; {hint_of(column.name, names)}.")
 
 
 def nearest_of(name: str, names: Sequence[str]) -> str | None:
@@ -81,6 +79,12 @@ def nearest_of(name: str, names: Sequence[str]) -> str | None:
         return name
     alike = [one for one in names if one.lower() == name.lower()]
     return alike[0] if len(alike) == 1 else None
+
+
+def hint_of(name: str, names: Sequence[str]) -> str:
+    """Which names there are, and the one that may have been meant."""
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"{f'did you mean {near[0]}? There' if near else 'there'} are {', '.join(names)}"
 
 
 def scope_of(statement: Statement, schemas: Sequence[pa.Schema]) -> tuple[Scope, Node | None]:

@@ -138,6 +138,16 @@ class RunStore(Protocol):
         """Nobody needs these rows any more."""
 
 
+def write_segments(store: RunStore, runs: Sequence[Sequence[EncodedBlock]]) -> list[Segment]:
+    """Encoded runs in one new file, a segment for each."""
+    with store.writer() as writer:
+        places = []
+        for blocks in runs:
+            writer.append(blocks)
+            places.append(writer.end_segment())
+    return places
+
+
 def adopted(store: RunStore, data: dict[str, Any]) -> Segment:
     """A segment that is in this store, which takes charge of it again."""
     store.adopt(segment := store.from_plain(data))

@@ -44,6 +44,7 @@ def opened(left: object, right: object, names: tuple[str, str] = ("left", "right
 
     What was opened here is let go then; a source of the user's own stays as it is.
     """
+    _require_two_streams(left, right)
     ours: list[Source] = []
     try:
         sources = []
@@ -58,6 +59,20 @@ def opened(left: object, right: object, names: tuple[str, str] = ("left", "right
         if type(error) is InvalidCall:
             raise InvalidJoin(str(error)) from error
         raise
+
+
+def _require_two_streams(left: object, right: object) -> None:
+    """A stream can be read once: given twice, each side would get some of its rows."""
+    once = (
+        isinstance(left, pa.RecordBatchReader)
+        or is_dataset(left, "Scanner")
+        or (hasattr(type(left), "batches") and isinstance(left, Source))
+    )
+    if left is right and once:
+        raise InvalidJoin(
+            f"left and right are the same {type(left).__name__}, which can be read only once; open it twice, "
+            "or read it into a table first."
+        )
 
 
 def _open(thing: object, name: str) -> Source:

@@ -13,16 +13,9 @@ import xxhash
 
 from sooner.runs.custody.shared_memory import SharedMemory
 from sooner.runs.formats.files import RunFiles
-from sooner.runs.formats.saved_runs import (
-    JOINED,
-    MATCHED,
-    flags_from_plain,
-    flags_to_plain,
-    joins_to_plain,
-    write_segments,
-)
+from sooner.runs.formats.saved_runs import JOINED, MATCHED, flags_from_plain, flags_to_plain, joins_to_plain
 from sooner.runs.run import Run
-from sooner.runs.store import Segment
+from sooner.runs.store import Segment, write_segments
 
 
 class MappedRuns:

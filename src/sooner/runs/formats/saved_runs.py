@@ -13,7 +13,7 @@ import numpy as np
 
 from sooner.kernels.array_types import Flags
 from sooner.runs.run import NEVER, STILL_HERE, Run, merge
-from sooner.runs.store import EncodedBlock, RunStore, Segment
+from sooner.runs.store import RunStore, write_segments
 
 MATCHED: Final = "matched"
 JOINED: Final = "joined"
@@ -72,12 +72,3 @@ def flags_from_plain(saved: dict[str, Any], name: str, n_rows: int) -> Flags:
         return np.zeros(n_rows, np.bool_)
     bits = np.frombuffer(base64.b64decode(saved[name]), np.uint8)
     return np.unpackbits(bits, count=n_rows).astype(np.bool_)
-
-
-def write_segments(store: RunStore, runs: Sequence[Sequence[EncodedBlock]]) -> list[Segment]:
-    places = []
-    with store.writer() as writer:
-        for blocks in runs:
-            writer.append(blocks)
-            places.append(writer.end_segment())
-    return places

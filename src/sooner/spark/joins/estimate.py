@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -21,13 +21,14 @@ from sooner.operators.folding.plan import FoldingPlan, joined_columns
 from sooner.operators.folding.together import Wanted
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sides import SIDES
+from sooner.sources.sampling import Sampling, require_sampling_by
 from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import sample_inflow_of
 from sooner.spark.dataflow.wanted_estimates import remember
 from sooner.spark.joins.checking import checked_schemas, identity_of, require_distinct, session_of, usable_memory
 from sooner.spark.joins.meeting_places import placements
 from sooner.spark.shuffle.placing import Placement
-from sooner.spark.shuffle.sampled import Sampled, Sampling
+from sooner.spark.shuffle.sampled import Sampled
 from sooner.spark.shuffle.shared_columns import quoted, share_columns
 from sooner.spark.sources.known_rows import is_in_random_blocks, known_rows
 from sooner.spark.step.estimates import TOLD, adding_up, estimate_schema, told_row
@@ -89,8 +90,7 @@ def estimate(
 def _samplings(sides: Sequence[DataFrame], given: Sampling | None) -> list[Sampling]:
     """What of each side comes in random order, as the user says or its source does."""
     if given is not None:
-        if given not in get_args(Sampling):
-            raise InvalidJoin(f"sampling={given!r} must be 'rows' or 'blocks': what comes in random order.")
+        require_sampling_by(given)
         return [given] * len(sides)
     found: list[Sampling] = []
     for name, side in zip(INPUTS, sides, strict=True):

@@ -13,7 +13,7 @@ from sooner.errors import InvalidJoin
 from sooner.runs.custody.shared_memory_directory import trouble_with
 from sooner.spark.dataflow.pacemaker import FORMAT
 from sooner.spark.interop.streams import numbered, options_of, streams_of
-from sooner.spark.step.fallbacks import of_this_process
+from sooner.spark.session.fork_request import fallbacks_of_this_process
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def _fallbacks(context: SparkContext, shared_memory: Path | None) -> list[str]:
 
     def look(_: Iterable[int]) -> list[str]:
         trouble = trouble_with(shared_memory)
-        return [*of_this_process(), *([] if trouble is None else [trouble])]
+        return [*fallbacks_of_this_process(), *([] if trouble is None else [trouble])]
 
     tasks = context.defaultParallelism
     return list(dict.fromkeys(context.parallelize(range(tasks), tasks).mapPartitions(look).collect()))

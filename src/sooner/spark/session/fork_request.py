@@ -75,6 +75,15 @@ def tell(error: Exception) -> None:
     os.environ[TOLD] = "\n".join(filter(None, (known, NOT_FORKED.format(why))))
 
 
+def fallbacks_of_this_process() -> list[str]:
+    """What it was told when it started, and whether others like it will start as it did."""
+    told = os.environ.get(TOLD, "").splitlines()
+    server = os.environ.get(SOCKET)
+    if server is not None and not os.path.exists(server):  # noqa: PTH110 - see above
+        told.append(NOT_FORKED.format(ENDED))
+    return list(dict.fromkeys(told))
+
+
 def main(python: str, *arguments: str) -> None:
     """Ask for a forked child, or become the Python that Spark wanted."""
     with socket.socket(socket.AF_UNIX) as server:

@@ -10,7 +10,7 @@ import pickle
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,9 @@ from pyspark import TaskContext
 from sooner.estimation.preparation import Preparation
 from sooner.estimation.tags import MOST_TAGS, InBlocks, InTurn, Tagging
 
-Sampling = Literal["rows", "blocks"]
+if TYPE_CHECKING:
+    from sooner.sources.sampling import Sampling  # a step needs none of what else is there
+
 MANY_ROWS: Final = 32 * MOST_TAGS  # of so many that are dealt tags in turn, each tag has about as many
 Prepare = Callable[[pa.RecordBatch], tuple[pa.RecordBatch, pa.RecordBatch]]
 
@@ -27,7 +29,7 @@ Prepare = Callable[[pa.RecordBatch], tuple[pa.RecordBatch, pa.RecordBatch]]
 @dataclass(frozen=True)
 class Sampled:
     preparation: Preparation
-    sampling: Sampling
+    sampling: "Sampling"
     memory_bytes: int  # of the join: with little of it a source gives smaller batches
 
     def in_this_task(self) -> Prepare:

@@ -40,25 +40,23 @@ class Delivery:
         self.n_rows = [0] * len(plan.inputs)
         self.n_bytes = 0  # what they will take in memory, about
         self.n_copies = [0] * len(plan.inputs)  # among them: rows that are in another partition as well
-        self._pulse: Pulse | None = None
+        self.pulse = Pulse()  # what the driver says in this batch; nothing if it is silent
         self.time: float | None = None  # of the batch, in seconds; None where nobody asks
         # Rows know their partition: a union after the join changes what Spark calls it. Without a row there is none.
         self.place: int | None = None
         for batch in batches:
             if self.place is None:
-                self._learn(batch.schema)
+                self.schemas = plan.schemas(batch.schema)
+                self.order = plan.operator.order(self.schemas)
                 self.place = place_of(int(batch.column(0)[0].as_py()))
             self._take(batch)
-
-    @property
-    def pulse(self) -> Pulse:
-        """What the driver says in this batch; nothing if it is silent."""
-        return self._pulse or Pulse()
 
     def pieces(self, at_most_bytes: int) -> Iterator[Rows]:
         """The rows, in pieces that depend on the set of rows only."""
         if self._staging is None:
-            yield from pieces(self._take_held(), self.order.coders, at_most_bytes)
+            rows: Rows = [as_one_batch(held, schema) for held, schema in zip(self._held, self.schemas, strict=True)]
+            self._held = []
+            yield from pieces(rows, self.order.coders, at_most_bytes)
             return
         self._stage()
         for rows, codes in self._staging.ranges(at_most_bytes):
@@ -70,15 +68,11 @@ class Delivery:
     def __exit__(self, *_: object) -> None:
         self._context.close()
 
-    def _learn(self, schema: pa.Schema) -> None:
-        self.schemas = self._plan.schemas(schema)
-        self.order = self._plan.operator.order(self.schemas)
-
     def _hear(self, batch: pa.RecordBatch, kinds: Kinds) -> None:
         """What pulse and mark say, if they are in this batch."""
-        if self._pulse is None and (pulse := pulse_in(kinds)) is not None:
+        if (pulse := pulse_in(kinds)) is not None:
             newest = self._plan.shared.word_of(batch, kinds, PULSE)
-            self._pulse = pulse if newest is None else replace(pulse, newest=tuple(json.loads(newest)))
+            self.pulse = pulse if newest is None else replace(pulse, newest=tuple(json.loads(newest)))
         if (time := self._plan.shared.word_of(batch, kinds, MARK)) is not None:
             self.time = int(time) / 10**6
 
@@ -113,8 +107,3 @@ class Delivery:
             for some in grouped(batches, STAGED_ROWS, STAGED_BYTES):
                 self._staging.add(which, as_one_batch([pa.Table.from_batches(some)], schema))
         self._held, self._held_bytes = [[] for _ in self._held], 0
-
-    def _take_held(self) -> Rows:
-        rows = [as_one_batch(held, schema) for held, schema in zip(self._held, self.schemas, strict=True)]
-        self._held, self._held_bytes = [[] for _ in self._held], 0
-        return rows

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
 
-from sooner.estimation.estimate import Estimate
+from sooner.estimation.estimate import Estimate, as_rows
 from sooner.estimation.workings import Workings
 from sooner.operators.folding.together import Wanted, estimated, told_in
 from sooner.runs.formats.versions import MissingVersion, Versions
@@ -57,18 +57,9 @@ def adding_up(wanted: Wanted) -> Callable[[Iterator[pa.RecordBatch]], Iterator[p
 
 
 def _as_rows(found: Estimate, batch: int, schema: pa.Schema) -> pa.RecordBatch:
-    keys = list(found.values)
-    columns: list[list[Any]] = [[key[at] for key in keys] for at in range(len(found.by))]
-    for name in found.names:
-        values = [found.values[key][name] for key in keys]
-        columns += [[_real(getattr(one, what)) for one in values] for what in ("value", "low", "high")]
-    columns += [[one] * len(keys) for one in (batch, found.rows, found.share_read, found.exact)]
-    arrays = [pa.array(column, type_) for column, type_ in zip(columns, schema.types, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _real(value: Any) -> float | None:
-    return None if value is None else float(value)
+    rows = as_rows(found, batch=batch, rows=found.rows, share_read=found.share_read, exact=found.exact)
+    columns = [column.cast(type_) for column, type_ in zip(rows.columns, schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def read_estimate(state: str, partitions: int, wanted: Wanted, seconds: float) -> Estimate | None:

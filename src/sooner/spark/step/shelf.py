@@ -10,7 +10,7 @@ import pyarrow as pa
 from sooner.kernels.gathering import as_one
 from sooner.runs.formats.files import RunFiles
 from sooner.runs.run import NEVER, Run
-from sooner.runs.store import Segment, adopted
+from sooner.runs.store import Segment, adopted, write_segments
 
 
 class SpilledShelf:
@@ -26,9 +26,8 @@ class SpilledShelf:
         if not any(batch.num_rows for batch in batches):
             return
         rows = as_one(batches)
-        with self._files.writer() as writer:
-            writer.append(self._files.encode(Run(np.zeros(rows.num_rows, np.uint64), rows, NEVER)))
-            self._pieces.append(writer.end_segment())
+        run = Run(np.zeros(rows.num_rows, np.uint64), rows, NEVER)
+        self._pieces += write_segments(self._files, [self._files.encode(run)])
 
     def popleft(self) -> list[pa.RecordBatch]:
         """The first piece; its file goes with the version before."""

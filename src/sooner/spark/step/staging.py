@@ -27,6 +27,7 @@ from sooner.operators.sweeping.parts import OnDisk
 from sooner.runs.custody.private_directory import PrivateDirectory
 from sooner.runs.formats.files import RunFiles
 from sooner.runs.run import HELPER_BYTES, NEVER, Run
+from sooner.runs.store import write_segments
 from sooner.spark.shuffle.shared_columns import as_one_batch
 
 GRID_BITS: Final = 12  # ranges are whole cells of a grid of so many bits
@@ -53,10 +54,7 @@ class Staging:
         order = np.argsort(codes)
         run = Run(codes[order], gather(rows, order), NEVER)
         files = self._files[which]
-        with files.writer() as writer:
-            writer.append(files.encode(run))
-            written = writer.end_segment()
-        self._runs[which].append(OnDisk(files, written))
+        self._runs[which] += [OnDisk(files, written) for written in write_segments(files, [files.encode(run)])]
         cells = (run.codes >> np.uint64(64 - GRID_BITS)).astype(np.int64)
         weights = np.broadcast_to(run.row_bytes + HELPER_BYTES, len(run))
         self._bytes_in_cell += np.bincount(cells, weights, minlength=1 << GRID_BITS)

@@ -28,8 +28,8 @@ from sooner.runs.formats.mapped_runs import MappedRuns
 from sooner.runs.formats.versions import Header, Versions, version_prefix
 from sooner.runs.store import counted, counts_of_each
 from sooner.spark.interop.grouping import grouped
+from sooner.spark.session.fork_request import fallbacks_of_this_process
 from sooner.spark.step.delivery import Delivery
-from sooner.spark.step.fallbacks import of_this_process
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.shelf import SpilledShelf
 from sooner.spark.step.standing import summary_of
@@ -195,7 +195,7 @@ class Step:
 
     def _fallbacks(self) -> tuple[str, ...]:
         trouble = self._copies.trouble(sum(mapped.missed_bytes for mapped in self._mapped))
-        return (*self._known_fallbacks, *of_this_process(), *([] if trouble is None else [trouble]))
+        return (*self._known_fallbacks, *fallbacks_of_this_process(), *([] if trouble is None else [trouble]))
 
     def _count_what_came(self) -> None:
         """Rows that are late, and copies among the others."""
