@@ -1,0 +1,33 @@
+"""A driver with three queries, each in a folder of its own, that can be killed: python three_queries_driver.py FOLDER
+
+A full join, the second operator and an estimate. It goes on from their checkpoints, if there are any.
+"""
+
+import sys
+from pathlib import Path
+
+import estimate_driver
+import spark_driver
+import union_driver
+from spark_joins import killable_session
+
+QUERIES = ESTIMATE, JOIN, UNION = ("estimate", "join", "union")
+BATCHES = 6  # of the join
+
+
+def main(folder: Path) -> None:
+    for name in QUERIES:
+        (folder / name).mkdir(exist_ok=True)
+    spark = killable_session("local[2,4]")
+    estimate = estimate_driver.EstimateCase(spark, folder / ESTIMATE)
+    queries = [
+        estimate.start(estimate.estimates()),
+        spark_driver.case_in(spark, folder / JOIN, BATCHES, "packed", "full").start(),
+        union_driver.start(spark, folder / UNION),
+    ]
+    for query in queries:
+        query.awaitTermination()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
