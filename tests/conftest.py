@@ -6,15 +6,23 @@ from itertools import groupby
 
 import pytest
 
-# Two processes share the files, and none should be left with the longest.
+# Two processes share the files, and none should be left with the longest: those of half a minute and more, then others
+# on Spark, then those of ten seconds and more. Measured on two cores, by what they take of processors.
 LONGEST = (
     "spark/test_killed_driver",
     "spark/test_join_against_spark",
-    "ui/test_demo",
+    "spark/test_submitted_program",
     "spark/test_join_faults",
-    "operators/test_conformance",
-    "operators/two_way/test_tasks_in_quanta",
+    "ui/test_demo",
     "spark/",
+    "local/test_spill_directory",
+    "lab/test_pr_join_experiments",
+    "operators/test_conformance",
+    "local/test_memory_in_bytes",
+    "operators/two_way/test_tasks_in_quanta",
+    "lab/",
+    "operators/",
+    "ui/test_plain_install",
 )
 
 # Under `nohup` the processes that tests start would ignore it too, and some are there to be hung up on.

@@ -1,7 +1,8 @@
 """A driver in a process of its own, that can be killed: python spark_driver.py FOLDER MASTER BATCHES WAY HOW
 
-HOW may have the word "near" after it, for a range join, or the name of an algorithm. It goes on from the checkpoint in
-the folder, if there is one. Its last words are what it has seen.
+MASTER is "submitted" in a program that spark-submit runs, which first says what session it has got. HOW may have the
+word "near" after it, for a range join, or the name of an algorithm. It goes on from the checkpoint in the folder, if
+there is one. Its last words are what it has seen.
 """
 
 import contextlib
@@ -18,8 +19,10 @@ from pyspark.sql import DataFrame, SparkSession
 import sooner.spark as ss
 from sooner.runs.custody.shared_memory import PAGE_BYTES
 from sooner.runs.custody.shared_memory_directory import OWNERS
+from sooner.spark.session.prerequisites import UnfitSession
 from spark_joins import JoinCase, Way, killable_session, skewed
 
+SUBMITTED = "submitted"
 MEMORY_BYTES = 128 * 1024
 LEFT, RIGHT = skewed(4000, 2000, 1, "a"), skewed(3500, 2000, 2, "b")
 
@@ -57,8 +60,20 @@ def bytes_in(folder: Path) -> int:
     return n_bytes
 
 
+def submitted_session() -> SparkSession:
+    """The one that spark-submit was told of: another is refused, and what it was not told is taken."""
+    try:
+        ss.local_session("local[5]")
+    except UnfitSession as refusal:
+        print(refusal, flush=True)  # noqa: T201
+    spark = ss.local_session(spark__sql__shuffle__partitions="3")
+    print(spark.sparkContext.master, spark.conf.get("spark.sql.shuffle.partitions"), flush=True)  # noqa: T201
+    return spark
+
+
 def main(folder: Path, master: str, batches: int, way: Way, how: str) -> None:
-    case = case_in(killable_session(master), folder, batches, way, how)
+    spark = submitted_session() if master == SUBMITTED else killable_session(master)
+    case = case_in(spark, folder, batches, way, how)
     owners: set[str] = set()
     copies_bytes: list[int] = []
     listen = case.listen

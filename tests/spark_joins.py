@@ -36,6 +36,7 @@ from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.step.state_directory import stored_identity
 
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # tests end before thorough compilation pays
+QUICK_BATCHES = {"spark__sql__codegen__wholeStage": "false"}  # as `sooner demo` has it; a submitted program has not
 NAMES = ("left", "right")
 Rows = Counter[tuple[str, ...]]
 Way = Literal["Spark's source", "packed", "not packed"]
@@ -188,7 +189,7 @@ class JoinCase:
 def killable_session(master: str) -> SparkSession:
     """Of a driver in a process of its own, which says first of all what its Java is."""
     quick = {f"spark__{role}__extraJavaOptions": QUICK_START for role in ("driver", "executor")}
-    spark = ss.local_session(master, spark__driver__memory="1g", **quick)
+    spark = ss.local_session(master, spark__driver__memory="1g", **quick, **QUICK_BATCHES)
     print(json.dumps({"java": SparkContext._gateway.proc.pid}), flush=True)  # type: ignore[union-attr] # noqa: T201
     return spark
 

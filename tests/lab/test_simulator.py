@@ -26,6 +26,7 @@ def test_all_results_come_out_and_no_more(name: str) -> None:
     assert run_small(name, trace, "reliable").total_results == trace.join_size()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["rpj", "hmj", "xjoin", "rpj_dd"])
 def test_all_results_come_out_although_silences_are_used(name: str) -> None:
     trace = small_trace(PANELS[0], "unreliable", seed=2)

@@ -195,4 +195,20 @@ MUTATIONS: Final = (
         breaks="A batch that Spark gives again is added again.",
         tests=("spark/sinks/test_delta_sink.py::test_a_batch_written_twice_is_there_once",),
     ),
+    Mutation(
+        "parquet-batch-written-twice",
+        "spark/sinks/parquet_sink.py",
+        old="if last is None or last.batch < batch_id:",
+        new="if last is None or last.batch <= batch_id:",
+        breaks="A batch that Spark gives again is there twice.",
+        tests=("spark/sinks/test_parquet_sink.py::test_a_batch_that_is_given_again_is_there_once",),
+    ),
+    Mutation(
+        "postgres-batch-copied-twice",
+        "spark/sinks/postgres_tables.py",
+        old="target = {} AND batch >= {}",
+        new="target = {} AND batch > {}",
+        breaks="A batch that is there is copied once more, and its copy stays in the staging table.",
+        tests=("spark/sinks/test_postgres_sink.py::test_a_batch_written_twice_is_there_once",),
+    ),
 )

@@ -4,6 +4,7 @@ import gc
 import json
 import statistics
 import weakref
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -32,6 +33,7 @@ from sooner.operators.operator import Means
 from sooner.operators.two_way.plan import INPUTS
 from sooner.policies.view import SILENT
 from sooner.runs.formats.files import RunFiles
+from sooner.sides import SIDES
 from sooner.testing.invariants import check_invariants
 
 SUMS: dict[str, Any] = {"n": "count", "s": ("sum", "x * y"), "a": ("avg", "x"), "c": ("count", "x")}
@@ -276,3 +278,60 @@ def test_runs_that_blocks_have_met_are_free_when_they_leave_memory(tmp_path: Pat
         gc.collect()
         there = {id(run.codes) for partition in partitions for run in partition.resident}
         assert {id(codes) for ref in met if (codes := ref()) is not None} <= there
+
+
+# What a rectangle says that it is of
+
+MORE_THAN_THERE_IS = 2 * PLENTY
+
+
+@pytest.fixture
+def counting(tmp_path: Path) -> World:
+    return World(11, {"n": "count"}, None, tmp_path, LITTLE)
+
+
+def require_rectangles(world: World, operator: FoldingJoin) -> list[list[int]]:
+    """Of how many first rows of both sides each of them is."""
+    rectangles = operator.folds.rectangles(done=False)
+    first = [[int(rows.sum()) for rows in counts] for _, counts in rectangles]
+    for p, (sums, _) in enumerate(rectangles):
+        left, right = (codes_of(world, operator, side, first[p][side], p, len(first)) for side in SIDES)
+        assert sums.wholes[..., 0].sum() == sum(n * right[code] for code, n in left.items()), f"{p} of {first}"
+    return first
+
+
+def codes_of(world: World, operator: FoldingJoin, side: int, first: int, p: int, partitions: int) -> Counter[int]:
+    """Of the first rows of a side, those in this one of so many partitions."""
+    input_ = operator.inputs[side]
+    codes, wanted = input_.code(world.tables[side].slice(0, first))
+    codes = codes if wanted is None else codes[wanted]
+    places = np.searchsorted(input_.bounds, codes, side="right")
+    return Counter(codes[places == p].tolist() if partitions > 1 else codes.tolist())
+
+
+def test_rectangles_of_partitions_say_what_had_come_when_they_were_whole(counting: World) -> None:
+    """Memory becomes full in the middle of a piece; tasks begin and end, and pieces come in the middle of them."""
+    seen = []
+    with counting.operator() as operator:
+        for piece in counting.pieces():
+            list(operator.arrive(piece, 0.0))
+            seen.append(require_rectangles(counting, operator))
+            list(operator.work(1_000, SILENT))
+            seen.append(require_rectangles(counting, operator))
+    assert any(len({*map(tuple, some)}) > 1 for some in seen), "no partition was ahead of another"
+
+
+@pytest.mark.parametrize("guided", [None, 0])
+def test_what_comes_after_more_was_expected_than_there_is_room_for_is_in_none(
+    counting: World, guided: int | None
+) -> None:
+    counting.plan = replace(counting.plan, guided=guided)
+    first, *others = counting.pieces()
+    with counting.operator() as operator:
+        list(operator.arrive([[], first[1]], 0.0))
+        list(operator.arrive([first[0], []], 0.0))
+        before = require_rectangles(counting, operator)
+        operator.expect(MORE_THAN_THERE_IS)
+        for piece in others[:3]:
+            list(operator.arrive(piece, 0.0))
+        assert {*map(tuple, require_rectangles(counting, operator))} == {*map(tuple, before)}

@@ -249,27 +249,32 @@ def test_a_directory_that_is_none_is_reported_with_its_name(tmp_path: Path) -> N
         spill(files_in(not_a_directory), run_of([1]))
 
 
-# From the first byte (the schema), the first block, and a block in the middle on, the file cannot grow.
-@pytest.mark.parametrize("limit_bytes", [0, 100, 1000, 20_000])
-def test_a_full_disk_is_reported_and_leaves_no_partial_file(limit_bytes: int, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_leaves_no_partial_file(tmp_path: Path) -> None:
+    """From the first byte (the schema), the first block, and a block in the middle on, the file cannot grow."""
+    limits = (0, 100, 1000, 20_000)
     program = f"""
-        import resource, sys
+        import resource
         from run_building import files_in, run_of, spill
         from sooner.errors import SpillFailed
 
         files, run = files_in({str(tmp_path)!r}, block_bytes=4096), run_of(range(10_000))
-        resource.setrlimit(resource.RLIMIT_FSIZE, ({limit_bytes}, {limit_bytes}))
-        try:
-            spill(files, run)
-        except SpillFailed as error:
-            print(error)
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        for limit_bytes in {limits}:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, most))
+            try:
+                spill(files, run)
+            except SpillFailed as error:
+                print(error)
         """
     tests = Path(__file__).parents[1]
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, cwd=tests, check=True
     )
-    assert str(tmp_path) in done.stdout
-    assert "spill_dir" in done.stdout
+    reports = done.stdout.splitlines()
+    assert len(reports) == len(limits)
+    for report in reports:
+        assert str(tmp_path) in report
+        assert "spill_dir" in report
     assert list(tmp_path.iterdir()) == []
 
 

@@ -19,7 +19,7 @@ from patience import HANG_SECONDS
 from sooner.spark.step.standing import read_progress
 from spark_joins import stream_of, write_files
 
-BATCHES, ROWS, STEP_SECONDS = 9, 60, 100
+BATCHES, ROWS, STEP_SECONDS = 7, 60, 100
 START = 1_700_000_000  # Spark's first watermark is 1970: what is older is late for it
 LATENESS_SECONDS, BEHIND_SECONDS = 150, 190
 WITHIN = (dt.timedelta(seconds=-20), dt.timedelta(seconds=30))

@@ -24,7 +24,7 @@ Answer = Callable[[JoinCase], Rows]
 A_RANGE = {"within": (0, 1), "near": "r.k - l.k between 0 and 1"}
 
 
-def case_in(spark: SparkSession, folder: Path, batches: int = 4, near: str | None = None, **arguments: Any) -> JoinCase:
+def case_in(spark: SparkSession, folder: Path, batches: int = 3, near: str | None = None, **arguments: Any) -> JoinCase:
     """One side comes packed, the other in Spark's rows."""
     ways: tuple[Way, Way] = ("packed", "Spark's source")
     return JoinCase(spark, folder, LEFT, RIGHT, batches, arguments=arguments, ways=ways, near=near)
@@ -138,13 +138,14 @@ class Recorder:
         list(run_step(self.plans[0], Attempt(version, query), iter(reversed(batches))))
 
 
+@pytest.mark.long  # in process, with all algorithms: test_step_purity.py
 def test_attempts_that_write_after_newer_versions_are_there(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: Answer
 ) -> None:
     recorder = Recorder(tmp_path / "recorded")
     recorder.folder.mkdir()
     monkeypatch.setattr(importlib.import_module("sooner.spark.dataflow.dataflow"), "_step_of", recorder.step_of)
-    case = case_in(spark, tmp_path, algorithm="hmj")
+    case = case_in(spark, tmp_path, batches=4, algorithm="hmj")
     query = case.run_until_batch(2)
     last = case.progress[-1].batch
     recorder.run_again(last, 0, query.id)
@@ -245,14 +246,14 @@ def test_a_state_of_another_query_is_refused_by_the_first_step(resumable: JoinCa
 
 
 def test_rows_that_nobody_reads_are_missed_by_the_next_batch(spark: SparkSession, tmp_path: Path) -> None:
-    case = case_in(spark, tmp_path)
+    case = case_in(spark, tmp_path, batches=2)
     writer = case.joined().writeStream.foreachBatch(lambda rows, _: rows.limit(1).collect())
     with refused(StateCorrupted, "limit", "show"):
         ended(ss.start(writer.option("checkpointLocation", str(case.checkpoint)), listener=case.listen))
 
 
 def test_two_actions_on_each_batch_see_the_same_rows(spark: SparkSession, tmp_path: Path, answer: Answer) -> None:
-    case, counts = case_in(spark, tmp_path, algorithm="pr_join"), []
+    case, counts = case_in(spark, tmp_path, batches=2, algorithm="pr_join"), []
 
     def twice(rows: DataFrame, batch: int) -> None:
         rows.show(1)
@@ -280,7 +281,7 @@ def test_partitions_that_spark_numbers_otherwise(spark: SparkSession, tmp_path: 
 
 
 def test_rows_after_the_end_of_their_side_are_counted_and_left_out(spark: SparkSession, tmp_path: Path) -> None:
-    case = case_in(spark, tmp_path, batches=5)
+    case = case_in(spark, tmp_path, batches=4)
     seen: list[ss.JoinProgress] = []
 
     def end_the_left_early(progress: ss.JoinProgress) -> None:

@@ -1,8 +1,6 @@
 """Sessions in which nothing of ours could run are refused before a query starts, with the cure."""
 
-import os
 import shutil
-import subprocess
 import sys
 import venv
 from collections.abc import Iterator
@@ -16,14 +14,12 @@ from pyspark.sql.datasource import DataSource
 
 import sooner
 import sooner.spark as ss
-from patience import HANG_SECONDS
 from queries import refused
 from sooner.spark import sources
 from sooner.spark.dataflow.pacemaker import Pulses
 from sooner.spark.session import prerequisites
 from sooner.spark.session.prerequisites import UnfitSession, require_fit_workers
 from sooner.spark.sources.loading import register_source
-from spark_joins import QUICK_START
 
 HERE = ["PYSPARK_PYTHON", "spark.pyspark.python", sys.executable, "before the session starts"]
 
@@ -177,29 +173,3 @@ def test_a_local_session_is_the_one_that_is_there(spark: SparkSession) -> None:
     assert ss.local_session(master).sparkContext is spark.sparkContext
     with refused(UnfitSession, "'local[7]'", repr(master), "leave master out"):
         ss.local_session("local[7]")
-
-
-@pytest.mark.long  # it needs a driver of its own
-def test_a_submitted_program_keeps_the_master_that_it_was_submitted_with(tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(
-        "import sooner.spark as ss\n"
-        "from sooner.spark.session.prerequisites import UnfitSession\n"
-        "try:\n    ss.local_session('local[5]')\nexcept UnfitSession as refusal:\n    print(refusal)\n"
-        "session = ss.local_session(spark__sql__shuffle__partitions='3')\n"
-        "print(session.sparkContext.master, session.conf.get('spark.sql.shuffle.partitions'))\n"
-    )
-    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    environment = {**os.environ, "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    ended = subprocess.run(
-        [submit, "--master", "local[1]", "--driver-java-options", QUICK_START, program],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=HANG_SECONDS,
-    )
-    assert ended.returncode == 0, ended.stderr[-2000:]
-    said = ended.stdout.splitlines()
-    assert "'local[5]'" in said[-2]
-    assert "'local[1]'" in said[-2]
-    assert said[-1] == "local[1] 3"

@@ -17,7 +17,7 @@ from spark_ranges import RANGES, ROWS, SECOND
 SOME = [
     ("int and long", "inner", "rpj", 2),
     ("doubles", "left", "xjoin", 2),
-    ("last integers", "anti", "hmj", 7),
+    ("last integers", "anti", "hmj", 3),
     ("dates and local times", "full", "rpj_md", 2),
 ]
 

@@ -42,6 +42,7 @@ def both_ways(spark: SparkSession, **arguments: str) -> tuple[DataFrame, DataFra
 
 
 # Only in a full join a key has a type that may be neither the left's nor the right's.
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("types", "how"),
     [*((types, "full") for types in KEYS), *(("of two widths", how) for how in KINDS if how != "full")],

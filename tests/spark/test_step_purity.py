@@ -79,14 +79,14 @@ def several_attempts(algorithm: str, seed: int, folder: Path, how: str = "inner"
     schedule.require_values(lane.results)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_results_and_states_depend_on_the_set_of_rows_only(algorithm: str, seed: int, tmp_path: Path) -> None:
     several_attempts(algorithm, seed_for(algorithm, seed), tmp_path)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("algorithm", "how"),
     [(a, h) for i, a in enumerate(DISTINCT) for j, h in enumerate(OTHER_JOINS) if (i + j) % 3 == 0],
@@ -103,7 +103,7 @@ def test_matches_that_a_task_found_in_memory_are_not_forgotten_with_the_rows(tmp
     several_attempts("pr_join", 11205, tmp_path, "full")
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("algorithm", DISTINCT)
 def test_so_it_is_with_ranges(algorithm: str, tmp_path: Path) -> None:
     """Each algorithm with one join; all of them, in both ways, are in the long set."""

@@ -16,7 +16,7 @@ from patience import HANG_SECONDS
 from sooner.spark.step.standing import read_progress
 from spark_joins import JoinCase, ended, skewed, write_files
 
-FILES = 3
+FILES = 2
 LEFT, RIGHT = skewed(3000, 1500, 1, "a"), skewed(3000, 1500, 2, "b")
 MORE_LEFT, MORE_RIGHT = skewed(1000, 1500, 3, "a"), skewed(500, 1500, 4, "b")
 
@@ -40,7 +40,11 @@ def add(table: pa.Table, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trigger", "algorithm", "how"), [("availableNow", "pmj", "full"), ("once", "pr_join", "inner")]
+    ("trigger", "algorithm", "how"),
+    [
+        ("availableNow", "pmj", "full"),
+        pytest.param("once", "pr_join", "inner", marks=pytest.mark.long),  # in process: test_pacemaker.py
+    ],
 )
 def test_all_that_is_there_is_joined_before_the_query_stops_and_the_rest_by_the_next_run(
     spark: SparkSession, tmp_path: Path, trigger: str, algorithm: str, how: str

@@ -16,7 +16,7 @@ PNG = b"\x89PNG\r\n"
 def test_a_small_demo_shows_results_and_the_right_answer_and_leaves_nothing(tmp_path: Path) -> None:
     temporary, picture = tmp_path / "temporary files", tmp_path / "demo.png"
     temporary.mkdir()
-    arguments = ["demo", "--scale", "0.005", "--speed", "20", "--seed", "3", "--picture", str(picture)]
+    arguments = ["demo", "--scale", "0.003", "--speed", "40", "--seed", "3", "--picture", str(picture)]
     with subprocess.Popen(
         [sys.executable, "-c", COMMAND, *arguments],
         env={**os.environ, "TMPDIR": str(temporary)},
@@ -27,7 +27,7 @@ def test_a_small_demo_shows_results_and_the_right_answer_and_leaves_nothing(tmp_
         output, errors = demo.communicate(timeout=HANG_SECONDS)
     assert errors == ""
     assert demo.returncode == 0
-    assert re.search(r"joins \d\d,\d{3} order lines with 7,500 orders", output)
+    assert re.search(r"joins \d\d,\d{3} order lines with 4,500 orders", output)
     assert re.search(r" s  arriving: .* spilled$", output, re.MULTILINE)
     assert re.search(r" s  done: .* 100.0% of their pairs covered", output)
     for mark in ("first", "1%", "10%", "50%", "100%"):

@@ -39,6 +39,7 @@ def test_only_what_a_plain_install_brings_can_be_imported(site_packages: Path) -
     assert run(site_packages, "-c", look).stdout == "[False, False, True]\n"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("arguments", "shows"),
     [

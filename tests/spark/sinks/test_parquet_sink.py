@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 import sooner.spark as ss
 from sooner.errors import InvalidCall
 from sooner.spark.sinks import parquet_sink
-from sooner.spark.sinks.files import ParquetTask, writer_of
+from sooner.spark.sinks.files import WRITTEN, ParquetTask, writer_of
 from sooner.spark.sinks.parquet_sink import ParquetSink
 from spark_joins import JoinCase, Rows, ended, rows_of, skewed
 
@@ -25,7 +25,7 @@ LEFT, RIGHT = skewed(900, 300, 1, "a"), skewed(700, 300, 2, "b")
 
 @pytest.fixture
 def case(spark: SparkSession, tmp_path: Path) -> JoinCase:
-    return JoinCase(spark, tmp_path, LEFT, RIGHT, batches=3, ways=("packed", "packed"))
+    return JoinCase(spark, tmp_path, LEFT, RIGHT, batches=2, ways=("packed", "packed"))
 
 
 def start(case: JoinCase) -> ss.Query:
@@ -66,6 +66,29 @@ def test_rows_that_pass_through_spark_are_written_once_too(spark: SparkSession, 
         assert rows_of(spark.read.parquet(str(case.output))) == Rows(
             (repr(k + 1), repr(a)) for k, a in zip(LEFT["k"].to_pylist(), LEFT["a"].to_pylist(), strict=True)
         )
+
+
+def test_a_batch_that_is_given_again_is_there_once(spark: SparkSession, tmp_path: Path) -> None:
+    """As Spark gives it to a query that died after all its files were moved."""
+    schema, context = pa.schema([("k", pa.int64())]), spark.sparkContext
+    sink = ParquetSink(str(tmp_path), "snappy")
+
+    def give(batch: int, rows: range) -> list[int]:
+        """All rows that are there then."""
+        context.setLocalProperty("streaming.sql.batchId", str(batch))
+        frame = spark.range(rows.start, rows.stop, numPartitions=2).toDF("k")
+        sink.commit(frame.mapInArrow(sink.task(schema), WRITTEN), batch, schema)
+        return sorted(arrow_dataset.dataset(tmp_path, format="parquet").to_table()["k"].to_pylist())
+
+    context.setLocalProperty("sql.streaming.queryId", "q")
+    try:
+        assert give(0, range(5)) == [*range(5)]
+        assert give(0, range(5)) == [*range(5)]
+        assert give(1, range(5, 8)) == [*range(8)]
+        assert give(0, range(5)) == give(1, range(5, 8)) == [*range(8)]
+    finally:
+        for name in ("sql.streaming.queryId", "streaming.sql.batchId"):
+            context.setLocalProperty(name, None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("where", ["_write", "_show"])

@@ -49,6 +49,7 @@ def test_a_batch_written_twice_is_there_once(spark: SparkSession, database: str)
     write(frame_of(spark, range(50)), 0)
     write(frame_of(spark, range(50)), 0)
     assert content(database) == expected(range(50))
+    assert staging_tables(database) == [], "a batch that is there was copied once more"
     write(frame_of(spark, range(50, 60)), 1)
     write(frame_of(spark, range(50)), 0)
     assert content(database) == expected(range(60))

@@ -1,0 +1,34 @@
+"""A driver with several queries, each in a folder of its own, that can be killed: python queries_driver.py FOLDER
+
+A full join, an estimate, and the small operators. It goes on from their checkpoints, if there are any.
+"""
+
+import sys
+from pathlib import Path
+
+import estimate_driver
+import small_operators_driver
+import spark_driver
+from spark_joins import killable_session
+
+ESTIMATE, JOIN = "estimate", "join"
+QUERIES = (ESTIMATE, JOIN, *small_operators_driver.OPERATORS)
+BATCHES = 6  # of the join
+
+
+def main(folder: Path) -> None:
+    for name in QUERIES:
+        (folder / name).mkdir(exist_ok=True)
+    spark = killable_session("local[2,4]")
+    estimate = estimate_driver.EstimateCase(spark, folder / ESTIMATE)
+    queries = [
+        estimate.start(estimate.estimates()),
+        spark_driver.case_in(spark, folder / JOIN, BATCHES, "packed", "full").start(),
+        *small_operators_driver.start(spark, folder).values(),
+    ]
+    for query in queries:
+        query.awaitTermination()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
