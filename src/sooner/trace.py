@@ -10,7 +10,6 @@ A file has a limit; how many entries it lacks is its last line. Traces without a
 """
 
 import contextlib
-import dataclasses
 import json
 import logging
 import time
@@ -41,7 +40,7 @@ class TraceHeader:
     plan: Sequence[Any]  # of each operator, in the order of their numbers
 
     def to_line(self) -> str:
-        fields = {name: [field.name for field in dataclasses.fields(kind)] for name, kind in _KINDS.items()}
+        fields = {name: list(kind._fields) for name, kind in _KINDS.items()}
         return json.dumps({"trace": FORMAT, **vars(self), "fields": fields}) + "\n"
 
 
@@ -54,7 +53,7 @@ class Entry:
     query: str = ""  # its id; nothing in traces of versions before
 
     def to_line(self) -> str:
-        fields = {field.name: getattr(self.event, field.name) for field in dataclasses.fields(self.event)}
+        fields = self.event._asdict()
         where = {"seconds": round(self.seconds, 6), "query": self.query, "operator": self.operator, "place": self.place}
         return json.dumps({**where, "event": type(self.event).__name__, **fields}) + "\n"
 

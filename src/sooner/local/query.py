@@ -1,7 +1,6 @@
 """A running join: iterate it for batches of results as they come."""
 
 from collections.abc import Callable, Iterator, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Self
 
 import pyarrow as pa
@@ -93,6 +92,8 @@ class Query(Running[pa.RecordBatch]):
 
     def _repr_html_(self) -> str:
         """How far it is, and which columns it gives. Nothing is read for it."""
+        from html import escape
+
         columns = [(escape(plain_text(field.name)), escape(plain_text(field.type))) for field in self.schema]
         rows = "".join(f"<tr><td>{name}</td><td>{type_}</td></tr>" for name, type_ in columns)
         return (

@@ -1,8 +1,7 @@
 """What happens in an operator, as plain data: for traces, simulated devices and views. Reading them changes nothing."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sooner.phases import Phase
 from sooner.runs.ledger import Rectangle
@@ -10,15 +9,13 @@ from sooner.runs.ledger import Rectangle
 MergingTask = Literal["merge", "rest", "parting", "forget", "winnow", "clean-up"]
 
 
-@dataclass(frozen=True, slots=True)
-class Arrived:
+class Arrived(NamedTuple):
     tick: int
     rows: tuple[int, ...]  # of each input
     compared: int  # pairs of rows that a nested loop over the partitions would have looked at
 
 
-@dataclass(frozen=True, slots=True)
-class Flushed:
+class Flushed(NamedTuple):
     """Rows left memory, and are a run on disk now."""
 
     tick: int
@@ -29,8 +26,7 @@ class Flushed:
     run: int = 0  # its number
 
 
-@dataclass(frozen=True, slots=True)
-class Scanned:
+class Scanned(NamedTuple):
     """A memory-disk task read these runs one after the other: what was in memory of `side` has met them."""
 
     tick: int
@@ -41,8 +37,7 @@ class Scanned:
     runs: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(NamedTuple):
     """Runs were read side by side: those of `cells` have met. What was merged is written as one run a side.
 
     Which task it was: a merge; the rest of a partition; one at the parting of a side that has ended; one to forget dead
@@ -58,8 +53,7 @@ class Merged:
     task: MergingTask | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Looped:
+class Looped(NamedTuple):
     """A chunk of the outer side's runs was joined with runs of the other: those of `cells` have met."""
 
     tick: int
@@ -70,8 +64,7 @@ class Looped:
     cells: tuple[Rectangle, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Tidied:
+class Tidied(NamedTuple):
     """Runs of one partition that were alike became one, with nothing joined."""
 
     tick: int
@@ -80,14 +73,12 @@ class Tidied:
     n_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Entered:
+class Entered(NamedTuple):
     tick: int
     phase: Phase
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(NamedTuple):
     """After an action: how many results there are by now, and what is in memory, [input][partition]."""
 
     tick: int
