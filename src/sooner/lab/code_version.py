@@ -57,6 +57,7 @@ def file_of(module: str) -> Path:
     return file
 
 
+@cache
 def meaning(source: str) -> str:
     """The code without comments, docstrings and layout."""
     tree = ast.parse(source)
