@@ -19,7 +19,7 @@ from sooner.kernels.array_types import Codes
 from sooner.kernels.codes import code_rows
 from sooner.kernels.keys import common_type, plan_keys
 
-EVERY_SEED_THE_SAME = settings(max_examples=50, deadline=None, derandomize=True)
+EVERY_SEED_THE_SAME = settings(deadline=None, derandomize=True)
 SIGNED_TYPES = [
     *(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float16(), pa.float32(), pa.float64()),
     *(pa.decimal32(5, 1), pa.decimal64(12, 2), pa.decimal128(30, 3), pa.decimal256(50, 4)),

@@ -16,7 +16,7 @@ from pair_masks import keys_equal
 from sooner.errors import InvalidJoin
 from sooner.kernels.keys import KeyPlan, common_type, plan_keys
 
-EVERY_SEED_THE_SAME = settings(max_examples=50, deadline=None, derandomize=True)
+EVERY_SEED_THE_SAME = settings(deadline=None, derandomize=True)
 NAIVE, AWARE = pa.timestamp("us"), pa.timestamp("us", tz="UTC")
 
 COMMON_TYPES = [
