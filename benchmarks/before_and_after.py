@@ -81,7 +81,8 @@ def spark_figures(checkouts: Sequence[Path], repetitions: int) -> list[Figures]:
         for _ in range(repetitions):
             for which, checkout in enumerate(checkouts):
                 file = Path(folder) / "found.json"
-                command = [sys.executable, str(HERE / "benchmarks" / "spark_join.py"), "--no-peers", "--rounds", "1"]
+                script = checkout / "benchmarks" / "spark_join.py"  # its own: modules may have moved
+                command = [sys.executable, str(script), "--no-peers", "--rounds", "1"]
                 environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
                 subprocess.run([*command, "--json", str(file)], check=True, env=environment, stdout=sys.stderr)
                 for name, rounds in json.loads(file.read_text())["series"]["batch_seconds"].items():
