@@ -287,3 +287,21 @@ def test_sizes_follow_the_share_of_an_account_and_not_the_whole_limit(tmp_path: 
     one.close()
     assert budget.used_bytes == 0
     assert [*budget.accounts] == ["other"]
+
+
+def test_a_join_that_was_refused_room_asks_no_more(tmp_path: Path) -> None:
+    """Else it would let rows go for others in the middle of a later call, in which results may hold them."""
+    join = new_join(tmp_path, "symmetric_hash", partitions=1, budget_bytes=100 * ROW_BYTES)
+    with pytest.raises(BudgetTooSmall):
+        flat(join.arrive([[rows([*range(1_000)])], []], 0))
+    assert not join._room.is_asking
+
+
+def test_in_the_middle_of_a_call_a_join_lets_nothing_go_for_others(tmp_path: Path) -> None:
+    join = new_join(tmp_path, "symmetric_hash", partitions=1)
+    flat(join.arrive([[rows([1])], []], 0))
+    reading = join.arrive([[], [rows([1])]], 0)
+    next(reading)
+    assert not join.evict([EvictAll(LEFT, 0)])
+    flat(reading)
+    assert join.evict([EvictAll(LEFT, 0)])

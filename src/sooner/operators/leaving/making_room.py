@@ -75,10 +75,12 @@ class RoomMaker:
             for p in range(self._state.n_partitions):
                 self._let_useless_go(p)
         self.is_asking = True
-        while account.free_bytes < needed_bytes:
-            if not self._make_room(needed_bytes - account.free_bytes):
-                raise BudgetTooSmall(why_no_room(needed_bytes, account, self._algorithm))
-        self.is_asking = False
+        try:
+            while account.free_bytes < needed_bytes:
+                if not self._make_room(needed_bytes - account.free_bytes):
+                    raise BudgetTooSmall(why_no_room(needed_bytes, account, self._algorithm))
+        finally:
+            self.is_asking = False
         account.reserve(needed_bytes)
 
     def flush(self, needed_bytes: int) -> bool:
