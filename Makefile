@@ -40,7 +40,7 @@ mutations: setup
 
 # All experiments of the papers at their own size, on all cores; benchmarks are run one by one, by hand.
 results: setup
-	$(BIN)/sooner lab run all --seeds 5 --json docs/results
+	$(BIN)/sooner lab run all --seeds 15 --kept .lab --json docs/results
 	$(BIN)/sooner results docs/results --to docs/results.md
 
 lint: setup

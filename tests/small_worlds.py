@@ -4,7 +4,8 @@ from functools import cache
 from typing import Final
 
 from sooner.lab.clairvoyant import Clairvoyant
-from sooner.lab.experiments.rpj import (
+from sooner.lab.history import History
+from sooner.lab.races.rpj import (
     COMPARISON_SECONDS,
     COMPETITORS,
     DISKS,
@@ -13,7 +14,6 @@ from sooner.lab.experiments.rpj import (
     Network,
     Panel,
 )
-from sooner.lab.history import History
 from sooner.lab.resources import Disk, Machine
 from sooner.lab.simulator import Laboratory, Rows, simulate
 from sooner.lab.subject import ROW_BYTES

@@ -12,7 +12,7 @@ import pytest
 
 from guarded import GuardedJoin, GuardedPlan
 from small_worlds import small_laboratory, small_trace
-from sooner.lab.experiments.rpj import PANELS
+from sooner.lab.races.rpj import PANELS
 from sooner.lab.simulator import simulate_operator
 from sooner.lab.subject import ROW_BYTES, SCHEMA
 from sooner.lab.traces import Pushed, Trace

@@ -8,7 +8,7 @@ import pytest
 from small_worlds import competitor
 from sooner.budget import Budget
 from sooner.lab.counted_join import CountedJoin
-from sooner.lab.experiments.rpj import COMPETITORS, PANELS, PARTITIONS, RpjRace
+from sooner.lab.races.rpj import COMPETITORS, PANELS, PARTITIONS, RpjRace
 from sooner.lab.simulator import simulate
 from sooner.lab.subject import ROW_BYTES, SCHEMA, RealOperator, real
 from sooner.lab.traces import Trace

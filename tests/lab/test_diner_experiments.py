@@ -2,15 +2,18 @@
 
 import importlib.util
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
 
 from sooner.errors import MissingLibrary, SoonerError
 from sooner.lab.experiment import Experiment, Report
-from sooner.lab.experiments import EXPERIMENTS, diner, diner_workloads
-from sooner.lab.experiments.diner import DinerRace
-from sooner.lab.experiments.diner_workloads import (
+from sooner.lab.experiments import EXPERIMENTS
+from sooner.lab.history import History
+from sooner.lab.races import diner, diner_workloads
+from sooner.lab.races.diner import NEVER_HANDS_OVER, DinerRace
+from sooner.lab.races.diner_workloads import (
     CSCO_ROWS,
     REAL_DATA,
     WEATHER_ROWS,
@@ -21,12 +24,12 @@ from sooner.lab.experiments.diner_workloads import (
     Workload,
     Zipf,
 )
-from sooner.lab.history import History
 from sooner.lab.running import run_experiments
 
 SCALE = 25
 FEW_ROWS = 10_000  # a smaller scale is no faster: there are as many flushes, of fewer rows
 FEW_WAITING = 100
+IDLE = "nothing is done in silence"
 ZIPF = Zipf(rows=(FEW_ROWS, FEW_ROWS))
 
 
@@ -35,11 +38,11 @@ def values_of(workload: Workload, scale: int = 1, seed: int = 0) -> tuple[np.nda
 
 
 @cache
-def small(workload: Workload, algorithm: str, delay_share: float | None = None) -> History:
+def small(workload: Workload, algorithm: str, delay_share: float | None = None, **more: Any) -> History:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(diner_workloads, "RELATION_ROWS", FEW_ROWS)
         patch.setattr(diner, "MAX_NEW_ARRIVALS", FEW_WAITING)
-        return DinerRace(workload, algorithm, delay_share=delay_share).run(1, 0)
+        return DinerRace(workload, algorithm, delay_share=delay_share, **more).run(1, 0)
 
 
 # Data
@@ -115,22 +118,73 @@ def test_diner_is_ahead_and_not_beyond_the_bound(workload: Workload) -> None:
     assert early["diner"] < 1.05 * early["clairvoyant"]
 
 
-def test_little_more_rows_wait_for_diner_than_it_lets_wait_and_many_more_for_rpj() -> None:
+def test_little_more_rows_wait_for_diner_than_it_lets_wait() -> None:
     """Table 3."""
-    waited = {name: small(ZIPF, name, 0.1).most_buffered_rows for name in ("diner", "rpj")}
-    assert FEW_WAITING < waited["diner"] < FEW_WAITING + 60  # a block takes time for 20 rows
-    assert waited["rpj"] > 3 * waited["diner"]
+    waited = small(ZIPF, "diner", 0.1).most_buffered_in_reaction
+    assert FEW_WAITING < waited < FEW_WAITING + 60  # a block takes time for 20 rows
+    never = small(ZIPF, "diner", 0.1, mutant=NEVER_HANDS_OVER).most_buffered_in_reaction
+    assert never > 2 * waited
+
+
+def test_a_lost_region_costs_early_results_and_a_reversed_order_more() -> None:
+    early = {
+        mutant: small(Shifting(10), "diner", mutant=mutant).early_results
+        for mutant in ("", "the middle region is lost", "flush order reversed", "everything is flushed")
+    }
+    assert max(early.values()) == early[""]
+    assert early["flush order reversed"] < 0.9 * early[""]
+    assert early["everything is flushed"] < 0.9 * early[""]
+
+
+def test_the_clean_up_is_the_nested_loop_with_all_of_the_memory() -> None:
+    """Sec. 3.5: as many passes over the inner side as the outer one has memories, and no seek for each block."""
+    letter, by_ranges = (small(ZIPF, "diner", to_the_letter=letter) for letter in (True, False))
+    assert letter.total_results == by_ranges.total_results
+    assert letter.early_results == by_ranges.early_results
+    memories = 0.05 * 2 * FEW_ROWS
+    assert letter.events["Looped"] == pytest.approx((FEW_ROWS - memories / 2) / memories, abs=2)
+    assert letter.clean_up_seconds < by_ranges.clean_up_seconds / 10
+
+
+def test_the_outer_chunk_takes_room_in_memory() -> None:
+    """Algorithm 4, line 13."""
+    least = []
+    for to_the_letter in (True, False):
+        history = small(ZIPF, "diner", 0.1, max_outer_blocks=10, to_the_letter=to_the_letter)
+        loops = np.array([phase == "reactive" for phase in history.phases])
+        least.append(history.columns["memory_bytes"][loops].min() / diner.ROW_BYTES)
+    held, not_held = least
+    memory_rows = 0.05 * 2 * FEW_ROWS
+    assert held <= memory_rows - 10 * diner.BLOCK_ROWS < not_held
+
+
+def test_pmj_joins_when_memory_is_full_and_not_before() -> None:
+    pmj = small(ZIPF, "pmj")
+    arriving = np.array([phase == "arriving" for phase in pmj.phases])
+    results, memory = (pmj.columns[name][arriving] for name in ("results", "memory_bytes"))
+    rises = np.flatnonzero(np.diff(results) > 0) + 1
+    assert len(rises) == pytest.approx(20, abs=1), "once for each memory of the input"
+    assert (np.diff(memory)[rises - 1] < 0).all()
+    assert pmj.total_results == small(ZIPF, "diner").total_results
+
+
+def test_counters_in_the_place_of_join_bits_change_little() -> None:
+    apart = Normal(mean_apart=10)
+    bits, counters = (small(apart, name).early_results for name in ("diner", "diner with counters"))
+    assert counters == pytest.approx(bits, rel=0.1)
+    assert counters != bits
 
 
 def test_delays_are_used() -> None:
-    assert small(ZIPF, "diner", 0.1).early_results > 1.2 * small(ZIPF, "diner").early_results
-    assert small(ZIPF, "diner", 0.1).events["Looped"] > 5
-    assert small(ZIPF, "diner").events["Looped"] == 0
+    used, unused = (small(ZIPF, "diner", 0.5, max_outer_blocks=4, mutant=one) for one in ("", IDLE))
+    assert used.early_results > 1.1 * unused.early_results
+    assert used.events["Looped"] > unused.events["Looped"] > 0, "the clean-up is a loop as well"
 
 
 def test_each_of_the_papers_figures_is_an_experiment() -> None:
     by_data = [f"{figure}-{data.lower()}" for figure in (9, 13) for data in REAL_DATA]
-    figures = [*by_data, *range(7, 9), *range(10, 13), *range(14, 20), "16-why", "bounds", "gaps"]
+    ours = ["16-why", "17-ipix", "regions", "counters", "flush-sizes", "bounds", "gaps"]
+    figures = [*by_data, *range(7, 9), *range(10, 13), *range(14, 20), *ours]
     of_diner = {name for name, experiment in EXPERIMENTS.items() if experiment.paper == "DINER"}
     assert of_diner == {f"diner-{figure}" for figure in figures}
 

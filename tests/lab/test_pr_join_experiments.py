@@ -7,23 +7,23 @@ import numpy as np
 import pytest
 
 from sooner.errors import SoonerError
-from sooner.lab.experiment import Histories
-from sooner.lab.experiments import EXPERIMENTS, pr_join, pr_join_figure_15, pr_join_figures_8_and_9
-from sooner.lab.experiments.pr_join import DISK, PARTITIONS, SSD, SSD_4_KB, PrJoinRace
+from sooner.lab.experiment import Histories, Quantity
+from sooner.lab.experiments import EXPERIMENTS, pr_join_figure_15, pr_join_figures_8_and_9
 from sooner.lab.experiments.pr_join_claims import (
     best_early_rate,
-    early_rate,
     ends_as,
+    ends_later,
     ends_sooner,
-    ends_with,
     follows,
     more_early_results,
     rate_between,
     report_interval,
     reports_more_often,
 )
-from sooner.lab.experiments.pr_join_figure_15 import StreamRace
-from sooner.lab.experiments.pr_join_model import (
+from sooner.lab.history import History
+from sooner.lab.races import pr_join
+from sooner.lab.races.pr_join import DISK, PARTITIONS, SSD, SSD_4_KB, PrJoinRace
+from sooner.lab.races.pr_join_model import (
     Costs,
     block_ripple_rate,
     dbo_rate,
@@ -42,8 +42,8 @@ from sooner.lab.experiments.pr_join_model import (
     step,
     symmetric_hash_rate,
 )
-from sooner.lab.experiments.rpj import PANELS
-from sooner.lab.history import History
+from sooner.lab.races.pr_join_streams import StreamRace
+from sooner.lab.races.rpj import PANELS
 
 SCALE = 50  # a megabyte is one row
 FEW_PARTITIONS = 8
@@ -167,30 +167,49 @@ def test_in_turn_all_three_are_as_the_model_says_and_at_once_they_are_not() -> N
     for name, curve_of in (("ripple", ripple_curve), ("grace", grace_curve)):
         in_turn = PrJoinRace(name, overlap="in turn")  # type: ignore[arg-type]
         curve = curve_of(in_turn.costs(1.0))
-        for reading in (ends_as("it", curve, 0.06), follows("it", curve, 0.05)):
-            assert reading({"it": small(in_turn)}).verdict == "holds"
-        assert ends_as("it", curve, 0.01)({"it": small(PrJoinRace("grace"))}).verdict == "does not hold"
+        for quantity in (ends_as("it", curve), follows("it", curve)):
+            assert quantity.read({"it": small(in_turn)}).verdict == "holds"
+        assert ends_as("it", curve).read({"it": small(PrJoinRace("grace"))}).verdict == "does not hold"
 
 
 def test_the_model_has_the_joins_that_pr_join_has() -> None:
     race = PrJoinRace("pr_join", overlap="in turn")
     curve = pr_join_curve(race.costs(1.0), 1.0, FEW_PARTITIONS)
-    assert ends_as("it", curve, 0.05)({"it": small(race)}).verdict == "holds"
+    assert ends_as("it", curve).read({"it": small(race)}).verdict == "holds"
     other_gamma = pr_join_curve(race.costs(1.0), 0.3, FEW_PARTITIONS)
-    assert ends_as("it", other_gamma, 0.05)({"it": small(race)}).verdict == "does not hold"
+    assert ends_as("it", other_gamma).read({"it": small(race)}).verdict == "does not hold"
 
 
 def test_pr_join_is_between_ripple_and_grace_and_swapped_it_is_not() -> None:
     true = figure_9()
     swapped = {"pr_join": true["ripple"], "ripple": true["pr_join"], "grace": true["grace"]}
-    readings = (
+    quantities = (
         ends_sooner("pr_join", "ripple", 6.2),
-        ends_with("pr_join", "grace", at_most=1.6, at_least=1.2),
-        early_rate("pr_join", "ripple", at_least=2),
-        reports_more_often("pr_join", "ripple", times=4),
+        ends_later("pr_join", "grace", 1.44),
+        reports_more_often("pr_join", "ripple"),
     )
-    assert [read(true).verdict for read in readings] == ["holds"] * len(readings)
-    assert [read(swapped).verdict for read in readings] == ["does not hold"] * len(readings)
+    assert [one.read(true).verdict for one in quantities[:2]] == ["holds", "holds"]
+    assert [one.read(swapped).verdict for one in quantities] == ["does not hold"] * len(quantities)
+
+
+@pytest.mark.parametrize(
+    ("mutant", "fails"),
+    [
+        ("pr_join: nothing is joined before the end", ends_later("pr_join", "grace", 1.44)),
+        (
+            "grace: temporary rows are read at half the speed",
+            ends_as("grace", grace_curve(PrJoinRace("grace").costs(1.0))),
+        ),
+    ],
+)
+def test_claims_fail_of_a_mutant(mutant: str, fails: Quantity) -> None:
+    races = {name: PrJoinRace(name, overlap="in turn") for name in ("pr_join", "grace")}  # type: ignore[arg-type]
+    sound, wrong = (
+        {name: small(race.mutated(one) if one else race) for name, race in races.items()} for one in ("", mutant)
+    )
+    assert fails.read(sound).verdict == "holds"
+    assert fails.read(wrong).verdict == "does not hold"
+    assert {one.total_results for one in wrong.values()} == {ROWS}
 
 
 def test_an_ssd_hides_what_pr_join_reads_again_unless_it_is_slow() -> None:
@@ -205,8 +224,8 @@ def test_pr_join_has_more_early_results_than_ripple_and_ripple_has_fewer() -> No
         "pr_join": small(PrJoinRace("pr_join", SSD, stops="never")),
         "ripple": small(PrJoinRace("ripple", SSD)),
     }
-    assert more_early_results("pr_join", "ripple")(histories).verdict == "holds"
-    assert more_early_results("ripple", "pr_join")(histories).verdict == "does not hold"
+    assert more_early_results("pr_join", "ripple").read(histories).verdict == "holds"
+    assert more_early_results("ripple", "pr_join").read(histories).verdict == "does not hold"
 
 
 def test_the_stop_constraint_is_told_how_many_rows_there_are() -> None:
@@ -226,7 +245,7 @@ def test_a_report_follows_each_join_of_a_partition() -> None:
 def test_every_figure_is_an_experiment() -> None:
     of_paper = {name for name, experiment in EXPERIMENTS.items() if experiment.paper == "PR-Join"}
     streams = {"slow", "fast", "reverse", "one-faster", "unreliable"}
-    tables = {"table-2", "8", "9", "10", "11", "11-why", "12", "13", "14", "14-why"}
+    tables = {"1", "table-2", "8", "9", "10", "11", "11-why", "12", "13", "14", "14-why"}
     figures = tables | {f"15-{name}" for name in streams}
     assert of_paper == {f"pr-join-{figure}" for figure in figures}
 
@@ -235,7 +254,7 @@ def test_every_figure_is_an_experiment() -> None:
 def test_an_experiment_judges_each_of_its_claims(name: str) -> None:
     experiment = EXPERIMENTS[f"pr-join-{name}"]
     histories = {name: small(race) for name, race in experiment.races.items()}
-    report = experiment.report(SCALE, {0: histories}, code="")
+    report = experiment.report(SCALE, {0: histories}, {}, code="")
     assert len(report.claims) == len(experiment.claims)
     assert all(told["ours"] for told in (*report.claims, *report.measurements))
     assert "1/10,000 of the paper's size" in report.machine
@@ -243,7 +262,7 @@ def test_an_experiment_judges_each_of_its_claims(name: str) -> None:
 
 def test_claims_of_figure_9_that_fail_have_a_reason() -> None:
     [_, figure] = pr_join_figures_8_and_9.EXPERIMENTS
-    judged = [claim.judge([figure_9()]) for claim in figure.claims]
+    judged = [claim.judge([figure_9()], {}) for claim in figure.claims]
     assert [one["verdict"] for one in judged[:2]] == ["holds", "holds"]
     assert judged[2]["verdict"] == "does not hold"
     assert judged[2]["why"]
@@ -259,7 +278,7 @@ def streams(times_as_fast: int) -> Histories:
 def test_on_streams_pr_join_is_ahead_of_rpj_in_the_end_but_not_from_the_beginning(times_as_fast: int) -> None:
     histories = streams(times_as_fast)
     assert histories["pr_join"].total_results == histories["rpj"].total_results
-    verdicts = [claim.read(histories).verdict for claim in pr_join_figure_15.CLAIMS]
+    verdicts = [claim.quantity.read(histories).verdict for claim in pr_join_figure_15.CLAIMS]
     assert verdicts == ["holds", "does not hold", "holds", "holds"]
 
 

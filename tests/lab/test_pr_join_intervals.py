@@ -9,20 +9,18 @@ import pytest
 from sooner.errors import SoonerError
 from sooner.estimation.intervals import Shares, variances_of_sums
 from sooner.lab.experiments import pr_join_figure_14
-from sooner.lab.experiments.pr_join import SSD, PrJoinRace
-from sooner.lab.experiments.pr_join_figure_14 import (
+from sooner.lab.experiments.pr_join_figure_14 import seconds_to
+from sooner.lab.history import History
+from sooner.lab.races.pr_join import SSD, PrJoinRace
+from sooner.lab.races.pr_join_intervals import (
     ALL_BITS,
     FEW_BITS,
     HALF_INTERVAL,
     IntervalRace,
     Values,
-    as_the_paper_says,
     at_reports,
-    gets_there_sooner,
-    seconds_to,
     variance_of_estimate,
 )
-from sooner.lab.history import History
 
 SCALE = 50  # a megabyte is one row
 PR_JOIN = IntervalRace("pr_join", SSD, stops="never", gigabytes=(2, 2), partitions=4, rows_mb=100, random_bits=FEW_BITS)
@@ -128,14 +126,15 @@ def test_what_is_found_at_the_end_of_a_task_is_not_there_before() -> None:
 def test_pr_join_is_there_sooner_than_ripple_and_ripple_is_not() -> None:
     true = figure()
     swapped = {"pr_join": true["ripple"], "ripple": true["pr_join"]}
-    read = gets_there_sooner("pr_join", "ripple", at_least=1.2)
-    assert [read(histories).verdict for histories in (true, swapped)] == ["holds", "does not hold"]
-    assert as_the_paper_says("pr_join", "ripple")(swapped).verdict == "does not hold"
+    [_, claim] = pr_join_figure_14.EXPERIMENTS[0].claims
+    seconds = [seconds_to(0.001)(true[name]) for name in ("pr_join", "ripple")]
+    assert seconds[0] < seconds[1] / 1.2
+    assert claim.quantity.read(swapped).verdict == "does not hold"
 
 
 def test_experiments_judge_their_claims() -> None:
     for experiment in pr_join_figure_14.EXPERIMENTS:
-        report = experiment.report(SCALE, {0: figure()}, code="")
+        report = experiment.report(SCALE, {0: figure()}, {}, code="")
         assert all(told["ours"] for told in (*report.claims, *report.measurements))
 
 

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from small_worlds import small_history, small_trace
+from small_worlds import small_history, small_laboratory, small_trace
 from sooner.errors import SoonerError
 from sooner.lab.experiment import Claim, Experiment, Histories, Report
-from sooner.lab.experiments import EXPERIMENTS, rpj
-from sooner.lab.experiments.rpj import PANELS, Network, Panel, draw_trace
-from sooner.lab.experiments.rpj_figure_8 import PROGRESS
-from sooner.lab.experiments.rpj_figure_10 import CLAIMS
+from sooner.lab.experiments import EXPERIMENTS, rpj_figure_8, rpj_figure_10
+from sooner.lab.races import rpj
+from sooner.lab.races.mutants import with_reversed_flush
+from sooner.lab.races.rpj import COMPETITORS, PANELS, Network, Panel, draw_trace
 from sooner.lab.running import run_experiments
+from sooner.lab.simulator import simulate
 from sooner.named_algorithms import ALGORITHMS
 
 # The others of the table flush as one of these does.
@@ -31,7 +32,7 @@ def histories_of(names: Sequence[str], panel: Panel, network: Network) -> Histor
 
 
 def failing(claims: Sequence[Claim], histories: Histories) -> list[str]:
-    verdicts = [claim.judge([histories]) for claim in claims]
+    verdicts = [claim.judge([histories], {}) for claim in claims]
     return [f"{verdict['what']}: {verdict['ours']}" for verdict in verdicts if not verdict["holds"]]
 
 
@@ -56,19 +57,21 @@ def test_every_policy_of_the_table_is_held_against_the_bound() -> None:
 @every_panel
 def test_on_a_reliable_network_rpj_is_ahead(panel: Panel) -> None:
     histories = histories_of(("rpj", "hmj", "xjoin"), panel, "reliable")
-    assert failing(PROGRESS, histories) == []
+    assert failing(rpj_figure_8.CLAIMS[:2], histories) == []
 
 
 @every_panel
 def test_on_an_unreliable_network_rpj_is_ahead_and_has_most_before_the_clean_up(panel: Panel) -> None:
     histories = histories_of(("rpj", "hmj", "xjoin"), panel, "unreliable")
-    assert failing(CLAIMS[:3], histories) == []
+    assert failing(rpj_figure_10.CLAIMS[:3], histories) == []
 
 
-def test_a_claim_that_is_false_is_reported_so() -> None:
-    true = histories_of(("rpj", "xjoin"), PANELS[0], "reliable")
-    swapped = {"rpj": true["xjoin"], "xjoin": true["rpj"]}
-    assert len(failing(PROGRESS[:1], swapped)) == 1
+def test_claims_fail_of_an_rpj_that_flushes_in_the_reversed_order() -> None:
+    histories = histories_of(("hmj", "xjoin"), PANELS[0], "reliable")
+    trace, wrong = small_trace(PANELS[0], "reliable"), with_reversed_flush(COMPETITORS["rpj"])
+    planted = {**histories, "rpj": simulate(trace, wrong, small_laboratory("reliable"))}
+    assert planted["rpj"].total_results == histories["hmj"].total_results, "it is late, and not wrong"
+    assert len(failing(rpj_figure_8.CLAIMS[:2], planted)) == 2
 
 
 def test_every_panel_of_every_figure_is_an_experiment() -> None:

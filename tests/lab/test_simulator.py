@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from small_worlds import memory_rows, run_small, small_history, small_laboratory, small_trace
-from sooner.lab.experiments.rpj import COMPETITORS, PANELS, PARTITIONS
 from sooner.lab.history import History
+from sooner.lab.races.rpj import COMPETITORS, PANELS, PARTITIONS
 from sooner.lab.resources import Disk, Machine
 from sooner.lab.simulator import Laboratory, simulate
 from sooner.lab.subject import ROW_BYTES

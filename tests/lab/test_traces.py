@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sooner.lab.experiments.rpj import PANELS, SHARES, draw_trace
+from sooner.lab.races.rpj import PANELS, SHARES, draw_trace
 from sooner.lab.traces import Arrivals, find_silences, key_codes
 from sooner.operators.order import equal_ranges
 from sooner.sources.arrival_patterns import Fixed, Pauses

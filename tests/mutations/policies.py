@@ -24,9 +24,25 @@ MUTATIONS: Final = (
     Mutation(
         "growth-not-staggered",
         "policies/react/growth.py",
-        old="1 + np.arange(n_partitions) / n_partitions, 1)",
-        new="1.0, 1)",
+        old="np.where(is_first, 1 + staggered(len(view.whole_rows)), 1)",
+        new="np.where(is_first, 1.0, 1)",
         breaks="All partitions of PR-Join are joined at the same time at first.",
+        tests=("policies/test_growth_rule.py",),
+    ),
+    Mutation(
+        "growth-staggered-by-index",
+        "policies/react/growth.py",
+        old="np.arange(n_partitions) * GOLDEN_RATIO % 1",
+        new="np.arange(n_partitions)",
+        breaks="Neighbouring partitions of PR-Join, which may be alike, are joined one after the other.",
+        tests=("policies/test_growth_rule.py",),
+    ),
+    Mutation(
+        "growth-stops-all-at-once",
+        "policies/react/growth.py",
+        old="(1 + self.gamma) * view.arrived_rows.sum(axis=0)",
+        new="(1 + self.gamma) * view.arrived_rows.sum() / n_partitions",
+        breaks="PR-Join's stop constraint looks at all rows, not at those of the partition.",
         tests=("policies/test_growth_rule.py",),
     ),
     Mutation(

@@ -32,8 +32,8 @@ MUTATIONS: Final = (
     Mutation(
         "code-bound-included",
         "runs/run.py",
-        old="int(np.searchsorted(codes, np.uint64(bound)))",
-        new='int(np.searchsorted(codes, np.uint64(bound), side="right"))',
+        old="int(codes.searchsorted(np.uint64(bound)))",
+        new='int(codes.searchsorted(np.uint64(bound), side="right"))',
         breaks="Rows of the code at a bound belong to the range below it.",
         tests=("runs/test_run.py",),
     ),

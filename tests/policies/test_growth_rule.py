@@ -10,7 +10,7 @@ import pytest
 import sooner
 from sooner.errors import InvalidJoin
 from sooner.named_algorithms import ALGORITHMS
-from sooner.policies.react.growth import Growth
+from sooner.policies.react.growth import Growth, staggered
 from sooner.policies.react.ripple import Ripple
 from sooner.policies.view import BUSY, JoinView, WholePartitions
 from views import ROW_BYTES, view_of
@@ -25,10 +25,18 @@ def grown(rows: int, **others: object) -> JoinView:
 
 
 def test_the_first_joins_are_staggered() -> None:
-    """Equation 11: partition i of n is first joined when it has grown to (1 + gamma) ** (1 + i / n) times its size."""
-    due = {rows: Growth().choose(grown(rows)) for rows in (198, 200, 236, 238, 284, 336, 338)}
+    """Equation 11: the i-th of n is first joined when it has grown to (1 + gamma) ** (1 + i / n) times its size."""
+    due = {rows: Growth().choose(grown(rows)) for rows in (198, 200, 236, 238, 282, 284, 338)}
     partitions = {rows: () if chosen is None else chosen.partitions for rows, chosen in due.items()}
-    assert partitions == {198: (), 200: (0,), 236: (0,), 238: (0, 1), 284: (0, 1, 2), 336: (0, 1, 2), 338: (0, 1, 2, 3)}
+    assert partitions == {198: (), 200: (0,), 236: (0,), 238: (0, 2), 282: (0, 2), 284: (0, 1, 2), 338: (0, 1, 2, 3)}
+
+
+@pytest.mark.parametrize("n_partitions", [1, 2, 5, 20, 48, 193])
+def test_turns_are_even_and_neighbours_are_far_apart(n_partitions: int) -> None:
+    turns = staggered(n_partitions)
+    assert sorted(turns) == pytest.approx(np.arange(n_partitions) / n_partitions)
+    if n_partitions > 4:
+        assert np.abs(np.diff(turns)).min() >= 0.2
 
 
 @pytest.mark.parametrize("gamma", [0.5, 1.0, 2.0])
@@ -66,6 +74,13 @@ def test_near_the_end_nothing_is_joined_unless_it_is_told_to() -> None:
     assert Growth().choose(grown(200, expected_rows=200 * N * 2)) is not None
     assert Growth().choose(grown(200, expected_rows=200 * N * 2 - 1)) is None
     assert Growth(stops="never").choose(grown(200, expected_rows=200 * N)) is not None
+
+
+def test_the_end_is_that_of_a_partition() -> None:
+    """Equation 11 looks at the rows of the partition: one that has more than its share stops before the others."""
+    arrived = np.array([[100, 100, 200, 100]] * 2)
+    view = replace(grown(200, last_merge=[7] * N, expected_rows=200 * N * 2), arrived_rows=arrived)
+    assert Growth().choose(view) == WholePartitions((0, 1, 3))
 
 
 def test_nothing_is_joined_before_the_user_wants_to_see_anything() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as arrow_parquet
 import pytest
 
-from sooner.lab.experiments import EXPERIMENTS, rpj
+from sooner.lab.experiments import EXPERIMENTS
+from sooner.lab.races import rpj
 from sooner.named_algorithms import ALGORITHMS
 from sooner.ui import demo
 from sooner.ui.command_line import main
@@ -42,11 +43,11 @@ def test_an_experiment_prints_claims_and_writes_json_and_a_picture(
     assert main(["lab", "run", "rpj-8a", *arguments]) == 0
     printed = capsys.readouterr().out
     report = json.loads(report_file.read_text())
-    assert list(report) == ["name", "paper", "title", "machine", "code", "claims", "measurements", "series"]
+    assert list(report) == ["name", "paper", "title", "machine", "code", "seeds", "claims", "measurements", "series"]
     assert report["name"] == "rpj-8a"
     assert "seed 7" in report["machine"]
     for claim in report["claims"]:
-        assert list(claim)[:5] == ["what", "expected", "ours", "holds", "verdict"]
+        assert claim.keys() >= {"section", "what", "quantity", "expected", "tolerance", "ours", "seeds", "verdict"}
         assert claim["ours"] in printed
     for measured in report["measurements"]:
         assert measured["ours"] in printed
@@ -147,8 +148,20 @@ def test_a_page_of_results_is_written_from_reports(tmp_path: Path, capsys: pytes
     report.write_text(json.dumps(REPORT))
     assert main(["results", str(report), "--to", str(page)]) == 0
     assert "| w | e | 1 | holds |" in page.read_text()
-    assert "| benchmark | [mine](#mine) | 1 |  |  |" in page.read_text()
+    assert {*tmp_path.iterdir()} == {report, page}
     assert capsys.readouterr().out == f"wrote {page}\n"
+
+
+def test_the_pictures_of_a_page_are_written_beside_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    curve = {"seconds": [0, 1], "results": [0, 5], "total_results": 20, "last_arrival_seconds": 1}
+    report = REPORT | {"name": "rpj-8a", "paper": "RPJ", "series": dict.fromkeys(("rpj", "hmj", "xjoin"), curve)}
+    (tmp_path / "8a.json").write_text(json.dumps(report))
+    page = tmp_path / "page.md"
+    for _ in range(2):  # the folder may be there
+        assert main(["results", str(tmp_path), "--to", str(page)]) == 0
+    assert [file.name for file in (tmp_path / "pictures").iterdir()] == ["rpj.svg"]
+    assert "](pictures/rpj.svg)" in page.read_text()
+    assert capsys.readouterr().out == f"wrote {page}, with 1 picture in {tmp_path / 'pictures'}\n" * 2
 
 
 def test_a_page_of_a_folder_has_a_summary_with_reasons_and_the_experiments_of_papers_first(tmp_path: Path) -> None:
@@ -161,8 +174,8 @@ def test_a_page_of_a_folder_has_a_summary_with_reasons_and_the_experiments_of_pa
     page = tmp_path / "page.md"
     assert main(["results", str(tmp_path), "--to", str(page)]) == 0
     text = page.read_text()
-    assert "| RPJ | [rpj-8a](#rpj-8a) | 0 | 2 | f: because<br>t: a tie (both rest) |" in text
-    assert "| f | e | 2 | **does not hold** |\n| t | e | 2 | tie |" in text
+    assert "| [rpj-8a](#rpj-8a) | f | 2 | because |\n| [rpj-8a](#rpj-8a) | t | 2 | both rest |" in text
+    assert "| f | e | 2 | **does not hold**: because |\n| t | e | 2 | tie: both rest |" in text
     assert "| m | 5% |" in text
     assert "code abc" in text
     assert text.index("## rpj-8a") < text.index("## mine")

@@ -161,6 +161,18 @@ def test_a_page_of_results_has_no_tag_and_no_cell_that_a_report_made() -> None:
     assert "\n# y" not in page and "\n<" not in page
 
 
+def test_nothing_of_an_experiment_ends_its_folded_tables_or_makes_a_link() -> None:
+    hostile = "a | b\n</details><script>[c](d)&lt;"
+    shown = r"a \| b\n\</details>\<script>[c\](d)\&lt;"
+    keys = ("section", "what", "quantity", "expected", "tolerance", "ours", "seeds", "why", "fails_on")
+    claim = dict.fromkeys(keys, hostile) | {"holds": False, "verdict": "does not hold"}
+    document = dict.fromkeys(("name", "paper", "title", "machine", "code"), hostile) | {"claims": [claim]}
+    page = results_page([document | {"measurements": [{"what": hostile, "ours": hostile}]}])
+    assert page.count(hostile) == 0 and page.count("\n</details>\n") == 1 and "\n<script" not in page
+    assert page.count(shown) == page.count("<script>") == page.count("[c") >= 18
+    assert f" | {shown} | {shown} (holds with {shown}) | {shown} |\n" in page
+
+
 def test_dollars_in_a_picture_are_dollars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[matplotlib.figure.Figure] = []
     monkeypatch.setattr(matplotlib.figure.Figure, "savefig", lambda self, *_, **__: drawn.append(self))

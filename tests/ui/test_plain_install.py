@@ -57,15 +57,20 @@ def test_the_command_works_on_a_plain_install(site_packages: Path, arguments: li
     assert shows in command.stdout
 
 
-SHORT = "from sooner.lab.experiments import rpj; rpj.ROWS = 200_000; from sooner.ui.command_line import main; main()"
+SHORT = "from sooner.lab.races import rpj; rpj.ROWS = 200_000; from sooner.ui.command_line import main; main()"
 
 
-def test_an_experiment_runs_and_its_results_are_written_on_a_plain_install(site_packages: Path, tmp_path: Path) -> None:
+def test_an_experiment_runs_on_a_plain_install_and_only_pictures_need_more(site_packages: Path, tmp_path: Path) -> None:
     report, page = tmp_path / "8a.json", tmp_path / "page.md"
     ran = run(site_packages, "-c", SHORT, "lab", "run", "rpj-8a", "--scale", "250", "--json", str(report))
     assert (ran.returncode, ran.stderr) == (0, "")
     for claim in json.loads(report.read_text())["claims"]:
         assert claim["what"] in ran.stdout
+    refused = run(site_packages, "-m", "sooner", "results", str(report), "--to", str(page))
+    cure = f"A page with pictures needs matplotlib; run: pip install '.[ui]' {FROM_A_CHECKOUT}"
+    assert (refused.returncode, refused.stderr) == (1, f"sooner: {cure}\n")
+    assert {*tmp_path.iterdir()} == {report}
+    report.write_text(json.dumps(json.loads(report.read_text()) | {"series": {}}))
     wrote = run(site_packages, "-m", "sooner", "results", str(report), "--to", str(page))
     assert (wrote.returncode, wrote.stderr) == (0, "")
     assert "## rpj-8a" in page.read_text()

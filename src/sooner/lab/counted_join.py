@@ -9,26 +9,49 @@ more than one worker, snapshots.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from sooner.lab.counted_leaving import CountedLeaving
 from sooner.lab.counted_reception import CountedReception
-from sooner.lab.counted_state import CountedState
+from sooner.lab.counted_state import AS_BUILT, CountedState, Variant
 from sooner.lab.counted_tasks import CountedTasks
 from sooner.lab.traces import Keys
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Entered, Event, Reached
 from sooner.operators.operator import Means
 from sooner.phases import Phase, Phases
-from sooner.policies.view import BUSY, JoinView, Surroundings, Task
+from sooner.policies.react.best_rate import BestRate
+from sooner.policies.react.memory_disk import LargestMemoryDisk
+from sooner.policies.react.merge import Merge
+from sooner.policies.react.never import Never
+from sooner.policies.view import BUSY, JoinView, NestedLoop, Surroundings, Task
+
+# Policies that want nothing while rows come: it is not worth asking them then.
+ONLY_IN_SILENCE: Final = (BestRate, LargestMemoryDisk, Merge, Never)
 
 
 class CountedJoin:
-    def __init__(self, domain: int, partitions: int, row_bytes: int, algorithm: Algorithm, means: Means) -> None:
-        self._state = CountedState(domain, partitions, row_bytes, algorithm, means)
+    """It need not tell what it has reached after each action: who only measures it does not listen to that."""
+
+    def __init__(
+        self,
+        domain: int,
+        partitions: int,
+        row_bytes: int,
+        algorithm: Algorithm,
+        means: Means,
+        variant: Variant = AS_BUILT,
+        *,
+        tells_reached: bool = True,
+    ) -> None:
+        self._tells_reached = tells_reached
+        self._state = CountedState(domain, partitions, row_bytes, algorithm, means, variant)
+        self._variant = variant
         self._leaving = CountedLeaving(self._state)
         self._reception = CountedReception(self._state, self._leaving)
         self._tasks = CountedTasks(self._state)
         self._phases = Phases()
+        self._only_in_silence = type(algorithm.react) in ONLY_IN_SILENCE
         self._next_to_clean = 0
         self._choice: tuple[object, Task | None] = (None, None)  # of the react policy, and when it was asked
 
@@ -56,8 +79,11 @@ class CountedJoin:
             self._enter("clean-up")
 
     def has_work(self, around: Surroundings) -> bool:
-        if self.phase in ("clean-up", "done"):
-            return self.phase == "clean-up"
+        phase = self._phases.now
+        if phase in ("clean-up", "done"):
+            return phase == "clean-up"
+        if not around.silent and self._only_in_silence:
+            return False
         return (around.silent and self._tasks.merging is not None) or self._chosen(around) is not None
 
     def work(self, around: Surroundings) -> None:
@@ -89,15 +115,27 @@ class CountedJoin:
         if self._tasks.go_on():
             return
         for _ in self._state.partitions:  # in each of them it may turn out that nothing is left to merge
-            if self._tasks.do(self._chosen(around)):
+            chosen = self._chosen(around)
+            if self._variant.loops_to_the_letter and isinstance(chosen, NestedLoop):
+                self._leaving.make_free(self._tasks.outer_bytes(chosen))
+            if self._tasks.do(chosen):
                 return
 
     def _clean_up(self) -> None:
-        p = self._next_to_clean
-        self._next_to_clean += 1
+        p, loops = self._next_to_clean, self._variant.loops_to_the_letter
         self._tasks.merging = None
+        if loops and self._go_on_looping(p):
+            return
+        self._next_to_clean += 1
         self._leaving.free_memory_for(p)
-        self._tasks.clean_up(p)
+        self._tasks.clean_up(p, has_met=loops)
+
+    def _go_on_looping(self, p: int) -> bool:
+        """The next chunk of DINER's clean-up (sec. 3.5): all of the memory is for the outer side but one block."""
+        state = self._state
+        self._leaving.empty(p)
+        outer = int(state.statistics.spilled_bytes[:, p].argmin())
+        return self._tasks.do(NestedLoop(p, outer, state.account.share_bytes - state.means.device.page_bytes))
 
     def _enter(self, phase: Phase) -> None:
         if phase != self.phase:
@@ -105,6 +143,8 @@ class CountedJoin:
             self._state.report(Entered(self._state.tick, phase))
 
     def _report_reached(self) -> None:
+        if not self._tells_reached:
+            return
         statistics = self._state.statistics
         resident_bytes = tuple(map(tuple, statistics.resident_bytes.tolist()))
         self._state.report(Reached(self._state.tick, statistics.results, resident_bytes))

@@ -25,6 +25,17 @@ class CountedLeaving:
                 raise BudgetTooSmall(f"The memory is full and the algorithm {algorithm.name!r} does not spill.")
         account.reserve(needed_bytes)
 
+    def make_free(self, n_bytes: int) -> None:
+        """Let rows leave until so much is free, if there are enough."""
+        account = self._state.account
+        while account.free_bytes < min(n_bytes, account.share_bytes) and self._flush(n_bytes - account.free_bytes):
+            pass
+
+    def empty(self, p: int) -> None:
+        """Let all rows of a partition leave, if there are any."""
+        if self._state.statistics.resident_rows[:, p].any():
+            self._evict([EvictAll(side, p) for side in SIDES])
+
     def _flush(self, needed_bytes: int) -> bool:
         goal_bytes, state = max(needed_bytes, self._flush_bytes), self._state
         groups = state.algorithm.flush.choose(replace(state.view(), regions=state.memory.seen_regions()), goal_bytes)
@@ -47,8 +58,9 @@ class CountedLeaving:
             places[place] = np.maximum(places[place], rows) if place in places else rows
         leaving = [(*place, rows) for place, rows in places.items() if rows.any()]
         for side, p, rows in leaving:
-            unmet_pairs = state.memory.take_out(side, p, rows)
-            run = state.partitions[p].leave(side, rows, unmet_pairs, state.row_bytes)
+            keys = np.flatnonzero(rows)
+            unmet_pairs = state.memory.take_out(side, p, keys, rows[keys])
+            run = state.partitions[p].leave(side, keys, rows[keys], unmet_pairs, state.row_bytes)
             freed_bytes = run.n_rows * state.memory.row_bytes
             state.account.release(freed_bytes)
             statistics.resident_rows[side, p] -= run.n_rows

@@ -4,8 +4,8 @@ Rows of a key that leave before the others are those that came first. So it is e
 only of algorithms that split codes.
 """
 
-from collections import deque
-from typing import NamedTuple
+from collections import defaultdict, deque
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from sooner.runs.run import NEVER
 from sooner.sides import SIDES
 
 
-class Group(NamedTuple):
+@dataclass(slots=True)
+class Group:
     """Rows of a side and key that came together."""
 
     tick: int
@@ -26,38 +27,60 @@ class Group(NamedTuple):
 
 
 class CountedMemory:
-    """Arrays of counts are indexed [side, partition, key], codes [key, partition]."""
+    """Arrays of counts are indexed [side, partition, key]; codes are given [key, partition]."""
 
     def __init__(
-        self, counts: KeyCounts, codes: Codes, row_bytes: int, regions: RegionStatistics | None, *, splits_codes: bool
+        self,
+        counts: KeyCounts,
+        codes: Codes,
+        row_bytes: int,
+        regions: RegionStatistics | None,
+        *,
+        splits_codes: bool,
+        counts_joins: bool,
     ) -> None:
         self._counts = counts
-        self._codes = codes
+        self._codes_of = [*np.ascontiguousarray(codes.T)]  # each partition, sorted
         self._regions = regions
         self._splits_codes = splits_codes
         self.row_bytes = row_bytes if regions is None else row_bytes + 1  # with a join bit
         self._joined = np.zeros_like(counts.memory, np.bool_)
-        self._ages: dict[tuple[int, ...], deque[Group]] = {}  # by side, partition and key
+        self._joins = np.zeros_like(counts.memory) if counts_joins else None  # in the place of join bits
+        self._ages: defaultdict[int, deque[Group]] = defaultdict(deque)  # by the place in counts
         self._met_disk = np.full(counts.memory.shape[:2], NEVER)  # [side, partition]: the last memory-disk task
 
     # Rows that come
 
     def note_ages(self, places: Positions, unmet_pairs: Counts, tick: int) -> None:
         """Rows came, at these places in counts, and so many on disk each of them has not met."""
-        if self._splits_codes:
-            each, first, rows = np.unique(places, return_index=True, return_counts=True)
-            indexes = zip(*(axis.tolist() for axis in np.unravel_index(each, self._joined.shape)), strict=True)
-            for index, n, unmet in zip(indexes, rows.tolist(), unmet_pairs[first].tolist(), strict=True):
-                self._ages.setdefault(index, deque()).append(Group(tick, n, unmet))
+        if not self._splits_codes:
+            return
+        for place, unmet in zip(places.tolist(), unmet_pairs.tolist(), strict=True):
+            ages = self._ages[place]
+            if ages and ages[-1].tick == tick:
+                ages[-1].rows += 1
+            else:
+                ages.append(Group(tick, 1, unmet))
 
-    def note_joins(self, joins: Counts, are_kept: Flags) -> None:
-        """Rows of these partitions and keys came and gave so many results: of each both rows have the same key."""
+    def _place(self, side: int, p: int, key: int) -> int:
+        """In counts, if these are in one row."""
+        return (side * len(self._codes_of) + p) * len(self._codes_of[p]) + key
+
+    def note_joins(self, places: Positions, results: Counts, are_kept: Flags) -> None:
+        """Rows came, at these places in counts, and gave so many results each: of each both rows have the same key."""
         if self._regions is None:
             return
-        for side in SIDES:
-            self._joined[side] |= (joins > 0) & are_kept[side][:, None]
-            for p in np.flatnonzero(joins.any(axis=1)).tolist():
-                self._regions.count_joins(side, p, self._codes[:, p], joins[p])
+        has_joined = np.flatnonzero(results)
+        partitions, keys = np.divmod(places[has_joined] % self._joined[0].size, self._joined.shape[2])
+        results = results[has_joined]
+        for p in np.unique(partitions).tolist():
+            here = partitions == p
+            keys_here, codes, results_here = keys[here], self._codes_of[p][keys[here]], results[here]
+            for side in SIDES:
+                self._joined[side, p, keys_here] |= are_kept[side, p]
+                if self._joins is not None and are_kept[side, p]:
+                    np.add.at(self._joins[side, p], keys_here, results_here)
+                self._regions.count_joins(side, p, codes, results_here)
 
     def met_disk(self, side: int, p: int, tick: int) -> None:
         self._met_disk[side, p] = tick
@@ -90,7 +113,10 @@ class CountedMemory:
 
     def _of_codes(self, eviction: EvictCodes) -> Counts:
         side, p = eviction.input, eviction.partition
-        leaving = np.where(np.isin(self._codes[:, p], eviction.codes), self._counts.memory[side, p], 0)
+        rows = self._counts.memory[side, p]
+        leaving: Counts = np.zeros_like(rows)
+        going = self._codes_of[p].searchsorted(eviction.codes)
+        leaving[going] = rows[going]
         if eviction.at_most_bytes is not None and self._splits_codes:
             [key] = np.flatnonzero(leaving)
             leaving[key] = self._oldest((side, p, int(key)), -(-eviction.at_most_bytes // self.row_bytes))
@@ -98,44 +124,71 @@ class CountedMemory:
         return leaving
 
     def _by_clock(self, side: int, p: int, wanted_rows: int) -> Counts:
-        regions, codes, rows = self._regions, self._codes[:, p], self._counts.memory[side, p]
+        regions, codes, rows = self._regions, self._codes_of[p], self._counts.memory[side, p]
         assert regions is not None
-        first, last = regions.bounds[side, p]
-        middle = (codes >= first) & (codes <= last) & (rows > 0)
+        begin, end = self._middle(side, p)
+        middle = begin + np.flatnonzero(rows[begin:end])
+        if self._joins is not None:
+            return self._by_counters(side, p, middle, wanted_rows)
         hand, joined = int(regions.hands[side, p]), self._joined[side, p]
         found = go_round(codes[middle], rows[middle], joined[middle], hand, wanted_rows)
-        joined[np.isin(codes, found.passed)] = False
-        leaving = np.where(np.isin(codes, found.going), rows, 0)
+        joined[codes.searchsorted(found.passed)] = False
+        leaving: Counts = np.zeros_like(rows)
+        going = codes.searchsorted(found.going)
+        leaving[going] = rows[going]
         key = int(codes.searchsorted(np.uint64(found.last)))
         if self._splits_codes:
             leaving[key] = self._oldest((side, p, key), found.last_rows)
         regions.hands[side, p] = found.last if leaving[key] < rows[key] else found.next_code
         return leaving
 
+    def _by_counters(self, side: int, p: int, middle: Positions, wanted_rows: int) -> Counts:
+        """The rows of the middle region with the fewest joins each; what is counted of the others fades."""
+        assert self._joins is not None
+        joins, rows = self._joins[side, p], self._counts.memory[side, p]
+        order = middle[np.argsort(joins[middle] / rows[middle], kind="stable")]
+        up_to = rows[order].cumsum()
+        going = order[: int(up_to.searchsorted(wanted_rows)) + 1]
+        leaving: Counts = np.zeros_like(rows)
+        leaving[going] = rows[going]
+        if self._splits_codes:
+            last = int(going[-1])
+            before_last = int(leaving.sum()) - int(rows[last])
+            leaving[last] = self._oldest((side, p, last), wanted_rows - before_last)
+        joins[middle] //= 2
+        joins[leaving == rows] = 0
+        return leaving
+
     def _oldest(self, place: tuple[int, int, int], wanted_rows: int) -> int:
         """How many rows leave if so many are wanted of a key, the oldest: all that came with the last of them do."""
         rows = 0
-        for group in self._ages[place]:
+        for group in self._ages[self._place(*place)]:
             rows += group.rows
             if rows >= wanted_rows:
                 break
         return rows
 
-    def take_out(self, side: int, p: int, leaving: Counts) -> Counts:
-        """These rows leave; how many pairs with rows on disk those of each key have not met."""
-        rows, unmet_pairs = self._counts.memory[side, p], self._counts.unmet_pairs[side, p]
-        unmet: Counts = np.where(leaving == rows, unmet_pairs, 0)
-        self._joined[side, p][(leaving == rows) & (rows > 0)] = False
-        for key in np.flatnonzero(leaving).tolist() if self._splits_codes else ():
-            ages, left = self._ages[side, p, key], int(leaving[key])
-            taken: list[Group] = []
-            while left:
-                taken.append(ages.popleft())
-                left -= taken[-1].rows
-            if ages:
-                fresh = [group for group in taken if group.tick > self._met_disk[side, p]]
-                unmet[key] = sum(group.rows * group.unmet_pairs for group in fresh)
+    def take_out(self, side: int, p: int, keys: Positions, leaving: Counts) -> Counts:
+        """So many rows of each of these keys leave; how many pairs with rows on disk they have not met."""
+        are_all = leaving == self._counts.memory[side, p, keys]
+        unmet: Counts = np.where(are_all, self._counts.unmet_pairs[side, p, keys], 0)
+        self._joined[side, p, keys[are_all]] = False
+        if self._splits_codes:
+            for key in keys[are_all].tolist():
+                del self._ages[self._place(side, p, key)]
+            for at in np.flatnonzero(~are_all).tolist():
+                unmet[at] = self._unmet_of_oldest(side, p, int(keys[at]), int(leaving[at]))
         return unmet
+
+    def _unmet_of_oldest(self, side: int, p: int, key: int, rows: int) -> int:
+        """So many rows of a key leave, the oldest; how many pairs with rows on disk they have not met."""
+        ages, unmet_pairs = self._ages[self._place(side, p, key)], 0
+        while rows:
+            group = ages.popleft()
+            rows -= group.rows
+            if group.tick > self._met_disk[side, p]:
+                unmet_pairs += group.rows * group.unmet_pairs
+        return unmet_pairs
 
     # Regions
 
@@ -144,17 +197,22 @@ class CountedMemory:
             return None
         rows = np.zeros_like(regions.joins)
         for side, p in np.ndindex(*rows.shape[:2]):
-            codes, memory, (first, last) = self._codes[:, p], self._counts.memory[side, p], regions.bounds[side, p]
-            lower, upper = int(memory[codes < first].sum()), int(memory[codes > last].sum())
-            rows[side, p] = lower, int(memory.sum()) - lower - upper, upper
+            memory, (begin, end) = self._counts.memory[side, p], self._middle(side, p)
+            rows[side, p] = memory[:begin].sum(), memory[begin:end].sum(), memory[end:].sum()
         return regions.view(rows)
+
+    def _middle(self, side: int, p: int) -> tuple[int, int]:
+        """From which key up to which those of the middle region are."""
+        assert self._regions is not None
+        codes, (first, last) = self._codes_of[p], self._regions.bounds[side, p]
+        return int(codes.searchsorted(first)), int(codes.searchsorted(last, "right"))
 
     def renew_regions(self, side: int) -> None:
         if (regions := self._regions) is None:
             return
         regions.begin_anew(side)
         for p, memory in enumerate(self._counts.memory[side]):
-            up_to, codes = memory.cumsum(), self._codes[:, p]
+            up_to, codes = memory.cumsum(), self._codes_of[p]
             n_rows = int(up_to[-1])
             if n_rows:
                 rows = min(n_rows, max(1, -(-regions.outer_bytes // self.row_bytes)))

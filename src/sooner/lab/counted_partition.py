@@ -9,12 +9,16 @@ what it has open with each run of the other side follows from them, and is one n
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Final
 
 import numpy as np
 
+from sooner.kernels.array_types import Positions
 from sooner.policies.view import Counts, Numbers
 from sooner.runs.ledger import CoveredCells, Rectangle
 from sooner.sides import LEFT, SIDES, opposite
+
+NO_FLUSH: Final = 2**62  # comes after all there are
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,8 @@ class DiskSide:
         self.runs: list[CountedRun] = []
         self.in_run = np.zeros(0, np.int64)  # the number of the run that has the rows of each flush by now
         self._rows, self._met = (np.zeros((keys, 4)) for _ in range(2))  # with room for more
+        self._has_met = False  # whether there may be any
+        self._first_met = np.full(keys, NO_FLUSH)  # from which flush on there are, of each key
         self._next_number = 1
 
     @property
@@ -73,6 +79,28 @@ class DiskSide:
         """Pairs with unseen rows in memory of the other side."""
         return self._met[:, : len(self.in_run)]
 
+    def forget_met(self) -> None:
+        """All rows in memory of the other side have seen all there is."""
+        if self._has_met:
+            self.met[:] = 0
+            self._has_met = False
+            self._first_met[:] = NO_FLUSH
+
+    def take_met(self, keys: Positions, unseen: Counts) -> tuple[int, Numbers]:
+        """So many of those rows in memory leave, the oldest of each key: how many of the pairs they had met, [key,
+        flush], beginning with some flush. Before that one nothing has met, which spares most of the table.
+        """
+        first = min(int(self._first_met[keys].min(initial=NO_FLUSH)), len(self.in_run))
+        pairs, rest = unseen[:, None] * self.rows[keys, first:], self.met[keys, first:]
+        met = np.minimum(pairs, rest, out=pairs)
+        rest -= met
+        self.met[keys, first:] = rest
+        left = rest > 0
+        self._first_met[keys] = (
+            np.where(left.any(axis=1), first + left.argmax(axis=1), NO_FLUSH) if rest.size else NO_FLUSH
+        )
+        return first, met
+
     @property
     def numbers(self) -> tuple[int, ...]:
         return tuple(run.number for run in self.runs)
@@ -81,13 +109,17 @@ class DiskSide:
         self._next_number += 1
         return self._next_number - 1
 
-    def append(self, run: CountedRun, rows: Counts, met: Counts) -> None:
+    def append(self, run: CountedRun, keys: Positions, rows: Counts, met: Counts) -> None:
+        """A flush of so many rows of each of these keys."""
         place = len(self.in_run)
         if place == self._rows.shape[1]:
             self._rows, self._met = (np.hstack((table, np.zeros_like(table))) for table in (self._rows, self._met))
         self.runs.append(run)
         self.in_run = np.append(self.in_run, run.number)
-        self._rows[:, place], self._met[:, place] = rows, met
+        self._rows[keys, place], self._met[keys, place] = rows, met
+        has_met = keys[met > 0]
+        self._has_met = self._has_met or len(has_met) > 0
+        self._first_met[has_met] = np.minimum(self._first_met[has_met], place)
 
     def become_one(self, members: Sequence[int], level: int) -> CountedRun:
         """These runs are one, and the first."""
@@ -103,36 +135,52 @@ class DiskSide:
 
 
 class CountedPartition:
-    def __init__(self, counts: KeyCounts) -> None:
+    """If nothing is done on disk before the end, it is enough to know how many results there are in all: what has not
+    come out by then is open.
+    """
+
+    def __init__(self, counts: KeyCounts, join_size: int | None = None) -> None:
         self.counts = counts
+        self._join_size = join_size
         self.disk = [DiskSide(counts.memory.shape[1]) for _ in SIDES]
         self.cells = CoveredCells()
         self._open = np.zeros((4, 4), np.int64)  # results, by numbers of runs [left, right]
 
-    def leave(self, side: int, rows: Counts, unmet_pairs: Counts, row_bytes: int) -> CountedRun:
-        """So many rows of each key leave memory, the oldest, as a new run; so many pairs go with them."""
+    def leave(self, side: int, keys: Positions, rows: Counts, unmet_pairs: Counts, row_bytes: int) -> CountedRun:
+        """So many rows of each of these keys leave memory, the oldest, as a new run; so many pairs go with them."""
         mine, other, counts = self.disk[side], self.disk[opposite(side)], self.counts
-        n_rows, keys = int(rows.sum()), np.flatnonzero(rows)
+        n_rows = int(rows.sum())
         run = CountedRun(mine.new_number(), 0, n_rows, n_rows * row_bytes)
-        unseen = np.maximum(0, rows - (counts.memory[side] - counts.unseen[side]))
-        pairs = unseen[keys, None] * other.rows[keys]
-        met = np.minimum(pairs, other.met[keys])
-        np.add.at(self._open_of(side, run.number), other.in_run, (pairs - met).sum(axis=0).astype(np.int64))
-        other.met[keys] -= met
-        mine.append(run, rows, rows * counts.unseen[opposite(side)])
-        counts.on_disk[side] += rows
-        counts.memory[side] -= rows
-        counts.unseen[side] -= unseen
-        counts.unmet_matches[side][keys] -= (pairs - met).sum(axis=1).astype(np.int64)
-        counts.unmet_pairs[side] -= unmet_pairs
+        counts.on_disk[side][keys] += rows
+        if self._join_size is not None:
+            mine.runs.append(run)
+            counts.memory[side][keys] -= rows
+            return run
+        unseen = np.maximum(0, rows - (counts.memory[side][keys] - counts.unseen[side][keys]))
+        open_of_flushes, open_of_keys = unseen @ other.rows[keys], unseen * counts.on_disk[opposite(side)][keys]
+        first, met = other.take_met(keys, unseen)
+        open_of_flushes[first:] -= met.sum(axis=0)
+        np.add.at(self._open_of(side, run.number), other.in_run, open_of_flushes.astype(np.int64))
+        mine.append(run, keys, rows, rows * counts.unseen[opposite(side)][keys])
+        counts.memory[side][keys] -= rows
+        counts.unseen[side][keys] -= unseen
+        counts.unmet_matches[side][keys] -= open_of_keys - met.sum(axis=1).astype(np.int64)
+        counts.unmet_pairs[side][keys] -= unmet_pairs
         return run
+
+    def meet_as_whole(self, matched_pairs: int) -> int:
+        """All that is open, if so many results are out."""
+        if self._join_size is not None:
+            return self._join_size - matched_pairs
+        left, right = (disk.numbers for disk in self.disk)
+        return sum(map(self.meet_disk, SIDES)) + self.meet_on_disk([(left, right)])
 
     def meet_disk(self, side: int) -> int:
         """Rows in memory of this side meet the disk of the other; how many results that gives."""
         results = int(self.counts.unmet_matches[side].sum())
         for counts in (self.counts.unseen, self.counts.unmet_matches, self.counts.unmet_pairs):
             counts[side] = 0
-        self.disk[opposite(side)].met[:] = 0
+        self.disk[opposite(side)].forget_met()
         return results
 
     def meet_on_disk(self, rectangles: Sequence[Rectangle]) -> int:

@@ -1,7 +1,7 @@
 """Rows that arrive at a join that only counts them: what they meet at once, and which of them are kept."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,39 +11,47 @@ from sooner.lab.counted_state import CountedState
 from sooner.lab.traces import Keys
 from sooner.operators.events import Arrived
 from sooner.policies.view import Counts
-from sooner.sides import LEFT, RIGHT, SIDES, opposite
+from sooner.sides import LEFT, SIDES
 
 
-@dataclass(frozen=True)
-class Arriving:
+class Arriving(NamedTuple):
     """Rows that arrive, the left ones first; places are those of KeyCounts in one row."""
 
     lefts: int  # how many are left ones
     mine: Positions  # the place of each row's key on its own side
     other: Positions  # and on the other side
-    of_side: Positions  # the place of each row's side and partition
+    of_partition: Positions  # each row's partition
+    of_side: Positions  # the place of its side and partition
     counts: Counts  # [side, partition]: rows
-
-    @staticmethod
-    def placed(keys: Sequence[Keys], partitions: int, keys_of_partition: int) -> "Arriving":
-        """Rows with these keys of each side."""
-        lefts = len(keys[LEFT])
-        together = np.concatenate(keys)
-        of_partition = together % partitions
-        place = of_partition * np.int64(keys_of_partition) + together // partitions
-        mine, other, of_side = place, place.copy(), of_partition.astype(np.int64)
-        mine[lefts:] += partitions * keys_of_partition
-        other[:lefts] += partitions * keys_of_partition
-        of_side[lefts:] += partitions
-        counts = np.bincount(of_side, minlength=2 * partitions).reshape(2, partitions)
-        return Arriving(lefts, mine, other, of_side, counts)
 
     def only(self, wanted: Flags) -> "Arriving":
         """The arriving rows of some sides and partitions."""
         chosen = wanted.reshape(-1)[self.of_side]
         lefts = int(chosen[: self.lefts].sum())
-        mine, other, of_side = (some[chosen] for some in (self.mine, self.other, self.of_side))
-        return Arriving(lefts, mine, other, of_side, np.where(wanted, self.counts, 0))
+        mine, other = self.mine[chosen], self.other[chosen]
+        of_partition, of_side = self.of_partition[chosen], self.of_side[chosen]
+        return Arriving(lefts, mine, other, of_partition, of_side, np.where(wanted, self.counts, 0))
+
+
+class Places:
+    """Where the rows of each key are counted: tables, since there are many more rows than keys."""
+
+    def __init__(self, partitions: int, keys_of_partition: int) -> None:
+        self._partitions = partitions
+        self._keys = partitions * keys_of_partition
+        of_left = np.arange(self._keys).reshape(partitions, keys_of_partition).T.ravel()
+        of_partition = np.arange(self._keys) % partitions
+        lefts = (of_left, of_left + self._keys, of_partition, of_partition)
+        rights = (of_left + self._keys, of_left, of_partition, of_partition + partitions)
+        self._places = np.hstack((lefts, rights))  # of each key of the left, then of each of the right
+
+    def of(self, keys: Sequence[Keys]) -> Arriving:
+        """Rows with these keys of each side."""
+        lefts, together = len(keys[LEFT]), np.concatenate(keys)
+        together[lefts:] += self._keys
+        mine, other, of_partition, of_side = self._places.take(together, axis=1)
+        counts = np.bincount(of_side, minlength=2 * self._partitions).reshape(2, self._partitions)
+        return Arriving(lefts, mine, other, of_partition, of_side, counts)
 
 
 class CountedReception:
@@ -51,66 +59,64 @@ class CountedReception:
         self._state = state
         self._leaving = leaving
         self._flat = state.counts.in_one_row()
+        self._places = Places(len(state.partitions), state.keys)
+        self._all = np.ones((len(SIDES), len(state.partitions)), np.bool_)
 
     def receive(self, keys: Sequence[Keys], now: float) -> None:
         """Rows with these keys of each side meet what is in memory, and are in memory from then on."""
         state, statistics, rows = self._state, self._state.statistics, tuple(map(len, keys))
-        arriving = Arriving.placed(keys, len(state.partitions), state.keys)
-        self._make_room(arriving.counts)
+        arriving = self._places.of(keys)
+        if any(state.ended):
+            self._make_room(arriving.counts)
+        else:
+            self._leaving.reserve(sum(rows) * state.memory.row_bytes)
         state.tick += 1
-        counts = arriving.counts
         for side in SIDES:
             statistics.rows_received(side, rows[side], now)
-        resident = statistics.resident_rows
-        compared = counts[LEFT] * resident[RIGHT] + counts[RIGHT] * (resident[LEFT] + counts[LEFT])
+        (lefts, rights), (resident_lefts, resident_rights) = arriving.counts, statistics.resident_rows
+        compared = lefts * resident_rights + rights * (resident_lefts + lefts)
         statistics.compared_pairs += compared
         self._admit(arriving)
         state.report(Arrived(state.tick, rows, int(compared.sum())))
 
     def _make_room(self, arrived: Counts) -> None:
+        """For those that are kept; what leaves memory for them can make them more."""
         reserved = 0
         while (kept := self._bytes_to_keep(arrived)) > reserved:
             self._leaving.reserve(kept - reserved)
             reserved = kept
 
     def _bytes_to_keep(self, arrived: Counts) -> int:
-        if any(self._state.ended):
-            arrived = np.array([np.where(self._is_kept(side), arrived[side], 0) for side in SIDES])
-        return int(arrived.sum()) * self._state.memory.row_bytes
+        return int(arrived[self._are_kept()].sum()) * self._state.memory.row_bytes
 
-    def _is_kept(self, side: int) -> Flags:
-        """[partition]: whether rows of this side that arrive may match something that they do not meet at once."""
-        other = opposite(side)
-        kept: Flags = (self._state.statistics.spilled_rows[other] > 0) | (not self._state.ended[other])
+    def _are_kept(self) -> Flags:
+        """[side, partition]: whether rows that arrive may match something that they do not meet at once."""
+        other_goes_on = ~np.array(self._state.ended[::-1])
+        kept: Flags = (self._state.statistics.spilled_rows[::-1] > 0) | other_goes_on[:, None]
         return kept
 
     def _admit(self, arriving: Arriving) -> None:
         """Left rows first: those of the right that come with them meet them too."""
         state, statistics, flat, counts = self._state, self._state.statistics, self._flat, arriving.counts
         spilled = statistics.spilled_rows[::-1]  # of the other side
-        matches = flat.memory[arriving.other]
+        matches = flat.memory.take(arriving.other)
         statistics.arrived_rows += counts
         statistics.unmet_with_disk += counts * spilled
-        kept, are_kept = arriving, np.ones(counts.shape, np.bool_)
+        kept, are_kept = arriving, self._all
         if any(state.ended):
-            are_kept = np.array([self._is_kept(side) for side in SIDES])
+            are_kept = self._are_kept()
             statistics.forgotten_rows += np.where(are_kept, 0, counts)
             kept = arriving.only(are_kept)
-        lefts = kept.mine[: kept.lefts]
-        np.add.at(flat.memory, lefts, 1)
-        matches[arriving.lefts :] = flat.memory[arriving.other[arriving.lefts :]]
-        np.add.at(flat.memory, kept.mine[kept.lefts :], 1)
+        np.add.at(flat.memory, kept.mine, 1)
+        matches[arriving.lefts :] = flat.memory.take(arriving.other[arriving.lefts :])
         np.add.at(flat.unseen, kept.mine, 1)
-        np.add.at(flat.unmet_matches, kept.mine, flat.on_disk[kept.other])
-        unmet_pairs = spilled.reshape(-1)[kept.of_side]
+        np.add.at(flat.unmet_matches, kept.mine, flat.on_disk.take(kept.other))
+        unmet_pairs = spilled.take(kept.of_side)
         np.add.at(flat.unmet_pairs, kept.mine, unmet_pairs)
         state.memory.note_ages(kept.mine, unmet_pairs, state.tick)
-        matched = np.bincount(arriving.of_side, matches, minlength=counts.size).reshape(counts.shape)
-        statistics.matched_pairs += matched.sum(axis=0)
+        statistics.matched_pairs += np.bincount(arriving.of_partition, matches, minlength=len(state.partitions))
+        state.selectivity = statistics.selectivity
         statistics.results += int(matches.sum())
         statistics.resident_rows += kept.counts
-        statistics.resident_bytes += kept.counts * state.memory.row_bytes
-        if statistics.regions is not None:
-            keys = flat.memory.size // len(SIDES)
-            joins = np.bincount(arriving.mine % keys, matches, minlength=keys).astype(np.int64)
-            state.memory.note_joins(joins.reshape(state.counts.memory.shape[1:]), are_kept)
+        np.multiply(statistics.resident_rows, state.memory.row_bytes, out=statistics.resident_bytes)
+        state.memory.note_joins(arriving.mine, matches, are_kept)

@@ -1,5 +1,8 @@
 """All that a join whose rows are only counted knows between two calls."""
 
+from dataclasses import dataclass
+from typing import Final
+
 from sooner.errors import InvalidCall
 from sooner.lab.counted_memory import CountedMemory
 from sooner.lab.counted_partition import CountedPartition, KeyCounts
@@ -14,8 +17,28 @@ from sooner.runs.run import NEVER
 from sooner.sides import SIDES
 
 
+@dataclass(frozen=True)
+class Variant:
+    """What papers do and `sooner` does not, or does better."""
+
+    loops_to_the_letter: bool = False  # DINER: an outer chunk is held in memory, and the clean-up is the nested loop
+    counts_joins: bool = False  # DINER: a counter for each row instead of a join bit (sec. 3.1)
+    join_sizes: tuple[int, ...] | None = None  # [partition]: all results, if nothing is done on disk before the end
+
+
+AS_BUILT: Final = Variant()
+
+
 class CountedState:
-    def __init__(self, domain: int, partitions: int, row_bytes: int, algorithm: Algorithm, means: Means) -> None:
+    def __init__(
+        self,
+        domain: int,
+        partitions: int,
+        row_bytes: int,
+        algorithm: Algorithm,
+        means: Means,
+        variant: Variant,
+    ) -> None:
         if algorithm.waits != "never":
             raise InvalidCall(f"Rows that wait are not counted; simulate {algorithm.name!r} with real rows.")
         self.algorithm = algorithm
@@ -25,17 +48,23 @@ class CountedState:
         regions = regions_of(algorithm, partitions, means)
         self.keys = -(-domain // partitions)  # of a partition
         self.counts = KeyCounts.of_nothing(partitions, self.keys)
-        self.partitions = [CountedPartition(self.counts.of_partition(p)) for p in range(partitions)]
+        sizes = variant.join_sizes or (None,) * partitions
+        self.partitions = [CountedPartition(self.counts.of_partition(p), size) for p, size in enumerate(sizes)]
         codes = key_codes(self.keys * partitions, partitions).reshape(self.keys, partitions)
         self.statistics = JoinStatistics(partitions, regions)
         splits_codes = algorithm.splits != "no code"
-        self.memory = CountedMemory(self.counts, codes, row_bytes, regions, splits_codes=splits_codes)
+        self.memory = CountedMemory(
+            self.counts, codes, row_bytes, regions, splits_codes=splits_codes, counts_joins=variant.counts_joins
+        )
         self.ended = [False for _ in SIDES]
         self.tick = NEVER
+        self.selectivity = self.statistics.selectivity  # as of the last arrival: only then it changes
 
     def view(self, around: Surroundings = BUSY) -> JoinView:
         means, ended = self.means, tuple(self.ended)
-        return self.statistics.view(self.tick, ended, around, means.device, means.account.share_bytes)
+        return self.statistics.view(
+            self.tick, ended, around, means.device, means.account.share_bytes, selectivity=self.selectivity
+        )
 
     def report(self, event: Event) -> None:
         if self.means.listener is not None:

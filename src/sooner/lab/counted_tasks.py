@@ -92,6 +92,14 @@ class CountedTasks:
         state.report(self._looped(p, chunk))
         return True
 
+    def outer_bytes(self, chosen: NestedLoop) -> int:
+        """What the outer part of the next chunk weighs."""
+        chunk = self._next_chunk(chosen)
+        if chunk is None:
+            return 0
+        disk, outer = self._state.partitions[chosen.partition].disk, chunk.loop.outer
+        return sum(run.n_bytes for run in disk[outer].runs if run.number in chunk.runs[outer])
+
     def _next_chunk(self, chosen: NestedLoop) -> Chunk | None:
         partition = self._state.partitions[chosen.partition]
         loop = self._loops.get(chosen.partition, Loop(chosen.outer))
@@ -101,7 +109,8 @@ class CountedTasks:
     def _looped(self, p: int, chunk: Chunk) -> Looped:
         """What is told of a chunk."""
         disk = self._state.partitions[p].disk
-        read = [run for side in SIDES for run in disk[side].runs if run.number in {*chunk.runs[side]}]
+        numbers = [{*some} for some in chunk.runs]
+        read = [run for side in SIDES for run in disk[side].runs if run.number in numbers[side]]
         n_bytes = sum(run.n_bytes for run in read)
         return Looped(self._state.tick, p, chunk.loop.outer, len(read), n_bytes, (chunk.runs,))
 
@@ -135,7 +144,8 @@ class CountedTasks:
     def _merged(self, p: int, tick: int, plan: MergePlan) -> Merged:
         """What is told of a merge."""
         disk = self._state.partitions[p].disk
-        read = [run for side in SIDES for run in disk[side].runs if run.number in plan.reads(side)]
+        reads = [{*plan.reads(side)} for side in SIDES]
+        read = [run for side in SIDES for run in disk[side].runs if run.number in reads[side]]
         groups = [plan.groups[side].members for side in SIDES]
         several = [group if len(group) > 1 else () for group in groups]
         written = [run for side in SIDES for run in disk[side].runs if run.number in several[side]]
@@ -155,14 +165,13 @@ class CountedTasks:
 
     # The rest
 
-    def clean_up(self, p: int) -> None:
-        """All that is open in a partition meets, and the partition is forgotten."""
+    def clean_up(self, p: int, *, has_met: bool) -> None:
+        """All that is open in a partition meets, unless it has met already, and the partition is forgotten."""
         state, partition, statistics = self._state, self._state.partitions[p], self._state.statistics
         state.tick += 1
         left, right = (disk.numbers for disk in partition.disk)
-        statistics.results += sum(partition.meet_disk(side) for side in SIDES)
-        statistics.results += partition.meet_on_disk([(left, right)])
-        runs = [run for disk in partition.disk for run in disk.runs]
+        runs = [] if has_met else [run for disk in partition.disk for run in disk.runs]
+        statistics.results += partition.meet_as_whole(int(statistics.matched_pairs[p]))
         statistics.met_as_whole(p, state.tick, 0, int(statistics.arrived_rows[:, p].sum()))
         n_bytes = sum(run.n_bytes for run in runs)
         state.report(Merged(state.tick, p, len(runs), n_bytes, 0, ((left, right),), "clean-up"))

@@ -1,18 +1,21 @@
 """Where simulated rows come from: pushed by a trace whether anybody is ready or not, or pulled from a device.
 
-A pushed row waits in an input buffer until it is taken. A pulled one is read when there is time for it, a block of each
-scan at a time, at the speed of its device; who goes back and forth between two scans on one device pays a seek for each
-block.
+A pushed row waits in an input buffer until it is taken. A pulled one is read when there is time for it, at the speed of
+its device: a block of each scan at a time, or one scan after the other, a block of each in turn (two-way DBO). Who goes
+back and forth between two scans on one device pays a seek for each block.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from sooner.lab.resources import Disk, Work
 from sooner.lab.traces import Keys, Trace
 from sooner.policies.view import BUSY, SILENT, Surroundings
+
+Reading = Literal["together", "in turn"]  # the blocks of several scans
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +29,7 @@ class Scan:
     block_rows: int
 
 
-@dataclass(frozen=True, eq=False)
-class Chunk:
+class Chunk(NamedTuple):
     keys: Sequence[Keys]  # of each input
     pushed: bool  # whether any rows came by themselves
     first_seconds: float  # when those came
@@ -37,20 +39,23 @@ class Chunk:
 
 
 class Feed:
-    def __init__(self, trace: Trace, scans: Sequence[Scan], chunk_rows: int) -> None:
+    def __init__(self, trace: Trace, scans: Sequence[Scan], chunk_rows: int, reading: Reading = "together") -> None:
         self._trace = trace
+        self._moments = trace.moments
         self._scans = {scan.which: scan for scan in scans}
         self._chunk_rows = chunk_rows
+        self._reading = reading
+        self._last_pulled = -1  # the scan whose turn it was
         self._read = dict.fromkeys(self._scans, 0)  # rows
         self._heads: dict[str, int] = {}  # which scan each device read last
-        self._taken = 0  # rows of the trace
+        self.taken = 0  # rows of the trace
         numbers = {*np.unique(trace.of_input).tolist(), *self._scans}
         self._inputs = max(numbers, default=-1) + 1
         self._last_rows = {int(np.flatnonzero(trace.of_input == n)[-1]): n for n in numbers - {*self._scans}}
         self._open = {*numbers}
         is_of = [trace.of_input == number for number in range(self._inputs)]
         self._keys = [trace.keys[some] for some in is_of]
-        self._before = [np.append(0, some.cumsum()) for some in is_of]  # rows of each input before each row
+        self._before = [np.append(0, some.cumsum()).data for some in is_of]  # rows of each input before each row
 
     @property
     def is_over(self) -> bool:
@@ -59,7 +64,7 @@ class Feed:
     @property
     def is_pulled(self) -> bool:
         """Whether there is always something to read."""
-        return any(scan.which in self._open for scan in self._scans.values())
+        return not self._open.isdisjoint(self._scans)
 
     @property
     def expected_rows(self) -> int | None:
@@ -68,46 +73,52 @@ class Feed:
             return None
         return sum(len(scan.keys) for scan in self._scans.values())
 
-    def waiting_rows(self, clock: float) -> int:
-        """Rows that have come and are not taken."""
-        return max(0, self._trace.arrived(clock) - self._taken)
-
     def around(self, clock: float, *, silent: bool, after_silence: bool = False) -> Surroundings:
         """What an operator may know of its inputs."""
         arrived = self._trace.arrived(clock)
-        if arrived <= self._taken and not after_silence:
+        if arrived <= self.taken and not after_silence:
             return SILENT if silent else BUSY
-        waiting = self._trace.of_input[self._taken : arrived]
-        counts = tuple(np.bincount(waiting, minlength=self._inputs).tolist())
+        counts = tuple(max(0, before[arrived] - before[self.taken]) for before in self._before)
         return Surroundings(silent, counts, after_silence=after_silence)
 
     def next_row_seconds(self) -> float | None:
         """When the next row is pushed; None if none is."""
-        return float(self._trace.seconds[self._taken]) if self._taken < len(self._trace) else None
+        return self._moments[self.taken] if self.taken < len(self._moments) else None
 
     def take(self, clock: float) -> Chunk:
         """The rows that are there, and those that come before the next silence, up to a chunk; a block of each scan."""
-        first, end = self._taken, self._taken if self.is_pulled else self._chunk_end(clock)
+        first = self.taken
         if self.is_pulled:
             end = min(max(self._trace.arrived(clock), first), first + self._chunk_rows)
-        self._taken = end
+        else:
+            end = self._chunk_end(clock)
+        self.taken = end
         taken = [keys[before[first] : before[end]] for keys, before in zip(self._keys, self._before, strict=True)]
         ended = [number for row, number in self._last_rows.items() if first <= row < end]
         reading: list[tuple[str, float]] = []
-        for scan in self._scans.values():
-            if scan.which in self._open:
-                taken[scan.which], seconds = self._pull(scan)
-                reading.append((scan.device.name, seconds))
-                if self._read[scan.which] == len(scan.keys):
-                    ended.append(scan.which)
+        for scan in self._next_scans():
+            taken[scan.which], seconds = self._pull(scan)
+            reading.append((scan.device.name, seconds))
+            if self._read[scan.which] == len(scan.keys):
+                ended.append(scan.which)
         self._open.difference_update(ended)
-        times = self._trace.seconds[[first, end - 1]] if end > first else (clock, clock)
-        return Chunk(taken, end > first, float(times[0]), float(times[1]), reading, ended)
+        times = (self._moments[first], self._moments[end - 1]) if end > first else (clock, clock)
+        return Chunk(taken, end > first, *times, reading, ended)
 
     def _chunk_end(self, clock: float) -> int:
         noticed = self._trace.silences.next_noticed(clock)
-        end = max(self._trace.arrived(clock), self._trace.arrived(noticed), self._taken + 1)
-        return min(end, self._taken + self._chunk_rows)
+        end = max(self._trace.arrived(max(clock, noticed)), self.taken + 1)
+        return min(end, self.taken + self._chunk_rows)
+
+    def _next_scans(self) -> list[Scan]:
+        """All that are open, or the one whose turn it is."""
+        waiting = [scan for scan in self._scans.values() if scan.which in self._open]
+        if self._reading == "together" or not waiting:
+            return waiting
+        after = [scan for scan in waiting if scan.which > self._last_pulled]
+        scan = (after or waiting)[0]
+        self._last_pulled = scan.which
+        return [scan]
 
     def _pull(self, scan: Scan) -> tuple[Keys, float]:
         begin = self._read[scan.which]

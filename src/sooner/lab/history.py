@@ -12,47 +12,56 @@ from typing import Any, Final
 
 import numpy as np
 
-from sooner.operators.events import Event, Reached
+from sooner.operators.events import Event
 from sooner.phases import Phase
 from sooner.policies.view import Numbers
+from sooner.sources.arrival_patterns import Seconds
 
 SAMPLES: Final = 200
 GRID: Final = 1000
 
 
 class Recorder:
-    """Takes moments and events as they come."""
+    """Takes moments and events as they come. There are hundred thousands of moments, so they are only put down here;
+    what follows from them is worked out for all of them at once, in the end.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, arrivals: Seconds) -> None:
+        self._arrivals = arrivals  # of all rows
         self._names: tuple[str, ...] = ()
         self._rows: list[tuple[float, ...]] = []
         self._phases: list[Phase] = []
         self._events: Counter[str] = Counter()
 
-    def note(self, phase: Phase, values: Mapping[str, float]) -> None:
-        """A moment; each has the same columns, in the same order."""
+    def note(
+        self, phase: Phase, seconds: float, measured: Mapping[str, float], taken_rows: int, cost: Mapping[str, float]
+    ) -> None:
+        """A moment, with what the operator measures, always the same, and what each resource has cost."""
         if not self._rows:
-            self._names = tuple(values)
-        row = tuple(values.values())
-        if not self._rows or row != self._rows[-1] or phase != self._phases[-1]:
-            self._rows.append(row)
-            self._phases.append(phase)
+            of_resources = (f"{resource}_seconds" for resource in cost)
+            self._names = ("seconds", *measured, "buffered_rows", "cost_seconds", *of_resources)
+        self._rows.append((seconds, *measured.values(), taken_rows, sum(cost.values()), *cost.values()))
+        self._phases.append(phase)
 
     def listen(self, event: Event) -> None:
-        if not isinstance(event, Reached):
-            self._events[type(event).__name__] += 1
+        self._events[type(event).__name__] += 1
 
     def history(self, last_arrival_seconds: float, buffer_rows: int | None) -> "History":
-        table = np.array(self._rows, np.float64)
+        table, phases = np.array(self._rows, np.float64), np.array(self._phases)
+        arrived, buffered = self._arrivals.searchsorted(table[:, 0], "right"), self._names.index("buffered_rows")
+        table[:, buffered] = np.maximum(0, arrived - table[:, buffered])
+        is_new = np.append(True, (table[1:] != table[:-1]).any(axis=1) | (phases[1:] != phases[:-1]))
+        table, phases = table[is_new], phases[is_new]
         columns = {name: table[:, place] for place, name in enumerate(self._names)}
-        arriving = [phase in ("arriving", "reactive") for phase in self._phases]
+        arriving = np.isin(phases, ("arriving", "reactive"))
         return History(
             columns,
-            tuple(self._phases),
+            tuple(phases.tolist()),
             last_arrival_seconds,
             self._events,
             early_results=int(columns["results"][arriving].max()),
             most_buffered_rows=int(columns["buffered_rows"].max()),
+            most_buffered_in_reaction=int(columns["buffered_rows"][phases == "reactive"].max(initial=0)),
             overflowed_at_seconds=_first_above(columns, buffer_rows),
         )
 
@@ -70,6 +79,7 @@ class History:
     events: Counter[str]  # how many of each kind
     early_results: int  # that were out when the clean-up began
     most_buffered_rows: int
+    most_buffered_in_reaction: int  # the same of the reactive phase alone
     overflowed_at_seconds: float | None  # when more rows waited than there was room for; None if they never did
     stands_for: int = 1  # so many rows or results of the paper, each of the simulated ones
 

@@ -7,15 +7,16 @@ otherwise, a device from which inputs are pulled may read on, so many seconds ah
 A page that follows the one before it on a disk takes its transfer; any other also a seek. Rows that were written
 together lie together, in extents of so many pages. Each event costs:
 
-- a flush: a seek for each partition, to the end of what is there of it (RPJ sec. 4.1, figure 4), then pages in
-  sequence; or a seek for each side, since `sooner` writes what leaves together into one file a side; or none, where all
-  of it is gathered and appended to one log (PR-Join sec. 6.1);
+- a flush: a seek for each page (RPJ sec. 6.1); or for each partition, to the end of what is there of it (RPJ sec. 4.1,
+  figure 4), then pages in sequence; or for each side, since `sooner` writes what leaves together into one file a side;
+  or none, where all of it is gathered and appended to one log (PR-Join sec. 6.1);
 - a memory-disk task: a seek for each run, then pages in sequence;
 - a chunk of a nested loop: a seek for each side, then blocks in sequence, one flush after another as they were written;
 - a merge: a seek for each page read and for each page written, since runs are read side by side with little memory;
 - the clean-up, when all of the memory is free: as much as fits is read run after run, so a partition that fits the
-  memory costs a seek for each run and then pages in sequence, and a larger one that many times the seeks. Or as RPJ has
-  it (sec. 5.3): every page at random, read and written, in as many passes as its formula says;
+  memory costs a seek for each run and then pages in sequence, and a larger one that many times the seeks. Or file after
+  file, a seek for each side, where a flush appends to what is there of a partition. Or as RPJ has it (sec. 5.3): every
+  page at random, read and written, in as many passes as its formula says;
 - a partition that is joined as a whole before the end: as a merge that writes nothing, every page at random; or run
   after run, a seek for each, or for each extent if there are more of these (PR-Join sec. 6.1).
 
@@ -38,8 +39,8 @@ INSPECTED_SHARE: Final = 1 / 5
 PROCESSOR: Final = "processor"
 
 Work = Sequence[tuple[str, float]]  # which resource, for how many seconds
-FlushedTo = Literal["a file for each partition", "a file for each side", "one log"]
-CleanUp = Literal["run after run", "page by page"]
+FlushedTo = Literal["pages", "a file for each partition", "a file for each side", "one log"]
+CleanUp = Literal["run after run", "file after file", "page by page"]
 WholePartitions = Literal["page by page", "run after run"]
 Overlap = Literal["in turn", "at once"]
 
@@ -142,10 +143,14 @@ class Meter:
     def work_of(self, event: Event, phase: Phase) -> Work:
         disk, machine = self._machine.disk, self._machine
         match event:
+            case Entered() | Tidied() | Reached():
+                return []
             case Arrived(compared=pairs):
                 return [(PROCESSOR, pairs * INSPECTED_SHARE * machine.comparison_seconds)]
             case Flushed(side=side, partition=partition, n_bytes=n_bytes):
                 self._flushed_bytes[side, partition] += n_bytes
+                if machine.flushed_to == "pages":
+                    return [(disk.name, disk.at_random(0, n_bytes))]
                 if machine.flushed_to == "one log":
                     return [(disk.name, disk.appending(n_bytes))]
                 return [(disk.name, disk.writing(1 if self._opens_file(event) else 0, n_bytes))]
@@ -155,14 +160,14 @@ class Meter:
                 return [(disk.name, disk.reading(len(SIDES), n_bytes))]
             case Merged(n_runs=runs, n_bytes=n_bytes) if phase == "clean-up" and machine.clean_up == "run after run":
                 return [(disk.name, disk.reading(runs * math.ceil(n_bytes / machine.memory_bytes), n_bytes))]
+            case Merged(n_bytes=n_bytes) if phase == "clean-up" and machine.clean_up == "file after file":
+                return [(disk.name, disk.reading(len(SIDES) * math.ceil(n_bytes / machine.memory_bytes), n_bytes))]
             case Merged(partition=partition, n_bytes=n_bytes) if phase == "clean-up":
                 return [(disk.name, self._passes(partition) * disk.at_random(n_bytes, n_bytes))]
             case Merged(n_runs=runs, n_bytes=n_bytes, written_bytes=0) if machine.whole_partitions == "run after run":
                 return [(disk.name, disk.reading(runs, n_bytes))]
             case Merged(n_bytes=n_bytes, written_bytes=written_bytes):
                 return [(disk.name, disk.at_random(n_bytes, written_bytes))]
-            case Entered() | Tidied() | Reached():
-                return []
 
     def _passes(self, partition: int) -> int:
         """The passes of a merge that begins with single pages (RPJ sec. 5.3)."""

@@ -15,19 +15,20 @@ appear evenly over that time. A chunk never reaches beyond a silence that is sti
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from sooner.budget import Budget
 from sooner.errors import InvalidCall
 from sooner.lab.counted_join import CountedJoin
-from sooner.lab.feed import Feed, Scan
+from sooner.lab.counted_state import AS_BUILT, Variant
+from sooner.lab.feed import Feed, Reading, Scan
 from sooner.lab.history import History, Recorder
 from sooner.lab.resources import Machine, Meter, Work
 from sooner.lab.subject import ROW_BYTES, SCHEMA, MakeOperator, MakeSubject, Rehearsing, real
 from sooner.lab.traces import Trace
 from sooner.named_algorithms import Algorithm
-from sooner.operators.events import Event
+from sooner.operators.events import Event, Reached
 from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
 from sooner.operators.pairs import Bundle
@@ -49,7 +50,9 @@ class Laboratory:
     unit_seconds: float = 1.0  # over how long the operator counts arrivals (RPJ sec. 4.2)
     flush_fraction: float = 0.1
     a_task: TaskManner = "finishes"
+    variant: Variant = AS_BUILT  # of counted rows
     scans: tuple[Scan, ...] = ()
+    reading: Reading = "together"  # of the scans
 
 
 def simulate(
@@ -58,7 +61,10 @@ def simulate(
     """What the two-way join with this algorithm makes of this trace; counted rows may weigh whatever they are to."""
 
     def counted(trace: Trace, means: Means) -> CountedJoin:
-        return CountedJoin(trace.domain, trace.partitions, row_bytes, algorithm, means)
+        shape, variant = (trace.domain, trace.partitions, row_bytes), laboratory.variant
+        if not (len(trace.silences) or laboratory.scans or variant.loops_to_the_letter):
+            variant = replace(variant, join_sizes=trace.join_sizes())
+        return CountedJoin(*shape, algorithm, means, variant, tells_reached=False)
 
     def two_way(storage: Storage, means: Means) -> TwoWayJoin[int]:
         left, right = storage.inputs(trace.order(), INPUTS, (SCHEMA, SCHEMA))
@@ -99,7 +105,7 @@ class _Simulation:
         machine = laboratory.machine
         self._trace = trace
         self._laboratory = laboratory
-        self._feed = Feed(trace, laboratory.scans, laboratory.chunk_rows)
+        self._feed = Feed(trace, laboratory.scans, laboratory.chunk_rows, laboratory.reading)
         means = Means(
             Budget(machine.memory_bytes - machine.buffer_bytes).account("the operator"),
             flush_fraction=laboratory.flush_fraction,
@@ -108,8 +114,7 @@ class _Simulation:
             expected_rows=self._feed.expected_rows,
         )
         self._meter = Meter(machine, (scan.device.name for scan in laboratory.scans))
-        self._columns = {resource: f"{resource}_seconds" for resource in self._meter.seconds}
-        self._recorder = Recorder()
+        self._recorder = Recorder(trace.seconds)
         self._subject = make(trace, means)
         if laboratory.a_task == "is abandoned" and not hasattr(self._subject, "rehearse"):
             raise InvalidCall("Tasks are abandoned only of operators that can rehearse them; simulate counted rows.")
@@ -174,12 +179,13 @@ class _Simulation:
         if self._laboratory.a_task == "is abandoned" and self._is_too_long(around, until):
             return
         self._note_begin()
+        if self._laboratory.a_task != "gives way" or math.isinf(until):
+            self._subject.work(around)
+            self._pass(self._meter.spend())
+            return
         results, cost = self._subject.measures()["results"], dict(self._meter.seconds)
         self._subject.work(around)
         seconds = self._meter.spend()
-        if self._laboratory.a_task != "gives way" or math.isinf(until):
-            self._pass(seconds)
-            return
         gained = self._subject.measures()["results"] - results
         spent = {resource: all_of_it - cost[resource] for resource, all_of_it in self._meter.seconds.items()}
         self._debt = _Debt(gained, spent, seconds, seconds)
@@ -211,8 +217,9 @@ class _Simulation:
         self._note()
 
     def _listen(self, event: Event) -> None:
-        self._recorder.listen(event)
-        self._meter.add(event, self._subject.phase)
+        if not isinstance(event, Reached):  # that is no work, and what was reached is measured
+            self._recorder.listen(event)
+            self._meter.add(event, self._subject.phase)
 
     def _note_begin(self) -> None:
         """Something begins; if the clock has not moved since, all is as it was noted."""
@@ -221,19 +228,10 @@ class _Simulation:
 
     def _note(self) -> None:
         self._noted = self._clock
-        measured = dict(self._subject.measures())
+        measured: Mapping[str, float] = self._subject.measures()
         cost = self._meter.seconds
-        if unpaid := self._debt.share:
-            owed = self._debt.cost_seconds
-            measured["results"] -= unpaid * self._debt.results
+        if self._debt.unpaid_seconds:
+            unpaid, owed = self._debt.share, self._debt.cost_seconds
+            measured = {**measured, "results": measured["results"] - unpaid * self._debt.results}
             cost = {resource: seconds - unpaid * owed[resource] for resource, seconds in cost.items()}
-        self._recorder.note(
-            self._subject.phase,
-            {
-                "seconds": self._clock,
-                **measured,
-                "buffered_rows": self._feed.waiting_rows(self._clock),
-                "cost_seconds": sum(cost.values()),
-                **{self._columns[resource]: seconds for resource, seconds in cost.items()},
-            },
-        )
+        self._recorder.note(self._subject.phase, self._clock, measured, self._feed.taken, cost)

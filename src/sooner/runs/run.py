@@ -135,7 +135,7 @@ def pick(stamp: Stamp, positions: Positions) -> Stamp:
 
 def code_position(codes: Codes, bound: int) -> int:
     """Where the codes reach `bound`; 2**64, which no uint64 holds, stands for the end of all codes."""
-    return len(codes) if bound >= 2**64 else int(np.searchsorted(codes, np.uint64(bound)))
+    return len(codes) if bound >= 2**64 else int(codes.searchsorted(np.uint64(bound)))
 
 
 def tier_of(rows: int, fanout: int) -> int:

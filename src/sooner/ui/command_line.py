@@ -21,9 +21,9 @@ from sooner.named_algorithms import ALGORITHMS
 from sooner.plain_text import plain_text
 from sooner.ui.estimate_commands import add_estimate_arguments, add_sql_arguments, run_estimate, run_sql
 from sooner.ui.lab_commands import NOT_UNDERSTOOD, add_run_arguments, list_experiments, run
-from sooner.ui.new_files import new_file, new_picture
+from sooner.ui.new_files import new_picture
 from sooner.ui.numbers import positive, whole_number
-from sooner.ui.results_page import read_reports, results_page
+from sooner.ui.results_command import add_results_arguments, write_results
 from sooner.ui.shuffle_command import add_shuffle_arguments, run_shuffle
 from sooner.ui.tables import print_table
 from sooner.ui.tpch import SCALE
@@ -126,22 +126,6 @@ def _demo(options: argparse.Namespace) -> int:
     return 0 if run_demo(Console(), options.seed, options.speed, options.scale, options.picture) else FAILED
 
 
-# sooner results
-
-
-def _add_results_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE.json", help="of `sooner lab run` or a benchmark; or a folder"
-    )
-    parser.add_argument("--to", type=new_file, required=True, metavar="FILE.md", help="the page to write")
-
-
-def _write_results(options: argparse.Namespace) -> int:
-    options.to.write_text(results_page(read_reports(options.files)))
-    print(f"wrote {plain_text(options.to)}")
-    return 0
-
-
 # sooner lab
 
 
@@ -159,6 +143,6 @@ COMMANDS: Final = (
     Command("estimate", "Estimate aggregates over a join of two files.", add_estimate_arguments, run_estimate),
     Command("sql", "Answer a query over two files while they are read.", add_sql_arguments, run_sql),
     Command("shuffle", "Write a table with its rows in random order.", add_shuffle_arguments, run_shuffle),
-    Command("results", "Write a page of what experiments found.", _add_results_arguments, _write_results),
+    Command("results", "Write a page of what experiments found.", add_results_arguments, write_results),
     Command("lab", "The papers' experiments.", _add_lab_arguments, run=None),
 )

@@ -34,6 +34,9 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=whole_number, default=1, metavar="N", help="run with so many, from --seed on")
     parser.add_argument("--scale", type=whole_number, default=1, help="divide the paper's size by this (default: 1)")
     parser.add_argument("--workers", type=whole_number, default=os.cpu_count(), help="processes (default: one a core)")
+    parser.add_argument(
+        "--kept", type=Path, metavar="FOLDER", help="take what was run before from there, and keep what is run"
+    )
     parser.add_argument("--json", type=new_file_or_folder, metavar="FILE", help="write what was found; or to a folder")
     parser.add_argument(
         "--plot", type=new_picture_or_folder, metavar="FILE.png", help="draw the curves; or to a folder"
@@ -51,8 +54,10 @@ def run(options: argparse.Namespace) -> int:
     if not options.seeds or not options.workers:
         return _not_understood("--seeds and --workers must be 1 or more")
     seeds = range(options.seed, options.seed + options.seeds)
+    if options.kept is not None:
+        options.kept.mkdir(parents=True, exist_ok=True)
     with ProgressBar() as bar:
-        for report in run_experiments(chosen, options.scale, seeds, options.workers, bar.tell):
+        for report in run_experiments(chosen, options.scale, seeds, options.workers, bar.tell, options.kept):
             bar.clear()
             _show(EXPERIMENTS[report.name], report, options)
     return 0

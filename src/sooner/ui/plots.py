@@ -1,13 +1,15 @@
-"""Pictures of experiments, drawn like the figures of the papers."""
+"""Pictures of experiments, drawn like the figures of the papers, and of what all of a paper's come to."""
 
 from pathlib import Path
 from typing import Any, Final
 
+from matplotlib import rc_context
 from matplotlib.figure import Figure as Picture
-from matplotlib.ticker import EngFormatter
+from matplotlib.ticker import EngFormatter, PercentFormatter
 
 from sooner.lab.experiment import Experiment, Report
 from sooner.plain_text import plain_text
+from sooner.ui.paper_pictures import PaperPicture
 
 # The paper's protagonist first, in the strongest colour; dashes for what the paper does not have.
 STYLES: Final[tuple[dict[str, Any], ...]] = (
@@ -40,3 +42,26 @@ def draw(experiment: Experiment, report: Report, file: Path) -> None:
     for label in axes.legend(frameon=False).get_texts():
         label.set_parse_math(False)
     picture.savefig(file, dpi=130)
+
+
+def draw_paper(paper: PaperPicture, file: Path) -> None:
+    """A paper's algorithm and its rivals, a panel an experiment; equal curves make equal files, byte by byte."""
+    picture = Picture(figsize=(9.6, 3.9), layout="constrained")
+    drawn = {}  # a line has the same style in all panels, and one place in the legend
+    for axes, panel in zip(picture.subplots(1, len(paper.panels), squeeze=False)[0], paper.panels, strict=True):
+        for style, line in zip(STYLES, paper.plan.lines, strict=False):
+            if line in panel.curves:
+                [drawn[line]] = axes.plot(panel.curves[line].seconds, panel.curves[line].shares, label=line, **style)
+        if paper.plan.goes_on:
+            axes.axvline(panel.moment, color="#bbbbbb", linewidth=0.8, zorder=0)
+            beside = {"xycoords": ("data", "axes fraction"), "xytext": (-3, 0), "textcoords": "offset points"}
+            upwards = {"rotation": 90, "ha": "right", "va": "top", "color": "#666666", "fontsize": 8}
+            axes.annotate(paper.plan.moment, (panel.moment, 0.99), **beside, **upwards)
+        axes.set(xlabel="simulated seconds", ylabel="share of all results", xlim=(0, panel.ends), ylim=(0, None))
+        axes.set_title(panel.title, loc="left", fontsize=11)
+        axes.yaxis.set_major_formatter(PercentFormatter(xmax=1, decimals=0))
+        axes.spines[["top", "right"]].set_visible(False)
+    lines = [drawn[line] for line in paper.plan.lines if line in drawn]
+    picture.legend(handles=lines, loc="outside upper left", ncols=len(lines), frameon=False, fontsize=11)
+    with rc_context({"svg.hashsalt": paper.file_name}):
+        picture.savefig(file, metadata={"Date": None, "Creator": None})

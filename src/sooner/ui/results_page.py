@@ -1,115 +1,167 @@
-"""The results page: what experiments and benchmarks claim and found, as Markdown, from their JSON files."""
+"""The results page, as Markdown: what holds of each paper, a picture of it, what does not hold and why, and details."""
 
-import json
-import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from sooner.errors import SoonerError
-from sooner.lab.experiments import EXPERIMENTS
-from sooner.plain_text import plain_text
+from sooner.lab.experiment import EXCUSED, SEEDS
+from sooner.lab.tolerances import changes, tolerances
+from sooner.ui.markdown import cell, link_to, table
+from sooner.ui.paper_pictures import FOLDER, pictures_of
+from sooner.ui.result_files import (
+    DOES_NOT_HOLD,
+    HOLDS,
+    TIE,
+    UNEXPLAINED,
+    Claim,
+    Document,
+    benchmarks,
+    by_paper,
+    claims_of,
+    is_unexplained,
+    reason_of,
+    verdict_of,
+)
+from sooner.ui.results_details import benchmark_details, experiment_details
 
-_HEAD = """# Results
+_HEAD: Final = """# Results
 
-Generated from the JSON files that experiments and benchmarks write: `make results` runs all experiments of the papers,
-at their own size, and writes this page.
-A claim that does not hold stays here, with what was found and why. A tie is no victory: within 0.5% at every point.
-Measurements that no paper makes a claim of have no verdict.
+Three papers say how soon their joins have results. A claim is one such sentence, with the number or the order that the
+paper gives; their experiments are repeated in simulated time, and each claim is read off our curves.
+{seeds}
+What fails stays on this page with its reason, or as "unexplained" where nobody knows one.
 """
-_CURE: Final = "give a file of `sooner lab run --json` or of a benchmark"
-_MORE_THAN_TEXT: Final = re.compile(r"\||<(?=[A-Za-z/!?])|&(?=#?\w+;)|\](?=[(\[])")
-_CLAIM: Final = {"what", "expected", "ours", "holds"}
+_PICTURES: Final = """## Early results over time
+
+Each picture has the curves of one seed. The higher a line, the more results are out by then.
+"""
+_DETAILS: Final = """## Details
+
+Where a claim "fails on" something, the algorithm was made worse in that way on purpose, and the claim was seen to fail.
+Measurements are what no paper makes a claim of; they have no verdict.
+This page is written by `sooner results docs/results --to docs/results.md`, and `make results` runs all experiments
+before that. Benchmarks are run by hand.
+"""
 
 
-class NotAReport(SoonerError):  # noqa: N818
-    """A file is not what an experiment or a benchmark writes."""
+def results_page(documents: Sequence[Document]) -> str:
+    sections = (_shares, _pictures, _failures, _tolerances, _details)
+    return "\n".join(
+        [_HEAD.format(seeds=_seeds_in_words(documents)), *(line for section in sections for line in section(documents))]
+    )
 
 
-def read_reports(places: Sequence[Path]) -> list[dict[str, Any]]:
-    """The reports in files, and in all JSON files of folders; the papers' experiments first, in their own order."""
-    reports = [read_report(file) for place in places for file in _files(place)]
-    order = {name: number for number, name in enumerate(EXPERIMENTS)}
-    return sorted(reports, key=lambda report: order.get(report["name"], len(order)))
+def _seeds_in_words(documents: Sequence[Document]) -> str:
+    """With how many seeds the claims were read, and what that means for a verdict."""
+    run = min((len(one.get("seeds", ())) for one in documents if "paper" in one and one["claims"]), default=0)
+    rule = f"A claim holds if it does with at least {SEEDS - EXCUSED} of {SEEDS}; a tie is no victory."
+    if run >= SEEDS:
+        return (
+            f"Verdicts are over {run} seeds: experiments were built with 0 to 4, and those above were held out. {rule}"
+        )
+    return f"Verdicts are over {run} seeds so far, with all of which a claim has to hold; a tie is no victory."
 
 
-def _files(place: Path) -> list[Path]:
-    return sorted(place.glob("*.json")) if place.is_dir() else [place]
+def _shares(documents: Sequence[Document]) -> Iterator[str]:
+    headings = ("paper", "claims", "hold", "tie", "do not hold", "unexplained", "share that holds")
+    papers = {paper: claims_of(experiments) for paper, experiments in by_paper(documents).items()}
+    if papers:
+        yield from table(headings, [(link_to(paper), *_counts(claims)) for paper, claims in papers.items()])
+    if measured := benchmarks(documents):
+        claims = claims_of(measured)
+        held = sum(bool(claim["holds"]) for claim in claims)
+        yield f"Of our own [benchmarks](#benchmarks), which repeat no paper, {held} of {len(claims)} claims hold."
+        yield ""
 
 
-def read_report(file: Path) -> dict[str, Any]:
-    """What an experiment or a benchmark wrote, or a refusal in one sentence."""
-    try:
-        document = json.loads(file.read_text())
-    except OSError as error:
-        raise NotAReport(f"{file} cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise NotAReport(f"{file} is not JSON ({error}); {_CURE}") from error
-    if not _is_report(document):
-        raise NotAReport(f"{file} is JSON, but not with a name, a machine and claims; {_CURE}")
-    report: dict[str, Any] = document
-    return report
+def _counts(claims: Sequence[Claim]) -> list[str]:
+    verdicts = [verdict_of(claim) for claim in claims]
+    held = verdicts.count(HOLDS)
+    counts = (len(claims), held, verdicts.count(TIE), verdicts.count(DOES_NOT_HOLD), sum(map(is_unexplained, claims)))
+    return [*map(str, counts), f"{held / len(claims):.0%}" if claims else ""]
 
 
-def _is_report(document: object) -> bool:
-    match document:
-        case {"name": str(), "machine": str() | dict(), "claims": list() as claims}:
-            return all(isinstance(claim, dict) and claim.keys() >= _CLAIM for claim in claims)
-    return False
+def _pictures(documents: Sequence[Document]) -> Iterator[str]:
+    pictures = pictures_of(documents)
+    if pictures:
+        yield _PICTURES
+    for picture in pictures:
+        yield f"![{picture.paper}: share of all results over time]({FOLDER}/{picture.file_name})"
+        yield ""
+        yield f"**{picture.paper}.** {picture.caption}"
+        yield ""
 
 
-def results_page(documents: Sequence[dict[str, Any]]) -> str:
-    return "\n".join([_HEAD, *_summary(documents), "", *map(_section, documents)])
+def _failures(documents: Sequence[Document]) -> Iterator[str]:
+    rows = [row for paper, experiments in by_paper(documents).items() for row in _failures_of(paper, experiments)]
+    if by_paper(documents):
+        yield "## What does not hold, and why"
+        yield ""
+        yield from table(("experiment", "claim", "ours", "why"), rows) if rows else ("All claims hold.", "")
 
 
-def _summary(documents: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Which claims hold, and of each that does not, why, in a line each."""
-    for paper in dict.fromkeys(map(_paper, documents)):
-        held = [claim["holds"] for one in documents if _paper(one) == paper for claim in one["claims"]]
-        yield f"{paper}: {held.count(True)} of {len(held)} claims hold.  "
+def _failures_of(paper: str, experiments: Sequence[Document]) -> Iterator[Sequence[str]]:
+    """What fails in several figures for the same reason has one row; what nobody can explain comes first."""
+    alike: dict[tuple[str, str], list[tuple[str, Claim]]] = {}
+    for experiment in experiments:
+        for claim in experiment["claims"]:
+            if not claim["holds"]:
+                found = alike.setdefault((str(claim["what"]), reason_of(claim)), [])
+                found.append((experiment["name"], claim))
+    if alike:
+        yield f"**{cell(paper)}**", "", "", ""
+    for (what, why), found in sorted(alike.items(), key=lambda group: not is_unexplained(group[1][0][1])):
+        links = ", ".join(link_to(name) for name in dict.fromkeys(name for name, _ in found))
+        yield links, cell(what), _ours(found), _marked(why)
+
+
+def _ours(found: Sequence[tuple[str, Claim]]) -> str:
+    """What was found in each figure, once if it is the same."""
+    shown = [cell(claim["ours"]) + _seeds(claim) for _, claim in found]
+    if len({*shown}) == 1:
+        return shown[0]
+    return "<br>".join(f"{cell(name)}: {ours}" for (name, _), ours in zip(found, shown, strict=True))
+
+
+def _seeds(claim: Claim) -> str:
+    return f" (holds with {cell(claim['seeds'])})" if claim.get("seeds") else ""
+
+
+def _marked(why: str) -> str:
+    if why.startswith(UNEXPLAINED):
+        return f"**{UNEXPLAINED}**{cell(why.removeprefix(UNEXPLAINED))}"
+    return cell(why)
+
+
+def _tolerances(documents: Sequence[Document]) -> Iterator[str]:  # noqa: ARG001 - as all sections
+    yield "## Tolerances"
     yield ""
-    yield from ("| paper | figure | hold | do not | which, and why |", "|---|---|---|---|---|")
-    for document in documents:
-        failing = [claim for claim in document["claims"] if not claim["holds"]]
-        reasons = "<br>".join(f"{_cell(claim['what'])}: {_reason(claim)}" for claim in failing)
-        name, holding = _cell(document["name"]), len(document["claims"]) - len(failing)
-        yield f"| {_paper(document)} | [{name}](#{_anchor(name)}) | {holding} | {len(failing) or ''} | {reasons} |"
-
-
-def _paper(document: dict[str, Any]) -> str:
-    return _cell(document.get("paper", "benchmark"))
-
-
-def _reason(claim: dict[str, Any]) -> str:
-    why = _cell(claim.get("why") or "no reason is known")
-    return f"a tie ({why})" if claim.get("verdict") == "tie" else why
-
-
-def _anchor(name: str) -> str:
-    return name.lower().replace(" ", "-").replace(",", "").replace("'", "")
-
-
-def _section(document: dict[str, Any]) -> str:
-    machine = document["machine"]
-    where = machine if isinstance(machine, str) else ", ".join(f"{key} {value}" for key, value in machine.items())
-    title = f"{_cell(document['title'])}\n\n" if "title" in document else ""
-    code = f"; code {document['code']}" if "code" in document else ""
-    claims = [
-        f"| {_cell(claim['what'])} | {_cell(claim['expected'])} | {_cell(claim['ours'])} | {_verdict(claim)} |"
-        for claim in document["claims"]
+    yield "How far from the paper's word a claim may be and still hold."
+    yield ""
+    in_force = [(cell(one.name), f"{one.value:g}", cell(one.reason)) for one in tolerances().values()]
+    yield from table(("name", "value", "reason"), in_force)
+    changed = [
+        (cell(after.date), cell(after.name), f"{before.value:g} → {after.value:g}", cell(after.reason))
+        for before, after in changes()
     ]
-    measured = [f"| {_cell(one['what'])} | {_cell(one['ours'])} |" for one in document.get("measurements", ())]
-    tables = [["| claim | expected | ours | |", "|---|---|---|---|", *claims, ""]] if claims else []
-    tables += [["| measured | ours |", "|---|---|", *measured, ""]] if measured else []
-    lines = [line for table in tables for line in table]
-    return "\n".join([f"## {_cell(document['name'])}", "", f"{title}*{_cell(where + code)}*", "", *lines])
+    if changed:
+        yield "Changes:"
+        yield ""
+        yield from table(("date", "name", "before → after", "reason"), changed)
+    else:
+        yield "Changes: none yet."
+        yield ""
 
 
-def _cell(value: object) -> str:
-    """The value in one line, which begins no other cell, no tag and no link."""
-    return _MORE_THAN_TEXT.sub(r"\\\g<0>", plain_text(value))
-
-
-def _verdict(claim: dict[str, Any]) -> str:
-    verdict = _cell(claim.get("verdict", "holds" if claim["holds"] else "does not hold"))
-    return f"**{verdict}**" if verdict == "does not hold" else verdict
+def _details(documents: Sequence[Document]) -> Iterator[str]:
+    yield _DETAILS
+    for paper, experiments in by_paper(documents).items():
+        yield f"### {cell(paper)}"
+        yield ""
+        for experiment in experiments:
+            yield from experiment_details(experiment)
+    measured = benchmarks(documents)
+    if measured:
+        yield "## Benchmarks"
+        yield ""
+    for benchmark in measured:
+        yield from benchmark_details(benchmark)

@@ -5,6 +5,7 @@ from typing import Final
 from sooner.lab.experiment import Experiment
 from sooner.lab.experiments import (
     diner_bounds,
+    diner_choices,
     diner_figure_9,
     diner_figure_13,
     diner_figure_18,
@@ -39,6 +40,7 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
         diner_figures_14_and_15,
         diner_figures_16_and_17,
         diner_figure_18,
+        diner_choices,
         diner_bounds,
         pr_join_table_2,
         pr_join_figures_8_and_9,

@@ -8,8 +8,9 @@ from typing import Final
 
 from sooner.lab.claims import share_of_bound
 from sooner.lab.experiment import Experiment
-from sooner.lab.experiments.diner import DinerRace, SetUps, contestant, figure
-from sooner.lab.experiments.diner_workloads import REAL_DATA, Normal, PartlySorted, Shifting, Zipf
+from sooner.lab.experiments.diner import SetUps, contestant, figure, races
+from sooner.lab.races.diner import DinerRace
+from sooner.lab.races.diner_workloads import REAL_DATA, Normal, PartlySorted, Shifting, Zipf
 
 NAMES: Final = ("diner", "rpj", "hmj", "xjoin", "pmj")
 SET_UPS: Final[SetUps] = {
@@ -26,7 +27,9 @@ SLOW: Final[SetUps] = {
 
 
 def _bounds() -> Experiment:
-    experiment = figure("bounds", "flush policies and their bound", SET_UPS, (*NAMES, "clairvoyant"), (), __name__)
+    experiment = figure(
+        "bounds", "flush policies and their bound", races(SET_UPS, *NAMES, "clairvoyant"), (), (), __name__
+    )
     shares = [share_of_bound(contestant(name, at), contestant("clairvoyant", at)) for at in SET_UPS for name in NAMES]
     return replace(experiment, measurements=shares)
 
@@ -34,7 +37,7 @@ def _bounds() -> Experiment:
 def _gaps() -> Experiment:
     """What is out before the clean-up if lambda = 0.1 means 10 ms: far more than the paper has."""
     title = "what a gap of 10 ms would mean: Zipf, skew 1"
-    return figure("gaps", title, SLOW, ("diner", "rpj"), (), __name__)
+    return figure("gaps", title, races(SLOW, "diner", "rpj"), (), (), __name__)
 
 
 EXPERIMENTS: Final = (_bounds(), _gaps())

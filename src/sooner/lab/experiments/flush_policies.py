@@ -8,29 +8,29 @@ those of the slow side, which are worth most.
 from typing import Final
 
 from sooner.lab.claims import ahead_in_the_end
-from sooner.lab.experiment import Claim, Experiment, Figure
-from sooner.lab.experiments.rpj import PANELS, SETTING, Panel, bounds, races
+from sooner.lab.experiment import Claim, Experiment
+from sooner.lab.experiments.rpj import PROGRESS_OF_ARRIVALS, bounds, experiment
+from sooner.lab.races.rpj import PANELS, Panel, races
 
 POLICIES: Final = ("rpj", "xjoin", "smallest", "hmj", "hmj_all", "hmj_smallest", "hmj_largest", "random")
+OTHERS: Final = tuple(name for name in POLICIES if name != "hmj_all")
+SMALLEST: Final = (
+    "the paper: in reverse flush smallest keeps what the other side sends least of, and flush all starts anew"
+)
 
 
 def _claims(panel: Panel) -> tuple[Claim, ...]:
     worst = tuple(
-        Claim(
-            f"Flush all is behind {name} (sec. 4.3)",
-            "the worst",
-            ahead_in_the_end(name, "hmj_all"),
-            "flush smallest is worse in reverse: it keeps what the other side sends least of, flush all starts anew",
-        )
-        for name in POLICIES
-        if name != "hmj_all"
+        Claim("sec. 4.3", f"Flush all is behind {name}", "the worst", ahead_in_the_end(name, "hmj_all"), SMALLEST)
+        for name in OTHERS
     )
     if panel.speed_ratio != 1:
         return worst
     harmony = panel.distribution == "harmony"
     good, bad = ("smallest", "xjoin") if harmony else ("xjoin", "smallest")
     better = Claim(
-        f"Flush {'smallest' if harmony else 'largest'} is ahead of the opposite, one partition of one side (sec. 4.3)",
+        "sec. 4.3",
+        f"Flush {'smallest' if harmony else 'largest'} is ahead of the opposite, one partition of one side",
         f"good for {panel.distribution}",
         ahead_in_the_end(good, bad),
     )
@@ -38,16 +38,18 @@ def _claims(panel: Panel) -> tuple[Claim, ...]:
 
 
 def _experiment(panel: Panel) -> Experiment:
-    return Experiment(
-        name=f"flush-{panel.letter}",
-        paper="RPJ",
-        title=f"flush policies and their bound, reliable network: {panel.title}",
-        figure=Figure("results", "the last arrival", "results"),
-        races=races(panel, "reliable", *POLICIES, "clairvoyant"),
-        claims=_claims(panel),
-        measurements=bounds(*POLICIES),
-        setting=SETTING,
-        module=__name__,
+    return experiment(
+        f"flush-{panel.letter}",
+        f"flush policies and their bound, reliable network: {panel.title}",
+        PROGRESS_OF_ARRIVALS,
+        races(panel, "reliable", *POLICIES, "clairvoyant"),
+        _claims(panel),
+        bounds(*POLICIES),
+        (
+            *(f"{name}: everything is flushed" for name in OTHERS),
+            *(f"{name}: flush order reversed" for name in ("smallest", "xjoin")),
+        ),
+        __name__,
     )
 
 

@@ -9,95 +9,109 @@ from typing import Final
 
 import numpy as np
 
-from sooner.lab.claims import TENTHS, Read
-from sooner.lab.experiment import Histories, Measurement, Reading, Verdict
-from sooner.lab.experiments.pr_join import INPUT
-from sooner.lab.experiments.pr_join_model import Curve
+from sooner.lab.claims import OF_THE_PAPER, TENTHS, over, ratio, within
+from sooner.lab.experiment import Histories, Measurement, Quantity, Reading, Verdict
 from sooner.lab.history import History
+from sooner.lab.races.pr_join import INPUT
+from sooner.lab.races.pr_join_model import Curve
+from sooner.lab.tolerances import tolerance
 
-PART_OF_THE_PAPERS: Final = 0.2  # how far a ratio of ours may be from the paper's
-
-
-def ratio_of(
-    measure: Callable[[History], float], name: str, other: str, shown: str, unit: str, holds: Callable[[float], bool]
-) -> Read:
-    """What is measured of the one, over the same of the other."""
-
-    def read(histories: Histories) -> Reading:
-        ratio = measure(histories[name]) / measure(histories[other])
-        return Reading(ratio, ratio, shown, _verdict(holds(ratio)), unit)
-
-    return read
+END_TO_END: Final = "seconds from the begin to the last result, as a multiple of the other's"
 
 
-def ends_sooner(name: str, other: str, times: float) -> Read:
-    """So many times as fast end to end, give or take a fifth."""
-
-    def is_near(ratio: float) -> bool:
-        return abs(ratio / times - 1) <= PART_OF_THE_PAPERS
-
-    return ratio_of(_end, other, name, "{:.2f}", " times as fast", is_near)
+def ends_sooner(name: str, other: str, times: float) -> Quantity:
+    """So many times as fast end to end, give or take what a number of the paper may be off."""
+    off = tolerance(OF_THE_PAPER)
+    least, most = times * (1 - off), times * (1 + off)
+    return within(END_TO_END, ratio(_end, other, name), "{:.2f}", " times as fast", least, most, OF_THE_PAPER)
 
 
-def ends_with(name: str, other: str, at_most: float, at_least: float = 0.0) -> Read:
-    """It takes so many times as long as the other, end to end."""
-    return ratio_of(_end, name, other, "{:.2f}", " times as long", lambda ratio: at_least <= ratio <= at_most)
+def ends_later(name: str, other: str, times: float) -> Quantity:
+    """It takes so many times as long, give or take the same."""
+    off = tolerance(OF_THE_PAPER)
+    least, most = times * (1 - off), times * (1 + off)
+    return within(END_TO_END, ratio(_end, name, other), "{:.2f}", " times as long", least, most, OF_THE_PAPER)
 
 
-def early_rate(name: str, other: str, at_least: float) -> Read:
-    """The best tenth of the one has so many times the rate of the best tenth of the other."""
-    return ratio_of(best_early_rate, name, other, "{:.1f}", " times the rate", lambda ratio: ratio >= at_least)
+def close_to_optimal(name: str, other: str) -> Quantity:
+    """It takes hardly longer than the other, end to end."""
+    return _takes(name, other, 0.0, 1 + tolerance("close to optimal"), "close to optimal")
 
 
-def best_rate(name: str, other: str, at_least: float) -> Read:
+def far_sooner(name: str, other: str) -> Quantity:
+    return _takes(name, other, 0.0, tolerance("far sooner"), "far sooner")
+
+
+def ends_before(name: str, other: str) -> Quantity:
+    return _takes(name, other, 0.0, tolerance("sooner"), "sooner")
+
+
+def ends_after(name: str, other: str) -> Quantity:
+    return _takes(name, other, 1 + tolerance("later by far"), float("inf"), "later by far")
+
+
+def early_rate(name: str, other: str) -> Quantity:
+    """The best tenth of the one has ten times the rate of the best tenth of the other."""
+    what = "results a second, in the tenth of the input where they are most, as a multiple of the other's"
+    return _order_of_magnitude(what, ratio(best_early_rate, name, other))
+
+
+def rate_of_the_first(seconds: float, name: str, other: str) -> Quantity:
+    """In so many seconds the one has ten times the results of the other."""
+    what = f"results in the first {seconds:g} seconds, as a multiple of the other's"
+    return _order_of_magnitude(what, ratio(lambda history: history.results_at(seconds), name, other))
+
+
+def best_rate(name: str, other: str) -> Quantity:
     """The same with what comes out when all rows have arrived, in as long as a tenth of all takes."""
 
     def best(history: History) -> float:
         return max(best_early_rate(history), _last_rate(history))
 
-    return ratio_of(best, name, other, "{:.1f}", " times", lambda ratio: ratio >= at_least)
+    what = "results a second where they are most, the last ones too, as a multiple of the other's"
+    return _order_of_magnitude(what, ratio(best, name, other))
 
 
-def reports_more_often(name: str, other: str, times: float) -> Read:
-    """Between two reports it takes so many times less, on average from the beginning to the end."""
-    return ratio_of(report_interval, other, name, "{:.1f}", " times shorter", lambda ratio: ratio >= times)
+def reports_more_often(name: str, other: str) -> Quantity:
+    """Between two reports it takes ten times less, on average from the begin to the end."""
+    what = "seconds between two reports on average, as a share of the other's"
+    return _order_of_magnitude(what, ratio(report_interval, other, name))
 
 
-def more_early_results(name: str, other: str, shares: Sequence[float] = TENTHS[4:9]) -> Read:
+def more_early_results(name: str, other: str, shares: Sequence[float] = TENTHS[4:9]) -> Quantity:
     """At each of these shares of the other's time to read all input, it has more results."""
 
     def read(histories: Histories) -> Reading:
         times = [share * histories[other].last_arrival_seconds for share in shares]
-        ratios = [histories[name].results_at(at) / histories[other].results_at(at) for at in times]
-        return Reading(min(ratios), max(ratios), "{:.2f}", _verdict(min(ratios) > 1), " times as many")
+        ratios = [over(histories[name].results_at(at), histories[other].results_at(at)) for at in times]
+        verdict: Verdict = "holds" if min(ratios) > 1 + tolerance("a tie") else "does not hold"
+        return Reading(min(ratios), max(ratios), "{:.2f}", verdict, " times as many")
 
-    return read
+    what = f"results out at {shares[0]:.0%} to {shares[-1]:.0%} of the time in which the other reads its input"
+    return Quantity(f"{what}, as a multiple of the other's", read, "a tie")
 
 
-def follows(name: str, curve: Curve, tolerance: float) -> Read:
-    """Nowhere further from the model than this share of all results."""
+def follows(name: str, curve: Curve) -> Quantity:
+    """Nowhere far from the model."""
 
-    def read(histories: Histories) -> Reading:
+    def apart(histories: Histories) -> float:
         history = histories[name]
         shares = history.columns["results"] / history.total_results
-        apart = float(np.abs(shares - curve.at(history.columns["seconds"]) / curve.results[-1]).max())
-        return Reading(apart, apart, "{:.1%}", _verdict(apart <= tolerance), " of all results apart")
+        return float(np.abs(shares - curve.at(history.columns["seconds"]) / curve.results[-1]).max())
 
-    return read
+    what = "results out, as a share of all: the farthest from the model's, at any time"
+    return within(what, apart, "{:.1%}", " of all results apart", 0.0, tolerance("the model"), "the model")
 
 
-def ends_as(name: str, curve: Curve, tolerance: float) -> Read:
+def ends_as(name: str, curve: Curve) -> Quantity:
     """End to end as long as by the model."""
+    off = tolerance("the model")
+    what = "seconds from the begin to the last result, over the model's"
 
-    def read(histories: Histories) -> Reading:
-        ratio = histories[name].end_seconds / curve.end_seconds
-        return Reading(ratio, ratio, "{:.3f}", _verdict(abs(ratio - 1) <= tolerance), " times the model's")
+    def value(histories: Histories) -> float:
+        return histories[name].end_seconds / curve.end_seconds
 
-    return read
-
-
-def seconds_to_end(name: str) -> Measurement:
-    return Measurement(f"{name}: end to end", lambda histories: histories[name].end_seconds, "{:,.0f} s")
+    return within(what, value, "{:.3f}", " times the model's", 1 - off, 1 + off, "the model")
 
 
 def rate_of_early_results(name: str) -> Measurement:
@@ -113,8 +127,11 @@ def seconds_between_reports(name: str) -> Measurement:
     )
 
 
-def _end(history: History) -> float:
-    return history.end_seconds
+def share_at(name: str, seconds: float) -> Measurement:
+    def measure(histories: Histories) -> float:
+        return histories[name].results_at(seconds) / histories[name].total_results
+
+    return Measurement(f"{name}: share of all results after {seconds:g} s", measure, "{:.1%}")
 
 
 def report_interval(history: History) -> float:
@@ -136,10 +153,19 @@ def best_early_rate(history: History) -> float:
     return max(rate_between(history, tenth - 0.1, tenth) for tenth in TENTHS)
 
 
+def _end(history: History) -> float:
+    return history.end_seconds
+
+
+def _takes(name: str, other: str, least: float, most: float, named: str) -> Quantity:
+    return within(END_TO_END, ratio(_end, name, other), "{:.2f}", " times as long", least, most, named)
+
+
+def _order_of_magnitude(what: str, value: Callable[[Histories], float]) -> Quantity:
+    ten = tolerance("an order of magnitude")
+    return within(what, value, "{:.1f}", " times", ten, float("inf"), "an order of magnitude")
+
+
 def _last_rate(history: History) -> float:
     missing = history.total_results - history.results_at(history.last_arrival_seconds)
     return missing / max(history.clean_up_seconds, 0.1 * history.end_seconds)
-
-
-def _verdict(holds: bool) -> Verdict:
-    return "holds" if holds else "does not hold"

@@ -184,25 +184,33 @@ class JoinStatistics(Statistics):
         memory_bytes: int,
         expected_rows: int | None = None,
         full_since: int | None = None,
+        selectivity: Numbers | None = None,
     ) -> JoinView:
-        return JoinView(
+        """What policies see; the selectivity is reckoned unless it is known.
+
+        Policies are asked all the time, and to set twenty fields of a frozen view one by one takes as long as many of
+        them do.
+        """
+        view = JoinView.__new__(JoinView)
+        view.__dict__.update(
+            self._seen_by_policies,
             tick=tick,
             ended=ended,
             around=around,
             recent_rows=self.recent.rows,
-            selectivity=self.selectivity,
+            selectivity=self.selectivity if selectivity is None else selectivity,
             device=device,
             memory_bytes=memory_bytes,
             expected_rows=expected_rows,
             full_since=full_since,
-            **self._seen_by_policies,
         )
+        return view
 
     @cached_property
     def _seen_by_policies(self) -> dict[str, Any]:
-        """Those of these arrays that a view has: they change, but only what is in them."""
+        """Those of these arrays that a view has: they change, but only what is in them. And no regions."""
         seen = {field.name for field in fields(JoinView)} & {*self.SAVED}
-        return {name: read_only(getattr(self, name)) for name in seen}
+        return {"regions": None} | {name: read_only(getattr(self, name)) for name in seen}
 
     def to_plain(self) -> dict[str, Any]:
         history = [[[one.ticks, one.totals] for one in side] for side in self.history]

@@ -4,7 +4,9 @@ A partition of an input has a lower, a middle and an upper region. The outer one
 lets go of, counted when rows of that input last left memory; before that, everything is in the middle. A code is never
 in two regions, and it joined something if any of its rows did.
 
-The first flush has the clock's hand at the lowest code, where the paper has it anywhere.
+The first flush has the clock's hand at the lowest code, where the paper has it anywhere. After a flush both outer
+regions are drawn anew, where the paper moves the threshold of the one that was flushed (Algorithm 2, lines 11 and 15):
+the other has changed as well, by the rows that came, and then each again holds about one flush.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """The partition with the most rows in memory lets go of its larger side: PR-Join's sharing of memory (sec. 5.1).
 
 The two sides of a partition share its memory page by page, so when it is full the larger one has at least half of it.
-That one leaves, and at least as much stays in memory as the smaller one has.
+The paper spills that half, so that the other half stays, whatever it is of. Here all of the larger side leaves, as one
+run, and what stays is the smaller side: nothing, if a partition has rows of one side only.
 """
 
 from collections.abc import Iterable

@@ -3,23 +3,27 @@
 Each join reads all of the partition, so its price grows with what has arrived; but what it finds grows with the square,
 and all joins of a partition together read no more than 1/gamma times what the last one does. So the rate of early
 results grows with what has been read: c, 1.7c, 3.2c, 6.2c, 12.2c for gamma = 1. The first joins are staggered, so that
-partitions of one size do not all come at once.
+partitions of one size do not all come at once. The paper staggers by index; here neighbours are far apart in turn,
+since they may be alike: partitions that are evened out by a histogram have frequent keys side by side.
 
-Near the end a join would be in vain, since all is joined then anyway (the stop constraint). It needs to know how many
-rows there will be, and costs early results; where temporary storage is fast it is better left out (sec. 5.2).
+Near the end of a partition a join would be in vain, since all is joined then anyway (the stop constraint). It needs to
+know how many rows there will be, and costs early results; where temporary storage is fast it is better left out
+(sec. 5.2).
 
 A rule of the user: nothing before so many rows, or such a share of all, have arrived (sec. 5.1). On streams, a silence
 is used as well (sec. 5.3): the partition with most to gain for what is to be read comes first.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from sooner.errors import InvalidJoin
 from sooner.kernels.array_types import Flags
 from sooner.policies.view import Counts, JoinView, Numbers, Task, WholePartitions
+
+GOLDEN_RATIO: Final = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True)
@@ -39,20 +43,22 @@ class Growth:
             return None
         if view.around.silent:
             return most_to_gain(view)
-        return None if self._is_near_the_end(view) else wholes(view, self._has_grown(view))
+        return wholes(view, self._has_grown(view) & ~self._is_near_the_end(view))
 
     def _has_grown(self, view: JoinView) -> Flags:
         """[partition]: whether it is to be joined."""
-        n_partitions = len(view.whole_rows)
         is_first = view.last_merge == 0
-        exponents = np.where(is_first, 1 + np.arange(n_partitions) / n_partitions, 1)
+        exponents = np.where(is_first, 1 + staggered(len(view.whole_rows)), 1)
         grown: Flags = view.arrived_rows.sum(axis=0) >= (1 + self.gamma) ** exponents * view.whole_rows
         return grown
 
-    def _is_near_the_end(self, view: JoinView) -> bool:
+    def _is_near_the_end(self, view: JoinView) -> Flags:
+        """[partition]: whether it will not grow by so much again."""
+        n_partitions = len(view.whole_rows)
         if self.stops == "never" or view.expected_rows is None:
-            return False
-        return bool(view.expected_rows < (1 + self.gamma) * view.arrived_rows.sum())
+            return np.zeros(n_partitions, np.bool_)
+        near: Flags = view.expected_rows / n_partitions < (1 + self.gamma) * view.arrived_rows.sum(axis=0)
+        return near
 
     def _is_too_early(self, view: JoinView) -> bool:
         if isinstance(self.not_before, int):
@@ -63,6 +69,13 @@ class Growth:
                 "give a number of rows."
             )
         return bool(view.arrived_rows.sum() < self.not_before * view.expected_rows)
+
+
+def staggered(n_partitions: int) -> Numbers:
+    """[partition]: its turn among the first joins, from 0 on and below 1, evenly; neighbours are far apart."""
+    turns = np.argsort(np.argsort(np.arange(n_partitions) * GOLDEN_RATIO % 1))
+    shares: Numbers = turns / n_partitions
+    return shares
 
 
 def wholes(view: JoinView, wanted: Flags) -> Task | None:
