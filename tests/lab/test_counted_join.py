@@ -8,6 +8,7 @@ import pytest
 from small_worlds import competitor
 from sooner.budget import Budget
 from sooner.lab.counted_join import CountedJoin
+from sooner.lab.counted_state import CountedState
 from sooner.lab.races.rpj import COMPETITORS, PANELS, PARTITIONS, RpjRace
 from sooner.lab.simulator import simulate
 from sooner.lab.subject import ROW_BYTES, SCHEMA, RealOperator, real
@@ -62,7 +63,7 @@ class Twins:
         subject = real(two_way)(trace, means[0])
         assert isinstance(subject, RealOperator)
         self.real = subject
-        self.counted = CountedJoin(trace.domain, trace.partitions, ROW_BYTES, make_algorithm(), means[1])
+        self.counted = CountedJoin(CountedState(trace.domain, trace.partitions, ROW_BYTES, make_algorithm(), means[1]))
         self.trace = trace
 
     def arrive(self, begin: int, end: int) -> None:

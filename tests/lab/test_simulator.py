@@ -5,14 +5,17 @@ import dataclasses
 import numpy as np
 import pytest
 
-from small_worlds import memory_rows, run_small, small_history, small_laboratory, small_trace
+from small_worlds import competitor, memory_rows, run_small, small_history, small_laboratory, small_trace
+from sooner.lab.counted_join import CountedJoin
+from sooner.lab.counted_state import CountedState
 from sooner.lab.history import History
 from sooner.lab.races.rpj import COMPETITORS, PANELS, PARTITIONS
 from sooner.lab.resources import Disk, Machine
-from sooner.lab.simulator import Laboratory, simulate
+from sooner.lab.simulator import Laboratory, simulate, simulate_subject
 from sooner.lab.subject import ROW_BYTES
 from sooner.lab.traces import Silences, Trace
 from sooner.named_algorithms import ALGORITHMS, Algorithm
+from sooner.operators.operator import Means
 from sooner.policies.flush.never import Never as FlushNever
 from sooner.policies.react.never import Never
 
@@ -24,6 +27,24 @@ SPILLING = [name for name in ALGORITHMS if name != "symmetric_hash"]
 def test_all_results_come_out_and_no_more(name: str) -> None:
     trace = small_trace(PANELS[1], "reliable", seed=5)
     assert run_small(name, trace, "reliable").total_results == trace.join_size()
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("name", [name for name in SPILLING if ALGORITHMS[name].waits == "never"])
+def test_without_silences_what_is_open_in_the_end_is_the_rest(name: str) -> None:
+    """The lab knows then how many results there are; counted cell by cell they are as many, at the same times."""
+    trace, laboratory = small_trace(PANELS[1], "reliable", seed=5), small_laboratory("reliable")
+
+    def by_cells(trace: Trace, means: Means) -> CountedJoin:
+        algorithm = competitor(name, trace, "reliable")
+        state = CountedState(trace.domain, trace.partitions, ROW_BYTES, algorithm, means)
+        return CountedJoin(state, tells_reached=False)
+
+    exact, known = simulate_subject(trace, by_cells, laboratory), run_small(name, trace, "reliable")
+    assert exact.total_results == trace.join_size()
+    assert known.events == exact.events
+    for column, values in exact.columns.items():
+        assert np.array_equal(known.columns[column], values), column
 
 
 @pytest.mark.one_in(2)

@@ -55,6 +55,16 @@ def test_an_experiment_prints_claims_and_writes_json_and_a_picture(
     assert picture.read_bytes().startswith(PNG)
 
 
+def test_what_is_kept_needs_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    with pytest.raises(SystemExit):
+        main(["lab", "run", "rpj-9b", "--kept", str(file)])
+    assert "cannot be a folder: File exists" in capsys.readouterr().err
+    assert main(["lab", "run", "rpj-9b", "--scale", "250", "--kept", str(tmp_path / "new" / "folder")]) == 0
+    assert list((tmp_path / "new" / "folder").iterdir())
+
+
 def test_a_picture_in_a_folder_has_the_name_of_its_experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["lab", "run", "rpj-9b", "--scale", "250", "--plot", "."]) == 0

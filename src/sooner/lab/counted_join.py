@@ -13,12 +13,10 @@ from typing import Final
 
 from sooner.lab.counted_leaving import CountedLeaving
 from sooner.lab.counted_reception import CountedReception
-from sooner.lab.counted_state import AS_BUILT, CountedState, Variant
+from sooner.lab.counted_state import CountedState
 from sooner.lab.counted_tasks import CountedTasks
 from sooner.lab.traces import Keys
-from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Entered, Event, Reached
-from sooner.operators.operator import Means
 from sooner.phases import Phase, Phases
 from sooner.policies.react.best_rate import BestRate
 from sooner.policies.react.memory_disk import LargestMemoryDisk
@@ -33,25 +31,14 @@ ONLY_IN_SILENCE: Final = (BestRate, LargestMemoryDisk, Merge, Never)
 class CountedJoin:
     """It need not tell what it has reached after each action: who only measures it does not listen to that."""
 
-    def __init__(
-        self,
-        domain: int,
-        partitions: int,
-        row_bytes: int,
-        algorithm: Algorithm,
-        means: Means,
-        variant: Variant = AS_BUILT,
-        *,
-        tells_reached: bool = True,
-    ) -> None:
+    def __init__(self, state: CountedState, *, tells_reached: bool = True) -> None:
         self._tells_reached = tells_reached
-        self._state = CountedState(domain, partitions, row_bytes, algorithm, means, variant)
-        self._variant = variant
+        self._state = state
         self._leaving = CountedLeaving(self._state)
         self._reception = CountedReception(self._state, self._leaving)
         self._tasks = CountedTasks(self._state)
         self._phases = Phases()
-        self._only_in_silence = type(algorithm.react) in ONLY_IN_SILENCE
+        self._only_in_silence = type(state.algorithm.react) in ONLY_IN_SILENCE
         self._next_to_clean = 0
         self._choice: tuple[object, Task | None] = (None, None)  # of the react policy, and when it was asked
 
@@ -116,13 +103,13 @@ class CountedJoin:
             return
         for _ in self._state.partitions:  # in each of them it may turn out that nothing is left to merge
             chosen = self._chosen(around)
-            if self._variant.loops_to_the_letter and isinstance(chosen, NestedLoop):
+            if self._state.variant.loops_to_the_letter and isinstance(chosen, NestedLoop):
                 self._leaving.make_free(self._tasks.outer_bytes(chosen))
             if self._tasks.do(chosen):
                 return
 
     def _clean_up(self) -> None:
-        p, loops = self._next_to_clean, self._variant.loops_to_the_letter
+        p, loops = self._next_to_clean, self._state.variant.loops_to_the_letter
         self._tasks.merging = None
         if loops and self._go_on_looping(p):
             return

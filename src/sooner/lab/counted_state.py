@@ -1,5 +1,6 @@
 """All that a join whose rows are only counted knows between two calls."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,13 +24,14 @@ class Variant:
 
     loops_to_the_letter: bool = False  # DINER: an outer chunk is held in memory, and the clean-up is the nested loop
     counts_joins: bool = False  # DINER: a counter for each row instead of a join bit (sec. 3.1)
-    join_sizes: tuple[int, ...] | None = None  # [partition]: all results, if nothing is done on disk before the end
 
 
 AS_BUILT: Final = Variant()
 
 
 class CountedState:
+    """If nothing is done on disk before the end, it is enough to know how many results each partition has in all."""
+
     def __init__(
         self,
         domain: int,
@@ -37,18 +39,20 @@ class CountedState:
         row_bytes: int,
         algorithm: Algorithm,
         means: Means,
-        variant: Variant,
+        variant: Variant = AS_BUILT,
+        join_sizes: Sequence[int] | None = None,
     ) -> None:
         if algorithm.waits != "never":
             raise InvalidCall(f"Rows that wait are not counted; simulate {algorithm.name!r} with real rows.")
         self.algorithm = algorithm
         self.means = means
+        self.variant = variant
         self.account = means.account
         self.row_bytes = row_bytes
         regions = regions_of(algorithm, partitions, means)
         self.keys = -(-domain // partitions)  # of a partition
         self.counts = KeyCounts.of_nothing(partitions, self.keys)
-        sizes = variant.join_sizes or (None,) * partitions
+        sizes = join_sizes or (None,) * partitions
         self.partitions = [CountedPartition(self.counts.of_partition(p), size) for p, size in enumerate(sizes)]
         codes = key_codes(self.keys * partitions, partitions).reshape(self.keys, partitions)
         self.statistics = JoinStatistics(partitions, regions)

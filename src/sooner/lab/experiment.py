@@ -138,8 +138,9 @@ class Experiment:
 
     @property
     def seconds(self) -> float:
-        """About how long one seed takes at full size, on one processor."""
-        return sum(race.seconds for race in self.races.values())
+        """About how long the first seed takes at full size, on one processor, with the mutants."""
+        mutants = (self.mutated(mutant).values() for mutant in self.mutants)
+        return sum(race.seconds for race in {*self.races.values()}.union(*mutants))
 
     def mutated(self, mutant: str) -> Mapping[str, Race]:
         """Its races with a mutant among them."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections import Counter
 from dataclasses import fields
 from pathlib import Path
@@ -35,9 +36,9 @@ def _mark(race: Race, scale: int, seed: int) -> str:
 
 def _save(history: History, file: Path) -> None:
     rest = {one.name: getattr(history, one.name) for one in fields(history) if one.name != "columns"}
-    new = file.with_suffix(".new.npz")
+    new = file.with_suffix(f".{os.getpid()}.npz")
     np.savez_compressed(new, allow_pickle=False, **{REST: np.array(json.dumps(rest)), **history.columns})
-    new.replace(file)  # whoever is killed in the middle leaves no half of a file
+    new.replace(file)  # whoever is killed in the middle, or runs the same, leaves no half of a file
 
 
 def _loaded(file: Path) -> History:

@@ -15,13 +15,13 @@ appear evenly over that time. A chunk never reaches beyond a silence that is sti
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, cast
 
 from sooner.budget import Budget
 from sooner.errors import InvalidCall
 from sooner.lab.counted_join import CountedJoin
-from sooner.lab.counted_state import AS_BUILT, Variant
+from sooner.lab.counted_state import AS_BUILT, CountedState, Variant
 from sooner.lab.feed import Feed, Reading, Scan
 from sooner.lab.history import History, Recorder
 from sooner.lab.resources import Machine, Meter, Work
@@ -61,10 +61,11 @@ def simulate(
     """What the two-way join with this algorithm makes of this trace; counted rows may weigh whatever they are to."""
 
     def counted(trace: Trace, means: Means) -> CountedJoin:
-        shape, variant = (trace.domain, trace.partitions, row_bytes), laboratory.variant
-        if not (len(trace.silences) or laboratory.scans or variant.loops_to_the_letter):
-            variant = replace(variant, join_sizes=trace.join_sizes())
-        return CountedJoin(*shape, algorithm, means, variant, tells_reached=False)
+        variant = laboratory.variant
+        only_arrivals = not (len(trace.silences) or laboratory.scans or variant.loops_to_the_letter)
+        sizes = trace.join_sizes() if only_arrivals else None
+        state = CountedState(trace.domain, trace.partitions, row_bytes, algorithm, means, variant, sizes)
+        return CountedJoin(state, tells_reached=False)
 
     def two_way(storage: Storage, means: Means) -> TwoWayJoin[int]:
         left, right = storage.inputs(trace.order(), INPUTS, (SCHEMA, SCHEMA))

@@ -118,6 +118,12 @@ LOG: Final = (
         1.25,
         "Times as many, at least: what the other has if it is 'a generally poor choice, limited by its blocking'.",
     ),
+    Entry(
+        "2026-11-18",
+        "an excess of the paper",
+        0.11,
+        "Of 1.44 times GRACE's time, to either side: a fifth would let it be nearly GRACE itself. It was so before.",
+    ),
 )
 
 

@@ -12,7 +12,7 @@ from sooner.lab.experiment import Experiment, Report
 from sooner.lab.experiments import EXPERIMENTS
 from sooner.lab.running import run_experiments
 from sooner.plain_text import plain_text
-from sooner.ui.new_files import new_file_or_folder, new_picture_or_folder
+from sooner.ui.new_files import folder, new_file_or_folder, new_picture_or_folder
 from sooner.ui.numbers import whole_number
 from sooner.ui.progress_bar import ProgressBar
 from sooner.ui.reports import to_json
@@ -35,7 +35,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scale", type=whole_number, default=1, help="divide the paper's size by this (default: 1)")
     parser.add_argument("--workers", type=whole_number, default=os.cpu_count(), help="processes (default: one a core)")
     parser.add_argument(
-        "--kept", type=Path, metavar="FOLDER", help="take what was run before from there, and keep what is run"
+        "--kept", type=folder, metavar="FOLDER", help="take what was run before from there, and keep what is run"
     )
     parser.add_argument("--json", type=new_file_or_folder, metavar="FILE", help="write what was found; or to a folder")
     parser.add_argument(
@@ -54,8 +54,6 @@ def run(options: argparse.Namespace) -> int:
     if not options.seeds or not options.workers:
         return _not_understood("--seeds and --workers must be 1 or more")
     seeds = range(options.seed, options.seed + options.seeds)
-    if options.kept is not None:
-        options.kept.mkdir(parents=True, exist_ok=True)
     with ProgressBar() as bar:
         for report in run_experiments(chosen, options.scale, seeds, options.workers, bar.tell, options.kept):
             bar.clear()

@@ -18,6 +18,17 @@ def new_file(name: str) -> Path:
     return file
 
 
+def folder(name: str) -> Path:
+    """It is made if it is not there."""
+    try:
+        Path(name).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArgumentTypeError(f"{name!r} cannot be a folder: {error.strerror}") from None
+    if not os.access(name, os.W_OK):
+        raise ArgumentTypeError(f"nothing can be written to {name!r}; give a folder where that can be")
+    return Path(name)
+
+
 def new_file_or_folder(name: str) -> Path:
     """A folder must be there already."""
     if Path(name).is_dir() and os.access(name, os.W_OK):

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +26,7 @@ from sooner.policies.react.best_rate import BestRate
 from sooner.policies.react.memory_disk import LargestMemoryDisk
 from sooner.policies.react.merge import Merge
 from sooner.policies.react.never import Never
-from sooner.policies.view import SILENT, DiskDisk, EvictUpTo, JoinView, Task, Together
+from sooner.policies.view import BUSY, SILENT, DeviceCosts, DiskDisk, EvictUpTo, JoinView, Task, Together
 from sooner.sides import LEFT, RIGHT, SIDES, opposite
 
 
@@ -168,6 +168,12 @@ def test_a_task_of_several_merges_spreads_its_share_and_ends_exactly(seed: int, 
         assert open_pairs[-1] == 0
         shadow.meet(shadow.some(LEFT, p, resident=False), shadow.some(RIGHT, p, resident=False))
     shadow.check(join)
+
+
+def test_a_view_has_every_field_that_a_policy_may_look_at() -> None:
+    """It is filled in one go, so nothing but this test tells that a new field was forgotten."""
+    view = JoinStatistics(3).view(1, (False, False), BUSY, DeviceCosts(), 1000)
+    assert vars(view).keys() == {field.name for field in fields(JoinView)}
 
 
 def test_an_empty_join_is_covered() -> None:

@@ -27,10 +27,9 @@ def ends_sooner(name: str, other: str, times: float) -> Quantity:
 
 
 def ends_later(name: str, other: str, times: float) -> Quantity:
-    """It takes so many times as long, give or take the same."""
-    off = tolerance(OF_THE_PAPER)
-    least, most = times * (1 - off), times * (1 + off)
-    return within(END_TO_END, ratio(_end, name, other), "{:.2f}", " times as long", least, most, OF_THE_PAPER)
+    """It takes so many times as long, give or take what an excess of the paper may be off."""
+    off = tolerance("an excess of the paper")
+    return _takes(name, other, times * (1 - off), times * (1 + off), "an excess of the paper")
 
 
 def close_to_optimal(name: str, other: str) -> Quantity:

@@ -69,8 +69,10 @@ def _why() -> Experiment:
     for name, race in list(contestants.items()):
         contestants[f"{name}, tasks that give way"] = replace(race, a_task="gives way")
         contestants[f"{name}, tasks that are abandoned"] = replace(race, a_task="is abandoned")
+        contestants[f"{name}, every page 10 ms"] = replace(race, disk="every page 10 ms")
     hypothesis = "xjoin that scans for what is largest on disk"
     contestants[hypothesis] = replace(contestants["xjoin"], algorithm="xjoin_on_disk")
+    contestants["xjoin that knows what has met the disk"] = replace(contestants["xjoin"], algorithm="xjoin_that_knows")
     title = "what might explain the 20% of figure 10: harmony, same speed"
     return experiment("rpj-10-why", title, PROGRESS, contestants, (), shares(*contestants), (), __name__)
 

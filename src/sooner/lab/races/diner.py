@@ -77,8 +77,6 @@ SETTING: Final = (
 
 
 NEVER_HANDS_OVER: Final = "the loop never hands over"
-HANDS_OVER_AT_ONCE: Final = "the loop hands over at once"
-SMALL_CHUNKS: Final = "the loop takes a block at a time"
 JOINS_WHEN_FULL: Final = "rows meet when memory is full"
 SLOW_DISK: Final = "disk ten times as slow"
 TIMES_SLOWER: Final = 10
@@ -88,8 +86,6 @@ MUTANTS: Final[Mapping[str, Callable[[Algorithm], Algorithm]]] = {
     "everything is flushed": with_flush_of_all,
     "nothing is done in silence": idle_in_silence,
     NEVER_HANDS_OVER: lambda algorithm: replace(algorithm, react=ReactiveNestedLoop(2**62)),
-    HANDS_OVER_AT_ONCE: lambda algorithm: replace(algorithm, react=ReactiveNestedLoop(0)),
-    SMALL_CHUNKS: lambda algorithm: replace(algorithm, react=ReactiveNestedLoop(MAX_NEW_ARRIVALS, ROW_BYTES)),
     JOINS_WHEN_FULL: with_flush_of_all,
     SLOW_DISK: lambda algorithm: algorithm,
 }

@@ -131,8 +131,6 @@ COMPETITORS: Final = {
     "xjoin": Algorithm("xjoin", Largest(), LargestMeetsDisk(), flushes="what is needed"),
     "xjoin_that_knows": ALGORITHMS["xjoin"],
     "xjoin_on_disk": Algorithm("xjoin_on_disk", Largest(), LargestOnDisk(), flushes="what is needed"),
-    "xjoin_a_tenth": Algorithm("xjoin_a_tenth", Largest(), LargestMeetsDisk()),
-    "xjoin_on_disk_a_tenth": Algorithm("xjoin_on_disk_a_tenth", Largest(), LargestOnDisk()),
     "smallest": Algorithm("smallest", Smallest(), Never(), flushes="what is needed"),
     **{name: ALGORITHMS[name] for name in ("hmj_all", "hmj_smallest", "hmj_largest", "random")},
 }
