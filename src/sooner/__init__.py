@@ -19,6 +19,7 @@ from sooner.named_algorithms import Algorithm, algorithm, algorithms
 if TYPE_CHECKING:
     from sooner import sources
     from sooner.estimation.estimate import Estimate
+    from sooner.local.enrich import enrich
     from sooner.local.estimate import Estimates, estimate
     from sooner.local.join import join
     from sooner.local.query import Query
@@ -42,6 +43,7 @@ __all__ = [
     "__version__",
     "algorithm",
     "algorithms",
+    "enrich",
     "estimate",
     "join",
     "sources",
@@ -55,6 +57,7 @@ __getattr__, __dir__ = lazily(
         "Estimates": "sooner.local.estimate",
         "Query": "sooner.local.query",
         "__version__": "sooner.version",
+        "enrich": "sooner.local.enrich",
         "estimate": "sooner.local.estimate",
         "join": "sooner.local.join",
         "sources": "sooner.sources",

@@ -22,13 +22,14 @@ def key_names(
     if on is not None and (left_on is not None or right_on is not None):
         raise InvalidJoin(f"{both}= and {left}=/{right}= were both given; give one of the two.")
     if on is not None:
-        return _names(both, on), _names(both, on)
+        return column_names(both, on), column_names(both, on)
     if left_on is None or right_on is None:
         raise InvalidJoin(f"Which columns must be equal? Give {both}=, or both {left}= and {right}=.")
-    return _names(left, left_on), _names(right, right_on)
+    return column_names(left, left_on), column_names(right, right_on)
 
 
-def _names(argument: str, columns: Columns) -> list[str]:
+def column_names(argument: str, columns: Columns) -> list[str]:
+    """The names that were given, as one or as several."""
     names = [columns] if isinstance(columns, str) else columns
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise InvalidJoin(f"{argument}={columns!r} must be the name of a column, or a list of names.")

@@ -30,14 +30,17 @@ class Settings:
 
 
 def settings_of(
-    algorithm: Algorithm,
+    algorithm: Algorithm | None,
     memory: int | str | None,
     partitions: int | None,
     workers: int | None,
     spill_dir: str | Path | None,
     silence_seconds: float = SILENCE_SECONDS,
 ) -> Settings:
-    """The settings as the user gave them; those that were left out are as the memory and the machine allow."""
+    """The settings as the user gave them; those that were left out are as the memory and the machine allow.
+
+    Without an algorithm whose flushes choose among them, there is one partition.
+    """
     memory_bytes = _usable_memory(memory)
     partitions = _partition_count(memory_bytes, algorithm) if partitions is None else partitions
     workers = len(os.sched_getaffinity(0)) if workers is None else workers
@@ -57,8 +60,10 @@ def _usable_memory(memory: int | str | None) -> int:
     return n_bytes
 
 
-def _partition_count(memory_bytes: int, algorithm: Algorithm) -> int:
+def _partition_count(memory_bytes: int, algorithm: Algorithm | None) -> int:
     """More partitions let a flush choose more finely, but small ones cost more to probe than they hold."""
+    if algorithm is None:
+        return 1
     least_bytes = LEAST_PARTITION_BYTES if algorithm.waits == "never" else LEAST_WAITING_BYTES
     possible = max(memory_bytes // least_bytes, 1)
     return min(1 << (possible.bit_length() - 1), MOST_PARTITIONS)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from sooner.arguments import Columns
-from sooner.asked import equi_join
+from sooner.asked.joins import equi_join
 from sooner.errors import InvalidJoin
 from sooner.estimation.estimate import Estimate, as_rows
 from sooner.estimation.preparation import TAG

@@ -4,7 +4,7 @@ import datetime as dt
 from pathlib import Path
 
 from sooner.arguments import Columns
-from sooner.asked import Asked, plan_of
+from sooner.asked.joins import Asked, plan_of
 from sooner.how import How
 from sooner.kernels.ranges import Width, Within
 from sooner.local.arguments import settings_of

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sooner.asked import equi_join
+from sooner.asked.joins import equi_join
 from sooner.errors import InvalidJoin
 from sooner.expressions.checking import Typed
 from sooner.local.arguments import Settings, settings_of

@@ -6,7 +6,7 @@
 
 Its rooms, each of which imports only from those below it:
 
-    joins                    `join` and `estimate`
+    joins                    `join`, `enrich` and `estimate`
     query, sinks             a running query; files and tables that take each batch once
     dataflow                 any operator inside a streaming DataFrame, and the pacemaker
     sources, step            streams that end; what a task does in a batch
@@ -23,6 +23,7 @@ require("pyspark", "sooner.spark", "spark")
 
 if TYPE_CHECKING:
     from sooner.spark import sinks, sources
+    from sooner.spark.joins.enrich import enrich
     from sooner.spark.joins.estimate import estimate
     from sooner.spark.joins.join import join
     from sooner.spark.query.joins import explain
@@ -30,13 +31,25 @@ if TYPE_CHECKING:
     from sooner.spark.session.session import local_session
     from sooner.spark.step.standing import JoinProgress
 
-__all__ = ["JoinProgress", "Query", "estimate", "explain", "join", "local_session", "sinks", "sources", "start"]
+__all__ = [
+    "JoinProgress",
+    "Query",
+    "enrich",
+    "estimate",
+    "explain",
+    "join",
+    "local_session",
+    "sinks",
+    "sources",
+    "start",
+]
 
 __getattr__, __dir__ = lazily(
     __name__,
     {
         "JoinProgress": "sooner.spark.step.standing",
         "Query": "sooner.spark.query.query",
+        "enrich": "sooner.spark.joins.enrich",
         "estimate": "sooner.spark.joins.estimate",
         "explain": "sooner.spark.query.joins",
         "join": "sooner.spark.joins.join",

@@ -19,21 +19,22 @@ from sooner.spark.shuffle.placing import require_binary_collation
 LEAST_PARTITION_BYTES: Final = 64 * 2**10
 
 
-def session_of(left: DataFrame, right: DataFrame) -> SparkSession:
-    for name, side in (("left", left), ("right", right)):
-        if not isinstance(side, DataFrame):
+def session_of(names: Sequence[str], frames: Sequence[DataFrame]) -> SparkSession:
+    """The session of all these inputs, which are streaming DataFrames."""
+    for name, frame in zip(names, frames, strict=True):
+        if not isinstance(frame, DataFrame):
             raise InvalidJoin(
-                f"{name} is a {type(side).__name__}; sooner.spark joins DataFrames (sooner.join the rest)."
+                f"{name} is a {type(frame).__name__}; sooner.spark joins DataFrames (sooner.join the rest)."
             )
-        require_classic(name, side)
-        if not side.isStreaming:
+        require_classic(name, frame)
+        if not frame.isStreaming:
             raise InvalidJoin(
                 f"{name} is not a streaming DataFrame; read it with spark.readStream or sooner.spark.sources, or use "
                 "Spark's own join if it has all its rows already."
             )
-    if left.sparkSession is not right.sparkSession:
-        raise InvalidJoin("left and right belong to different Spark sessions; read both with one.")
-    return left.sparkSession
+    if any(frame.sparkSession is not frames[0].sparkSession for frame in frames):
+        raise InvalidJoin(f"{' and '.join(names)} belong to different Spark sessions; read both with one.")
+    return frames[0].sparkSession
 
 
 def identity_of(
@@ -65,20 +66,24 @@ def usable_memory(memory: int | str | None, partitions: int) -> int:
 
 
 def checked_schemas(
-    spark: SparkSession, left: StructType, right: StructType, plan: TwoWayPlan
-) -> tuple[pa.Schema, pa.Schema]:
-    """The schemas in which Spark sends both sides; their columns and those of the result have distinct names."""
+    names: Sequence[str],
+    frames: Sequence[DataFrame],
+    keys: Sequence[Sequence[str]],
+    output: Callable[[Sequence[pa.Schema]], pa.Schema],
+) -> list[pa.Schema]:
+    """The schemas in which Spark sends the inputs; their columns and those of the result have distinct names."""
+    spark = frames[0].sparkSession
     by_case = spark.conf.get("spark.sql.caseSensitive") == "true"
     in_arrow = partial(
         to_arrow_schema,
         timezone=spark.conf.get("spark.sql.session.timeZone"),
         prefers_large_types=spark.conf.get("spark.sql.execution.arrow.useLargeVarTypes") == "true",
     )
-    for name, schema, key in (("left", left, plan.left_on), ("right", right, plan.right_on)):
-        require_distinct(name, schema.names, by_case)
-        require_binary_collation(name, schema, key)
-    schemas = _arrow_schema("left", left, in_arrow), _arrow_schema("right", right, in_arrow)
-    require_distinct("the result", plan.output(schemas).names, by_case)
+    for name, frame, key in zip(names, frames, keys, strict=True):
+        require_distinct(name, frame.columns, by_case)
+        require_binary_collation(name, frame.schema, key)
+    schemas = [_arrow_schema(name, frame.schema, in_arrow) for name, frame in zip(names, frames, strict=True)]
+    require_distinct("the result", output(schemas).names, by_case)
     return schemas
 
 

@@ -2,15 +2,14 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from sooner.arguments import Columns, plain_path, require_whole_number
-from sooner.asked import equi_join
+from sooner.arguments import Columns
+from sooner.asked.joins import equi_join
 from sooner.errors import InvalidJoin
 from sooner.estimation.question import Aggregates, By, Question, question_of
 from sooner.estimation.reading_off import usable_confidence, usable_sizes
@@ -25,15 +24,15 @@ from sooner.sources.sampling import Sampling, require_sampling_by
 from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import sample_inflow_of
 from sooner.spark.dataflow.wanted_estimates import remember
-from sooner.spark.joins.checking import checked_schemas, identity_of, require_distinct, session_of, usable_memory
+from sooner.spark.joins.checking import checked_schemas, identity_of, require_distinct, session_of
 from sooner.spark.joins.meeting_places import placements
+from sooner.spark.joins.rooms import Rooms
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.sampled import Sampled
 from sooner.spark.shuffle.shared_columns import quoted, share_columns
 from sooner.spark.sources.known_rows import is_in_random_blocks, known_rows
 from sooner.spark.step.estimates import TOLD, adding_up, estimate_schema, told_row
 from sooner.spark.step.plan import StepPlan
-from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
 
 
 def estimate(
@@ -73,15 +72,14 @@ def estimate(
     join = equi_join(on, left_on, right_on, suffixes, algorithm)
     require_sampling(join.algorithm)
     samplings = _samplings((left, right), sampling)
-    confidence, spark = usable_confidence(confidence), session_of(left, right)
+    confidence, spark = usable_confidence(confidence), session_of(INPUTS, (left, right))
     sizes = usable_sizes(total_rows, [known_rows(side) for side in (left, right)])
-    schemas = checked_schemas(spark, left.schema, right.schema, join)
+    schemas = checked_schemas(INPUTS, (left, right), (join.left_on, join.right_on), join.output)
     question = question_of(aggregates, by, where, join.output(schemas))
     workings = workings_of(question, schemas, (join.left_on, join.right_on), joined_columns(join, schemas))
     rows = estimate_schema(workings)
     require_distinct("the estimate", rows.names, spark.conf.get("spark.sql.caseSensitive") == "true")
-    shared_folder = None if shared_memory is None else plain_path("shared_memory", shared_memory)
-    rooms = Rooms(memory, partitions, state, shared_folder, trace)
+    rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
     wanted = Wanted(workings, confidence, (sizes[0], sizes[1]))
     told = _told((left, right), join, question, wanted, samplings, rooms)
     return told.repartition(1).mapInArrow(adding_up(wanted), rows)
@@ -107,17 +105,6 @@ def _samplings(sides: Sequence[DataFrame], given: Sampling | None) -> list[Sampl
     return found
 
 
-@dataclass(frozen=True)
-class Rooms:
-    """Where the rows are kept, as the user gave it."""
-
-    memory: int | str | None
-    partitions: int | None
-    state: str | Path
-    shared_memory: Path | None
-    trace: str | Path | None
-
-
 def _told(
     sides: tuple[DataFrame, DataFrame],
     join: TwoWayPlan,
@@ -130,39 +117,32 @@ def _told(
     made = wanted.workings.sides
     chosen = [side.select(*map(quoted, one.needed)) for side, one in zip(sides, made, strict=True)]
     schemas = [pa.schema([one.source.field(name) for name in one.needed]) for one in made]
-    location = location_of(rooms.state)
-    stored, partitions = stored_identity(location), rooms.partitions
-    if partitions is None:
-        partitions = int(stored["partitions"]) if stored else chosen[0].sparkSession.sparkContext.defaultParallelism
-    require_whole_number("partitions", partitions)
-    memory_bytes = usable_memory(rooms.memory, partitions)
-    placed = placements(join, schemas, partitions)
+    placed = placements(join, schemas, rooms.partitions)
     _require_places(placed[0])
-    identity = identity_of(chosen[0], chosen[1], join, schemas, partitions) | {"question": _in_words(question)}
-    if stored is not None:
-        require_same_join(location, stored, identity)
+    identity = identity_of(chosen[0], chosen[1], join, schemas, rooms.partitions) | {"question": _in_words(question)}
+    rooms.require_same(identity)
     inflows = [
         sample_inflow_of(
             chosen[side],
             [chosen[1 - side]],
             schemas[side],
             placed[side],
-            Sampled(made[side], samplings[side], memory_bytes),
+            Sampled(made[side], samplings[side], rooms.memory_bytes),
         )
         for side in SIDES
     ]
     plan = StepPlan(
         operator=FoldingPlan(join.left_on, join.right_on, join.algorithm, wanted.workings),
-        state=location,
+        state=rooms.location,
         inputs=INPUTS,
         columns=tuple(tuple(one.schema.names) for one in made),
         packed=tuple(inflow.packed for inflow in inflows),
         shared=share_columns(*(inflow.columns for inflow in inflows)),
-        memory_bytes=memory_bytes,
-        partitions=partitions,
+        memory_bytes=rooms.memory_bytes,
+        partitions=rooms.partitions,
         identity=identity,
         shared_memory=rooms.shared_memory,
-        trace=None if rooms.trace is None else location_of(rooms.trace, "trace"),
+        trace=rooms.trace,
         tells=told_row,
     )
     came = " and ".join(dict.fromkeys(samplings))

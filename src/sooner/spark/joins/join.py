@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType
 
-from sooner.arguments import Columns, plain_path, require_whole_number
-from sooner.asked import Asked, plan_of
+from sooner.arguments import Columns
+from sooner.asked.joins import Asked, plan_of
 from sooner.errors import InvalidJoin
 from sooner.how import How, Kind
 from sooner.kernels.ranges import Width, Within
@@ -18,11 +18,11 @@ from sooner.operators.two_way.output import OutputPlan
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import inflow_of
-from sooner.spark.joins.checking import checked_schemas, identity_of, session_of, usable_memory
+from sooner.spark.joins.checking import checked_schemas, identity_of, session_of
 from sooner.spark.joins.meeting_places import in_words, placements
+from sooner.spark.joins.rooms import Rooms
 from sooner.spark.shuffle.shared_columns import quoted, share_columns
 from sooner.spark.step.plan import StepPlan
-from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
 
 
 def join(
@@ -71,55 +71,39 @@ def join(
             lateness=lateness, retention=retention, how=how, suffixes=suffixes, algorithm=algorithm,
         )
     )  # fmt: skip
-    where = None if shared_memory is None else plain_path("shared_memory", shared_memory)
-    return _joined(left, right, operator, memory, partitions, state, where, trace)
+    spark = session_of(INPUTS, (left, right))
+    return _joined(left, right, operator, Rooms.of(spark, memory, partitions, state, shared_memory, trace))
 
 
-def _joined(
-    left: DataFrame,
-    right: DataFrame,
-    operator: TwoWayPlan,
-    memory: int | str | None,
-    partitions: int | None,
-    state: str | Path,
-    shared_memory: Path | None,
-    trace: str | Path | None,
-) -> DataFrame:
-    spark = session_of(left, right)
+def _joined(left: DataFrame, right: DataFrame, operator: TwoWayPlan, rooms: Rooms) -> DataFrame:
     if not operator.kind.pairs and {*operator.compared_of_right} <= {*right.columns}:
         right = right.select(*map(quoted, operator.compared_of_right))  # nobody needs the others
-    location = location_of(state)
-    stored = stored_identity(location)
-    if partitions is None:
-        partitions = int(stored["partitions"]) if stored else spark.sparkContext.defaultParallelism
-    require_whole_number("partitions", partitions)
-    memory_bytes = usable_memory(memory, partitions)
-    schemas = checked_schemas(spark, left.schema, right.schema, operator)
-    placed = placements(operator, schemas, partitions)
-    identity = identity_of(left, right, operator, schemas, partitions)
-    if stored is not None:
-        require_same_join(location, stored, identity)
+    keys = operator.left_on, operator.right_on
+    schemas = checked_schemas(INPUTS, (left, right), keys, operator.output)
+    placed = placements(operator, schemas, rooms.partitions)
+    identity = identity_of(left, right, operator, schemas, rooms.partitions)
+    rooms.require_same(identity)
     sides = zip((left, right), (right, left), schemas, placed, strict=True)
     inflows = [inflow_of(side, [other], schema, placement) for side, other, schema, placement in sides]
     plan = StepPlan(
         operator=operator,
-        state=location,
+        state=rooms.location,
         inputs=INPUTS,
         columns=(tuple(left.columns), tuple(right.columns)),
         packed=tuple(inflow.packed for inflow in inflows),
         shared=share_columns(*(inflow.columns for inflow in inflows), words=operator.forgets),
-        memory_bytes=memory_bytes,
-        partitions=partitions,
+        memory_bytes=rooms.memory_bytes,
+        partitions=rooms.partitions,
         identity=identity,
-        shared_memory=shared_memory,
+        shared_memory=rooms.shared_memory,
         retention="" if operator.retention is None else str(operator.retention),
-        trace=None if trace is None else location_of(trace, "trace"),
+        trace=rooms.trace,
     )
-    results = _result_schema(left.schema, right.schema, operator.columns(schemas), operator.kind)
+    results = result_schema(left.schema, right.schema, operator.columns(schemas), operator.kind)
     return dataflow(inflows, plan, results, in_words(operator, placed))
 
 
-def _result_schema(left: StructType, right: StructType, output: OutputPlan, kind: Kind) -> StructType:
+def result_schema(left: StructType, right: StructType, output: OutputPlan, kind: Kind) -> StructType:
     """The schema of the result, with Spark's own types where a column comes from one side."""
     fields = []
     for column in output.columns:

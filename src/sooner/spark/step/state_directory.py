@@ -26,6 +26,8 @@ _WHAT_DIFFERS: Final = {
     "how": "is of another kind of join",
     "left": "has other columns on the left",
     "right": "has other columns on the right",
+    "stream": "has other columns in the stream",
+    "master": "has other columns in the master",
     "keys": "has other keys",
     "range": "joins by another range",
     "forgets": "forgets its rows at another time",

@@ -1,0 +1,59 @@
+"""`sooner.enrich`: look up each row of a stream in a master table. No row is read here."""
+
+from pathlib import Path
+
+from sooner.arguments import Columns
+from sooner.asked.enrichments import EnrichAlgorithm, EnrichHow, enrich_plan, kept_columns
+from sooner.local.arguments import settings_of
+from sooner.local.query import Query
+from sooner.operators.enrich.plan import INPUTS
+from sooner.sources.chosen_columns import only_columns
+from sooner.sources.opening import opened
+from sooner.trace import Tracer, open_trace
+
+
+def enrich(
+    stream: object,
+    master: object,
+    on: Columns | None = None,
+    *,
+    stream_on: Columns | None = None,
+    master_on: Columns | None = None,
+    how: EnrichHow = "inner",
+    columns: Columns | None = None,
+    suffixes: tuple[str, str] | None = None,
+    algorithm: EnrichAlgorithm = "auto",
+    switching_factor: float = 1.0,
+    memory: int | str | None = "1GB",
+    spill_dir: str | Path | None = None,
+    trace: str | Path | Tracer | None = None,
+) -> Query:
+    """Look up each row of a stream in a master table that may be far larger than memory.
+
+    stream, master: as the inputs of `sooner.join`. The master is read whole, once; stream rows wait at their source
+        until it is there, and are then answered as they come.
+    on, stream_on, master_on: the key columns, by one name for both or by a name for each. A key may have several rows
+        in the master.
+    how: "inner", "left" (also stream rows that the master does not know), "semi" (only stream rows that it knows) or
+        "anti" (only those that it does not).
+    columns: which columns of the master to add; by default all. The fewer, the less memory and disk it takes.
+    suffixes: for columns that both have; by default ("", "_master").
+    algorithm: "probe" reads the blocks of the master that a batch asks for, and answers at once. "meshjoin" and "ssbj"
+        read the master in a circle, and answer a row when all of it has passed by; ssbj has a cache of frequent keys.
+        "auto" is "probe". A master that fits the memory stays there with any of them.
+    switching_factor: of ssbj; above 1, keys move to the cache and back more rarely.
+    memory: what rows may take, such as "256MB"; a larger master is written to `spill_dir`. None is no limit.
+    trace: a file for what happens, or something that is called with each `sooner.trace.Entry`.
+
+    >>> import pyarrow as pa, sooner
+    >>> sales = pa.table({"article": [1, 2, 1], "amount": [10, 20, 30]})
+    >>> articles = pa.table({"article": [1, 2], "title": ["nut", "bolt"]})
+    >>> sooner.enrich(sales, articles, on="article").to_table().sort_by("amount").to_pydict()
+    {'article': [1, 2, 1], 'amount': [10, 20, 30], 'title': ['nut', 'bolt', 'nut']}
+    """
+    plan = enrich_plan(on, stream_on, master_on, how, suffixes, algorithm, switching_factor)
+    settings = settings_of(None, memory, None, 1, spill_dir)
+    with opened(stream, master, INPUTS) as sources:
+        coming, looked_up = sources
+        kept = only_columns(looked_up, kept_columns(looked_up.schema.names, plan, columns))
+        return Query(plan, (coming, kept), settings, INPUTS, open_trace(trace, "an enrichment in process", [plan]))

@@ -1,0 +1,261 @@
+"""Each row of a stream with the rows of a master table that have its key, while the stream goes on.
+
+The master comes first: until it has ended, the stream's port is blocked. A master that fits the memory stays there.
+Otherwise it is on disk, sorted, and an algorithm says how stream rows meet it: `Probe` answers them at once, `Scan`
+keeps them until all of the master has passed by.
+
+Beside the budget it uses `scratch_bytes`, an eighth of the memory, in which blocks are read and runs merged; with a
+probe once more as much for rows on their way into the cache; and the rows of one call, while they are answered.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, Protocol
+
+import pyarrow as pa
+
+from sooner.budget import Account
+from sooner.operators.enrich.answers import Answers
+from sooner.operators.enrich.master import MASTER, Master
+from sooner.operators.events import Arrived, Event, Scanned
+from sooner.operators.inputs import Input
+from sooner.operators.operator import Operator, Port
+from sooner.operators.order import Arrivals
+from sooner.operators.pairs import Bundle, bundled
+from sooner.operators.shell import Shell
+from sooner.operators.statistics.arrivals import Statistics, read_only
+from sooner.operators.sweeping.parts import Workbench
+from sooner.phases import Phase
+from sooner.policies.view import Surroundings, View
+from sooner.progress import Progress
+from sooner.runs.run import Run
+
+STREAM: Final = 0
+UNSEEN: Final = ("received_rows", "forgotten_rows")  # by policies
+
+
+class Manner(Protocol):
+    """How stream rows meet a master on disk."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it takes rows now."""
+
+    @property
+    def has_work(self) -> bool: ...
+
+    @property
+    def waiting_rows(self) -> int:
+        """Stream rows that have not met all there is."""
+
+    @property
+    def worked_bytes(self) -> int: ...
+
+    def begin(self) -> None:
+        """The master is complete, and on disk."""
+
+    def take(self, stream: Run) -> Iterator[Bundle]:
+        """Answer these sorted rows, or keep them."""
+
+    def work(self, quantum_bytes: int) -> Iterator[Bundle]:
+        """Go on for so many bytes."""
+
+    def fit(self) -> None:
+        """More is in memory than may be: let some go."""
+
+    def forget(self) -> None:
+        """Nothing comes any more, and nobody waits."""
+
+    def to_plain(self) -> dict[str, Any]: ...
+
+    def load_plain(self, data: dict[str, Any]) -> None: ...
+
+
+class Enrichment(Operator[pa.RecordBatch]):
+    worked_bytes = 0
+
+    def __init__(
+        self,
+        stream: Input,
+        master: Master,
+        manner: Manner,
+        answers: Answers,
+        result_of: Callable[[Bundle], pa.RecordBatch],
+        account: Account,
+        shell: Shell,
+        bench: Workbench,
+    ) -> None:
+        self._stream = stream
+        self._master = master
+        self._manner = manner
+        self._answers = answers
+        self._result_of = result_of
+        self._account = account
+        self._shell = shell
+        self._bench = bench
+        self._statistics = Statistics(2, 1)
+
+    @property
+    def inputs(self) -> Sequence[Input]:
+        return (self._stream, self._master.rows)
+
+    @property
+    def phase(self) -> Phase:
+        return self._shell.phase
+
+    @property
+    def account(self) -> Account:
+        return self._account
+
+    def port(self, which: int) -> Port:
+        """The master comes first; and a queue may be full."""
+        port = super().port(which)
+        if which == STREAM and port == "ready":
+            return "ready" if self._master.rows.ended and self._takes_rows else "blocked"
+        return port
+
+    @property
+    def _takes_rows(self) -> bool:
+        return self._master.is_in_memory or self._manner.is_ready
+
+    def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[pa.RecordBatch]:
+        """Rows of the master are taken in; those of the stream are answered, or wait."""
+        return self._shell.exclusively(self._in_scratch(self._arrive(rows, now)))
+
+    def _arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[pa.RecordBatch]:
+        self._shell.breathe()
+        self._shell.require("arriving", "reactive")
+        n_rows = tuple(sum(batch.num_rows for batch in batches) for batches in rows)
+        if not any(n_rows):
+            return
+        self._shell.enter("arriving")
+        self._shell.advance()
+        self._master.take_in([batch for batch in rows[MASTER] if batch.num_rows])
+        some = [batch for batch in rows[STREAM] if batch.num_rows]
+        if some:
+            yield from self._take(self._stream.sorted(some))
+        for which, count in enumerate(n_rows):
+            self._statistics.rows_received(which, count, now)
+            self._statistics.arrived_rows[which] += count
+        self._report(Arrived(self._shell.tick, n_rows, compared=0))
+
+    def _take(self, arrivals: Arrivals) -> Iterator[pa.RecordBatch]:
+        yield from self._results(bundled(self._answers.keyless(arrivals)))
+        [run] = arrivals.runs
+        if run is None:
+            return
+        stream = self._answers.followed(replace(run, arrived=self._shell.tick))
+        if self._master.is_in_memory:
+            yield from self._results(bundled(self._answers.met_all(stream, self._master.resident)))
+        else:
+            yield from self._results(self._manner.take(stream))
+
+    def end(self, which: int) -> None:
+        """When the master has ended, the stream may come."""
+        self.inputs[which].ended = True
+        if which == MASTER:
+            self._master.complete()
+            if not self._master.is_in_memory:
+                self._manner.begin()
+            self._count()
+        if all(one.ended for one in self.inputs):
+            self._shell.enter("clean-up")
+
+    def has_work(self, around: Surroundings) -> bool:  # noqa: ARG002 - what there is cannot wait for a silence
+        """As long as runs of the master should become one, or rows of the stream wait."""
+        if self.phase in ("clean-up", "done"):
+            return self.phase == "clean-up"
+        return self._master.is_crowded or self._manner.has_work
+
+    def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[pa.RecordBatch]:
+        """A piece of it."""
+        return self._shell.exclusively(self._in_scratch(self._work(quantum_bytes, around)))
+
+    def _work(self, quantum_bytes: int, around: Surroundings) -> Iterator[pa.RecordBatch]:
+        self._shell.breathe()
+        if not self.has_work(around):
+            return
+        if self.phase != "clean-up":
+            self._shell.enter("reactive")
+        self._shell.advance()
+        if self._manner.has_work:
+            before = self._manner.worked_bytes
+            yield from self._results(self._manner.work(quantum_bytes))
+            n_bytes = self._manner.worked_bytes - before
+            self.worked_bytes += n_bytes
+            self._report(Scanned(self._shell.tick, STREAM, 0, 1, n_bytes))
+        elif self.phase == "clean-up":
+            self._forget()
+            self._shell.enter("done")
+        else:
+            self.worked_bytes += self._master.compact(quantum_bytes)
+            self._count()
+
+    def _forget(self) -> None:
+        self._manner.forget()
+        self._master.forget()
+        self._count()
+
+    def view(self, around: Surroundings) -> View:
+        statistics = self._statistics
+        counts = {name: read_only(getattr(statistics, name)) for name in Statistics.SAVED if name not in UNSEEN}
+        ended = tuple(one.ended for one in self.inputs)
+        return View(tick=self._shell.tick, ended=ended, around=around, recent_rows=statistics.recent.rows, **counts)
+
+    def progress(self) -> Progress:
+        """Instead of pairs, stream rows are counted: those that have met all of the master are covered."""
+        arrived = int(self._statistics.received_rows[STREAM])
+        covered = arrived - self._manner.waiting_rows
+        return self._statistics.progress(self.phase, self._account, float(arrived), float(covered))
+
+    def snapshot(self) -> dict[str, Any]:
+        return {
+            **self._shell.to_plain(),
+            "stream": self._stream.to_plain(),
+            "master": self._master.to_plain(),
+            "manner": self._manner.to_plain(),
+            "statistics": self._statistics.to_plain(),
+        }
+
+    def restore(self, data: dict[str, Any]) -> None:
+        self._shell.load_plain(data)
+        self._statistics.load_plain(data["statistics"])
+        self._stream.load_plain(data["stream"], self._account)
+        self._master.load_plain(data["master"])
+        self._manner.load_plain(data["manner"])
+        if self._account.free_bytes < 0 and self._master.is_in_memory:
+            self._master.spill()
+        if self._master.rows.ended and not self._master.is_in_memory:
+            self._manner.begin()
+        if self._account.free_bytes < 0:
+            self._manner.fit()
+        self._count()
+
+    def interrupt(self) -> None:
+        self._shell.interrupt()
+
+    def close(self) -> None:
+        self._master.close()
+        super().close()
+
+    def _results(self, bundles: Iterator[Bundle]) -> Iterator[pa.RecordBatch]:
+        for bundle in bundles:
+            self._shell.breathe()
+            result = self._result_of(bundle)
+            self._statistics.results += result.num_rows
+            yield result
+
+    def _in_scratch(self, work: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with self._account.borrowed(self._bench.scratch_bytes):
+            yield from work
+
+    def _count(self) -> None:
+        for which, one in enumerate(self.inputs):
+            partition = one.partitions[0]
+            self._statistics.count_resident(which, 0, partition.resident.n_rows, partition.resident.n_bytes)
+            self._statistics.count_spilled(which, 0, partition.spilled)
+
+    def _report(self, event: Event) -> None:
+        self._count()
+        self._shell.report(event)
+        self._shell.report_reached(self._statistics)

@@ -1,0 +1,123 @@
+"""Probe: rows of the stream read those blocks of the master that may have their keys, and are answered at once.
+
+The master is sorted by code and so are the rows of a batch, so each block is read once for all of them, in the order
+in which blocks lie on disk. What is asked for most is in the cache. Nothing of the stream is kept.
+
+Scratch memory: blocks that are read together, up to a slab, and master rows that may go into the cache, as many again.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from sooner.kernels.array_types import Codes, Flags
+from sooner.kernels.matching import first_matches
+from sooner.operators.enrich.answers import Answers
+from sooner.operators.enrich.cache import Counts, Entries, KeyCache, counted_codes, known_entries
+from sooner.operators.enrich.master import Master
+from sooner.operators.pairs import PAIRS_AT_ONCE, Bundle, Findings, bundled
+from sooner.operators.sweeping.parts import Workbench
+from sooner.runs.run import Run, merge
+
+
+class Probe:
+    def __init__(self, master: Master, cache: KeyCache, answers: Answers, bench: Workbench) -> None:
+        self._master = master
+        self._cache = cache
+        self._answers = answers
+        self._bench = bench
+
+    @property
+    def is_ready(self) -> bool:
+        return True
+
+    @property
+    def has_work(self) -> bool:
+        return False
+
+    @property
+    def waiting_rows(self) -> int:
+        return 0
+
+    @property
+    def worked_bytes(self) -> int:
+        return 0
+
+    def begin(self) -> None:
+        """It needs nothing for that."""
+
+    def take(self, stream: Run) -> Iterator[Bundle]:
+        """All results of these rows, which are sorted."""
+        known = self._cache.has(stream.codes)
+        yield from bundled(self._from_cache(stream, known))
+        missed = stream if not known.any() else stream.take(np.flatnonzero(~known))
+        row_bytes = stream.n_bytes / len(stream)
+        codes, asked = counted_codes(missed.codes)
+        found = _Found(codes, asked + self._cache.asked(codes), self._bench.scratch_bytes)
+        for rows in self._master.rows_with(codes):
+            yield from bundled(self._answers.met(missed, rows))
+            found.look_at(rows, least_asked=self._cache.price * (rows.n_bytes / len(rows)) / row_bytes)
+        yield from bundled(self._answers.settled(missed))
+        if found.kept:
+            self._cache.admit(run := merge(found.kept), found.asked_by(run), row_bytes)
+        self._cache.count(known_entries(stream.codes[known]))
+        self._cache.count(Entries(codes, asked, ~found.has_rows))
+        self._cache.arrival_is_over()
+
+    def work(self, quantum_bytes: int) -> Iterator[Bundle]:  # noqa: ARG002 - all is done at once
+        """There is none."""
+        return iter(())
+
+    def fit(self) -> None:
+        """The cache gives way."""
+        self._cache.forget()
+
+    def forget(self) -> None:
+        self._cache.forget()
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"cache": self._cache.to_plain()}
+
+    def load_plain(self, data: dict[str, Any]) -> None:
+        self._cache.load_plain(data["cache"])
+
+    def _from_cache(self, stream: Run, known: Flags) -> Iterator[Findings]:
+        for run in self._cache.runs:
+            yield from self._answers.met(stream, run)
+        yield from self._answers.settled(stream, known)
+
+
+class _Found:
+    """What the disk has of the codes that a batch asks for, and that the cache has not."""
+
+    def __init__(self, codes: Codes, asked: Counts, most_bytes: int) -> None:
+        self._codes = codes
+        self._asked = asked
+        self._most_bytes = most_bytes
+        self.has_rows = np.zeros(len(codes), np.bool_)
+        self._wanted = np.ones(len(codes), np.bool_)
+        self.kept: list[Run] = []
+
+    def look_at(self, rows: Run, least_asked: float) -> None:
+        """Note which codes there are, and keep rows for the cache: all of a code or none.
+
+        They are those that are asked for often enough, and if that is too much, most often.
+        """
+        for at, _ in first_matches(self._codes, rows.codes, PAIRS_AT_ONCE):
+            self.has_rows[at] = True
+        self._wanted &= self._asked > least_asked
+        self.kept += self._only_wanted([rows])
+        while sum(run.n_bytes for run in self.kept) > self._most_bytes:
+            asked = self._asked[self._wanted]
+            self._wanted &= self._asked > (np.median(asked) if asked.max() > np.median(asked) else asked.max())
+            self.kept = self._only_wanted(self.kept)
+
+    def _only_wanted(self, runs: Sequence[Run]) -> list[Run]:
+        wanted = (np.flatnonzero(self._wanted[self._codes.searchsorted(run.codes)]) for run in runs)
+        some = (run if len(at) == len(run) else run.take(at) for run, at in zip(runs, wanted, strict=True))
+        return [run for run in some if len(run)]
+
+    def asked_by(self, run: Run) -> Counts:
+        """How often the code of each row was asked for."""
+        return self._asked[self._codes.searchsorted(run.codes)]

@@ -1,0 +1,68 @@
+"""Where a master table comes from on Spark: whatever it is, a streaming DataFrame that ends."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as arrow_parquet
+from pyspark.sql import DataFrame, SparkSession
+
+from sooner.errors import InvalidCall, InvalidJoin
+from sooner.sources.opening import open_source
+from sooner.spark.session.prerequisites import require_classic
+from sooner.spark.shuffle.shared_columns import quoted
+from sooner.spark.sources.parquet_source import parquet
+from sooner.spark.step.state_directory import open_state
+
+COPY: Final = "master"  # the folder in the state with the rows of a master that is not in files of its own
+COMPLETE: Final = "_SUCCESS"  # Spark writes it last, and so do we
+ROWS_IN_GROUP: Final = 2**18
+
+Kept = Callable[[Sequence[str]], list[str]]  # which of the master's columns are needed
+
+
+def master_stream(spark: SparkSession, master: object, kept: Kept, location: str) -> DataFrame:
+    """The rows of the master as a stream that ends, with the columns that are needed.
+
+    A table that is in no Parquet files is first written to some, in the state: rows that are read again after a crash
+    must be the same.
+    """
+    if isinstance(master, DataFrame):
+        require_classic("master", master)
+        if master.isStreaming:
+            return _only(master, kept)
+        return _copied(spark, location, lambda path: _only(master, kept).write.mode("overwrite").parquet(path))
+    if isinstance(master, str | Path):
+        try:
+            return _only(parquet(spark, str(master)), kept)
+        except InvalidCall as error:
+            raise InvalidJoin(f"master={str(master)!r}: {error}.") from error
+    return _copied(spark, location, lambda path: _write(master, kept, path))
+
+
+def _only(rows: DataFrame, kept: Kept) -> DataFrame:
+    names = kept(rows.columns)
+    return rows if names == rows.columns else rows.select(*map(quoted, names))
+
+
+def _copied(spark: SparkSession, location: str, write: Callable[[str], Any]) -> DataFrame:
+    """The rows from a folder in the state, to which they are written if they are not there as a whole."""
+    filesystem, path = open_state(location)
+    if filesystem.get_file_info(f"{path}/{COPY}/{COMPLETE}").type != pafs.FileType.File:
+        write(f"{location}/{COPY}")
+    return parquet(spark, f"{location}/{COPY}")
+
+
+def _write(master: object, kept: Kept, location: str) -> None:
+    filesystem, path = open_state(location)
+    source = open_source(master, "master")
+    names = kept(source.schema.names)
+    schema = pa.schema([source.schema.field(name) for name in names])
+    filesystem.create_dir(path, recursive=True)
+    with arrow_parquet.ParquetWriter(f"{path}/rows.parquet", schema, filesystem=filesystem) as file:
+        for batch in source.batches():
+            file.write_batch(batch.select(names), row_group_size=ROWS_IN_GROUP)
+    with filesystem.open_output_stream(f"{path}/{COMPLETE}"):
+        pass

@@ -1,0 +1,46 @@
+"""Where the rows of an operator are kept on Spark, as the user gave it: state, memory, partitions."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from sooner.arguments import plain_path, require_whole_number
+from sooner.spark.joins.checking import usable_memory
+from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """Checked, with what was left out as the state or the session has it."""
+
+    location: str
+    partitions: int
+    memory_bytes: int
+    shared_memory: Path | None
+    trace: str | None
+    stored: dict[str, Any] | None  # which join the state belongs to, if it has been used
+
+    @staticmethod
+    def of(
+        spark: SparkSession,
+        memory: int | str | None,
+        partitions: int | None,
+        state: str | Path,
+        shared_memory: str | Path | None,
+        trace: str | Path | None,
+    ) -> "Rooms":
+        where = None if shared_memory is None else plain_path("shared_memory", shared_memory)
+        location = location_of(state)
+        stored = stored_identity(location)
+        if partitions is None:
+            partitions = int(stored["partitions"]) if stored else spark.sparkContext.defaultParallelism
+        require_whole_number("partitions", partitions)
+        told = None if trace is None else location_of(trace, "trace")
+        return Rooms(location, partitions, usable_memory(memory, partitions), where, told, stored)
+
+    def require_same(self, identity: dict[str, Any]) -> None:
+        """Refuse a state that another join has left."""
+        if self.stored is not None:
+            require_same_join(self.location, self.stored, identity)
