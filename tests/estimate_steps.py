@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from join_steps import PACKS, QUERY, cut_and_shuffled
-from sooner.asked import equi_join
+from sooner.asked.joins import equi_join
 from sooner.estimation.estimate import Estimate
 from sooner.estimation.question import question_of
 from sooner.estimation.workings import Workings, workings_of

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pytest
 
-from sooner.asked import equi_join
+from sooner.asked.joins import equi_join
 from sooner.budget import Budget
 from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.estimation.estimate import Estimate

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from sooner.asked import equi_join
+from sooner.asked.joins import equi_join
 from sooner.budget import Budget
 from sooner.estimation.estimate import Estimate
 from sooner.estimation.groups import Key

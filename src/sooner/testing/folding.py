@@ -10,7 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sooner.asked import equi_join
+from sooner.asked.joins import equi_join
 from sooner.estimation.preparation import BY, TAG
 from sooner.estimation.question import question_of
 from sooner.estimation.tags import InTurn
