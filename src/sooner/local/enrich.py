@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from sooner.arguments import Columns
-from sooner.asked.enrichments import EnrichAlgorithm, EnrichHow, enrich_plan, kept_columns
+from sooner.asked.enrichments import Asked, EnrichAlgorithm, EnrichHow, changed_columns, kept_columns, plan_of
 from sooner.local.arguments import settings_of
 from sooner.local.query import Query
-from sooner.operators.enrich.plan import INPUTS
+from sooner.operators.enrich.plan import CHANGES, INPUTS
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
 from sooner.trace import Tracer, open_trace
@@ -21,6 +21,12 @@ def enrich(
     master_on: Columns | None = None,
     how: EnrichHow = "inner",
     columns: Columns | None = None,
+    changes: object = None,
+    version: str | None = None,
+    deleted: str | None = None,
+    identity: Columns | None = None,
+    as_of: str | None = None,
+    valid_from: str | None = None,
     suffixes: tuple[str, str] | None = None,
     algorithm: EnrichAlgorithm = "auto",
     switching_factor: float = 1.0,
@@ -37,6 +43,15 @@ def enrich(
     how: "inner", "left" (also stream rows that the master does not know), "semi" (only stream rows that it knows) or
         "anti" (only those that it does not).
     columns: which columns of the master to add; by default all. The fewer, the less memory and disk it takes.
+    changes: rows that replace those of the master while the stream goes on, with its columns. From when they arrive on,
+        stream rows meet them.
+    version: the column of master and changes that tells which of two rows is newer. Of rows of one version that which
+        is there wins over one that is gone.
+    deleted: a column of the changes that is true where a row of the master is gone.
+    identity: the columns that tell which row of the master is replaced; by default the keys, and with `as_of` also
+        `valid_from`.
+    as_of, valid_from: a time in each stream row, and in each master row from when on it is valid: a stream row meets
+        only that row of its key which was valid then, the last that began before or at its time.
     suffixes: for columns that both have; by default ("", "_master").
     algorithm: "probe" reads the blocks of the master that a batch asks for, and answers at once. "meshjoin" and "ssbj"
         read the master in a circle, and answer a row when all of it has passed by; ssbj has a cache of frequent keys.
@@ -51,9 +66,20 @@ def enrich(
     >>> sooner.enrich(sales, articles, on="article").to_table().sort_by("amount").to_pydict()
     {'article': [1, 2, 1], 'amount': [10, 20, 30], 'title': ['nut', 'bolt', 'nut']}
     """
-    plan = enrich_plan(on, stream_on, master_on, how, suffixes, algorithm, switching_factor)
+    plan = plan_of(
+        Asked(
+            on=on, stream_on=stream_on, master_on=master_on, how=how, columns=columns, identity=identity,
+            version=version, deleted=deleted, as_of=as_of, valid_from=valid_from, suffixes=suffixes,
+            algorithm=algorithm, switching_factor=switching_factor,
+        ),
+        changes=changes is not None,
+    )  # fmt: skip
     settings = settings_of(None, memory, None, 1, spill_dir)
-    with opened(stream, master, INPUTS) as sources:
-        coming, looked_up = sources
-        kept = only_columns(looked_up, kept_columns(looked_up.schema.names, plan, columns))
-        return Query(plan, (coming, kept), settings, INPUTS, open_trace(trace, "an enrichment in process", [plan]))
+    things = [stream, master, *([] if changes is None else [changes])]
+    names = [*INPUTS, CHANGES][: len(things)]
+    with opened(things, names) as sources:
+        kept = kept_columns(sources[1].schema.names, plan)
+        wanted = [sources[0], only_columns(sources[1], kept)]
+        wanted += [only_columns(one, changed_columns(one.schema.names, kept, plan)) for one in sources[2:]]
+        tracing = open_trace(trace, "an enrichment in process", [plan])
+        return Query(plan, wanted, settings, names, tracing)

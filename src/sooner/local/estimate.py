@@ -85,7 +85,7 @@ def estimate(
     require_sampling(join.algorithm)
     limits = Limits(confidence, until, seconds)
     settings = settings_of(join.algorithm, memory, partitions, workers, spill_dir)
-    with opened(left, right) as sources:
+    with opened((left, right), INPUTS) as sources:
         question = question_of(aggregates, by, where, join.output([source.schema for source in sources]))
         return estimates_of(sources, join, question, limits, settings, sampling, total_rows, seed)
 

@@ -10,6 +10,7 @@ from sooner.kernels.ranges import Width, Within
 from sooner.local.arguments import settings_of
 from sooner.local.query import Query
 from sooner.named_algorithms import Algorithm, AlgorithmName
+from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import LEFT, RIGHT
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
@@ -73,8 +74,8 @@ def join(
         )
     )  # fmt: skip
     settings = settings_of(plan.algorithm, memory, partitions, workers, spill_dir, silence_seconds)
-    with opened(left, right) as sources:
+    with opened((left, right), INPUTS) as sources:
         plan.output([source.schema for source in sources])  # refused before anything is made
         if not plan.kind.pairs:
-            sources = sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)
+            sources = [sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)]
         return Query(plan, sources, settings, tracing=open_trace(trace, "a join in process", [plan]))

@@ -67,7 +67,7 @@ def sql(
     """
     statement = statement_of(query)
     left, right = (_found(table, tables) for table in statement.tables)
-    with opened(left, right, (statement.tables[LEFT].alias, statement.tables[RIGHT].alias)) as sources:
+    with opened((left, right), [table.alias for table in statement.tables]) as sources:
         scope, where = scope_of(statement, [source.schema for source in sources])
         left_on, right_on = ([key[side] for key in scope.keys] for side in SIDES)
         usual: AlgorithmName = "pr_join" if statement.aggregates else "rpj"

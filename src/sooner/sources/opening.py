@@ -6,8 +6,9 @@ Not covered: two relations of the same DuckDB connection, where DuckDB streams t
 per connection at a time; the second is refused with the cure, a cursor of its own.
 """
 
+import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -39,20 +40,21 @@ def open_source(thing: object, name: str) -> Source:
 
 
 @contextmanager
-def opened(left: object, right: object, names: tuple[str, str] = ("left", "right")) -> Iterator[tuple[Source, Source]]:
-    """Both inputs of a join. If what follows is refused, they can be given again.
+def opened(things: Sequence[object], names: Sequence[str]) -> Iterator[list[Source]]:
+    """All inputs of a query, by these names. If what follows is refused, they can be given again.
 
     What was opened here is let go then; a source of the user's own stays as it is.
     """
-    _require_two_streams(left, right)
+    for (one, name), (other, its_name) in itertools.combinations(zip(things, names, strict=True), 2):
+        _require_two_streams(one, name, other, its_name)
     ours: list[Source] = []
     try:
-        sources = []
-        for thing, name in zip((left, right), names, strict=True):
+        sources: list[Source] = []
+        for thing, name in zip(things, names, strict=True):
             sources.append(open_source(thing, name))
             if not _is_source(thing):
                 ours.append(sources[-1])
-        yield sources[0], sources[1]
+        yield sources
     except BaseException as error:
         for source in ours:
             close_source(source)
@@ -61,16 +63,16 @@ def opened(left: object, right: object, names: tuple[str, str] = ("left", "right
         raise
 
 
-def _require_two_streams(left: object, right: object) -> None:
+def _require_two_streams(one: object, name: str, other: object, its_name: str) -> None:
     """A stream can be read once: given twice, each side would get some of its rows."""
     once = (
-        isinstance(left, pa.RecordBatchReader)
-        or is_dataset(left, "Scanner")
-        or (hasattr(type(left), "batches") and isinstance(left, Source))
+        isinstance(one, pa.RecordBatchReader)
+        or is_dataset(one, "Scanner")
+        or (hasattr(type(one), "batches") and isinstance(one, Source))
     )
-    if left is right and once:
+    if one is other and once:
         raise InvalidJoin(
-            f"left and right are the same {type(left).__name__}, which can be read only once; open it twice, "
+            f"{name} and {its_name} are the same {type(one).__name__}, which can be read only once; open it twice, "
             "or read it into a table first."
         )
 

@@ -8,8 +8,9 @@ from sooner.how import Kind
 from sooner.kernels.array_types import Flags, Positions
 from sooner.kernels.matching import EQUAL
 from sooner.operators.deciding.existence import Existence
+from sooner.operators.enrich.as_of import Validity
 from sooner.operators.order import Arrivals, Order
-from sooner.operators.pairs import Filter, Findings, pairs_of, singles_of
+from sooner.operators.pairs import Filter, Findings, note_matches, pairs_of, singles_of
 from sooner.operators.two_way.collecting import filters_of
 from sooner.runs.run import Run
 from sooner.sides import LEFT
@@ -18,8 +19,9 @@ from sooner.sides import LEFT
 class Answers:
     """The stream is the left side. What a row matches at all is noted in its run, where the kind of join asks."""
 
-    def __init__(self, order: Order, kind: Kind, breathe: Callable[[], None]) -> None:
+    def __init__(self, order: Order, kind: Kind, breathe: Callable[[], None], validity: Validity | None = None) -> None:
         self._kind = kind
+        self._validity = validity
         self._filters = filters_of(order, kind, breathe)
         self._existence = Existence(EQUAL, order.only_matching, breathe)
 
@@ -34,7 +36,12 @@ class Answers:
 
     def met(self, stream: Run, master: Run, *also: Filter) -> Iterator[Findings]:
         """What comes out at once when these rows meet; each pair of rows meets once, or passes `also` once."""
-        if self._kind.pairs:
+        if self._validity is not None:
+            pairs = map(note_matches, self._validity.pairs(stream, master))
+            for one in pairs:
+                if self._kind.pairs and len(one):
+                    yield one
+        elif self._kind.pairs:
             yield from pairs_of(stream, master, EQUAL, *also, *self._filters)
         else:
             assert stream.matched is not None

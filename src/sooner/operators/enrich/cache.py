@@ -216,12 +216,27 @@ class KeyCache:
         absent = np.bincount(at, np.concatenate([_absent(run) for run in runs]), len(codes)) > 0
         return Entries(codes, asked.astype(np.int64), absent)
 
-    def make_room(self, n_bytes: int, row_bytes: float) -> None:
+    def make_room(self, n_bytes: int) -> None:
         """Let so many bytes go, or all there are."""
         if self.n_rows:
-            self.evict(max(self.n_bytes - n_bytes, 0), row_bytes)
+            self.evict(max(self.n_bytes - n_bytes, 0), 1.0)
         if self._account.free_bytes < n_bytes:
             self.forget()
+
+    def drop(self, codes: Codes) -> None:
+        """Let go of these codes, whatever is known of them."""
+        codes = np.unique(codes)
+
+        def others(run: Run) -> Run:
+            dropped = np.zeros(len(run), np.bool_)
+            for at, _ in first_matches(run.codes, codes, PAIRS_AT_ONCE):
+                dropped[at] = True
+            return run.take(np.flatnonzero(~dropped)) if dropped.any() else run
+
+        for one in (self._rows, self._census):
+            before = one.resident_bytes
+            one.partitions[0].resident.reduce(others)
+            self._account.release(before - one.resident_bytes)
 
     def forget(self) -> None:
         """Let all of it go."""

@@ -4,6 +4,8 @@ The master comes first: until it has ended, the stream's port is blocked. A mast
 Otherwise it is on disk, sorted, and an algorithm says how stream rows meet it: `Probe` answers them at once, `Scan`
 keeps them until all of the master has passed by.
 
+Changes of the master, if there are any, may come at any time; those of a call count for the stream rows of the call.
+
 Beside the budget it uses `scratch_bytes`, an eighth of the memory, in which blocks are read and runs merged; with a
 probe once more as much for rows on their way into the cache; and the rows of one call, while they are answered.
 """
@@ -15,6 +17,7 @@ from typing import Any, Final, Protocol
 import pyarrow as pa
 
 from sooner.budget import Account
+from sooner.kernels.array_types import Codes
 from sooner.operators.enrich.answers import Answers
 from sooner.operators.enrich.master import MASTER, Master
 from sooner.operators.events import Arrived, Event, Scanned
@@ -60,6 +63,12 @@ class Manner(Protocol):
     def work(self, quantum_bytes: int) -> Iterator[Bundle]:
         """Go on for so many bytes."""
 
+    def changed(self, codes: Codes) -> None:
+        """Rows of the master with these codes are others now."""
+
+    def make_room(self, n_bytes: int) -> None:
+        """So many bytes are needed for rows of the master: let what can be read again go."""
+
     def fit(self) -> None:
         """More is in memory than may be: let some go."""
 
@@ -78,6 +87,7 @@ class Enrichment(Operator[pa.RecordBatch]):
         self,
         stream: Input,
         master: Master,
+        changes: Input | None,
         manner: Manner,
         answers: Answers,
         result_of: Callable[[Bundle], pa.RecordBatch],
@@ -87,17 +97,18 @@ class Enrichment(Operator[pa.RecordBatch]):
     ) -> None:
         self._stream = stream
         self._master = master
+        self._changes = changes
         self._manner = manner
         self._answers = answers
         self._result_of = result_of
         self._account = account
         self._shell = shell
         self._bench = bench
-        self._statistics = Statistics(2, 1)
+        self._statistics = Statistics(len(self.inputs), 1)
 
     @property
     def inputs(self) -> Sequence[Input]:
-        return (self._stream, self._master.rows)
+        return (self._stream, self._master.rows, *(() if self._changes is None else (self._changes,)))
 
     @property
     def phase(self) -> Phase:
@@ -130,10 +141,12 @@ class Enrichment(Operator[pa.RecordBatch]):
             return
         self._shell.enter("arriving")
         self._shell.advance()
-        self._master.take_in([batch for batch in rows[MASTER] if batch.num_rows])
-        some = [batch for batch in rows[STREAM] if batch.num_rows]
-        if some:
-            yield from self._take(self._stream.sorted(some))
+        stream, master, *changes = ([batch for batch in batches if batch.num_rows] for batches in rows)
+        self._master.take_in(master)
+        for some in filter(None, changes):
+            self._manner.changed(self._master.take_changes(some, self._manner.make_room))
+        if stream:
+            yield from self._take(self._stream.sorted(stream))
         for which, count in enumerate(n_rows):
             self._statistics.rows_received(which, count, now)
             self._statistics.arrived_rows[which] += count
@@ -146,13 +159,15 @@ class Enrichment(Operator[pa.RecordBatch]):
             return
         stream = self._answers.followed(replace(run, arrived=self._shell.tick))
         if self._master.is_in_memory:
-            yield from self._results(bundled(self._answers.met_all(stream, self._master.resident)))
+            yield from self._results(bundled(self._answers.met_all(stream, self._master.in_memory(stream.codes))))
         else:
             yield from self._results(self._manner.take(stream))
 
     def end(self, which: int) -> None:
-        """When the master has ended, the stream may come."""
+        """When the master has ended, the stream may come; when the stream has, nobody asks for changes any more."""
         self.inputs[which].ended = True
+        if which == STREAM and self._changes is not None:
+            self._changes.ended = True
         if which == MASTER:
             self._master.complete()
             if not self._master.is_in_memory:
@@ -213,6 +228,7 @@ class Enrichment(Operator[pa.RecordBatch]):
             **self._shell.to_plain(),
             "stream": self._stream.to_plain(),
             "master": self._master.to_plain(),
+            "changes_ended": self._changes is not None and self._changes.ended,
             "manner": self._manner.to_plain(),
             "statistics": self._statistics.to_plain(),
         }
@@ -222,8 +238,10 @@ class Enrichment(Operator[pa.RecordBatch]):
         self._statistics.load_plain(data["statistics"])
         self._stream.load_plain(data["stream"], self._account)
         self._master.load_plain(data["master"])
+        if self._changes is not None:
+            self._changes.ended = bool(data["changes_ended"])
         self._manner.load_plain(data["manner"])
-        if self._account.free_bytes < 0 and self._master.is_in_memory:
+        if self._account.free_bytes < 0:
             self._master.spill()
         if self._master.rows.ended and not self._master.is_in_memory:
             self._manner.begin()

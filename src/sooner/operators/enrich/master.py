@@ -5,7 +5,8 @@ index lies; the index is read when one of its codes is asked for. So there are t
 little memory however many blocks it has.
 """
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -18,31 +19,37 @@ from sooner.errors import BudgetTooSmall
 from sooner.kernels.array_types import Codes, Positions
 from sooner.kernels.matching import EQUAL
 from sooner.operators.enrich.pieces import in_order, only_codes
+from sooner.operators.enrich.versions import Versioning, newest
 from sooner.operators.events import Flushed, Tidied
 from sooner.operators.inputs import Input
 from sooner.operators.shell import Shell
 from sooner.operators.sweeping.parts import MergedOutput, OnDisk, Workbench
 from sooner.operators.sweeping.sweep import START, Cursor, Sweep
-from sooner.runs.block_index import Block
-from sooner.runs.run import Run
+from sooner.runs.block_index import Block, Blocks
+from sooner.runs.run import Run, code_position, merge
 from sooner.runs.slabs import ALL_CODES
 from sooner.runs.store import Segment, SpilledRun, adopted, counted, counts_of_each, remove_run
 
 MASTER: Final = 1  # the second input
 SEGMENT_BYTES: Final = 64 * 2**20  # of the table, under one first code and one index
+CHANGES_SHARE: Final = 8  # of the memory, one part in so many at most is for rows that replace others
 FAN_IN: Final = 32  # runs that become one at a time: a block of each is in memory
 
 
-@dataclass(frozen=True)
-class Read:
-    """Adjoining blocks of a segment."""
+class _Touched:
+    """Blocks of a segment, at these positions of its index."""
 
-    segment: Segment
-    blocks: Sequence[Block]
+    def __init__(self, segment: Segment, blocks: Blocks, at: Positions) -> None:
+        self.segment = segment
+        self._blocks = [blocks[position] for position in at.tolist()]
+        self.first_codes = blocks.first_codes[at]
+        self._last_codes = blocks.last_codes[at]
+        self.n_bytes = blocks.n_bytes[at].astype(np.int64)
 
-    @property
-    def n_bytes(self) -> int:
-        return sum(block.n_bytes for block in self.blocks)
+    def between(self, low: int, high: int) -> list[Block]:
+        """Those that may have codes from `low` on and below `high`."""
+        begin = int(self._last_codes.searchsorted(np.uint64(low)))
+        return self._blocks[begin : code_position(self.first_codes, high)]
 
 
 @dataclass
@@ -51,6 +58,7 @@ class _Compaction:
 
     members: tuple[int, ...]
     cursor: Cursor = START
+    slab_bytes: int = 0  # as large as a quantum allows; strides of a code are counted by it, and it stays until then
     written: list[Segment] = field(default_factory=list)
     fences: list[int] = field(default_factory=list)  # the code from which on each of them was written
 
@@ -61,8 +69,20 @@ class Master:
     One that is probed becomes a single run once it is complete. One that is scanned need not, and must stay as it is.
     """
 
-    def __init__(self, rows: Input, account: Account, shell: Shell, bench: Workbench, *, is_probed: bool) -> None:
+    def __init__(
+        self,
+        rows: Input,
+        account: Account,
+        shell: Shell,
+        bench: Workbench,
+        *,
+        is_probed: bool,
+        is_plain: bool = True,
+        versioning: Versioning | None = None,
+    ) -> None:
         self.rows = rows
+        self._is_plain = is_plain  # whether each row matches by itself, whatever others there are of its key
+        self._versioning = versioning
         self._is_probed = is_probed
         self._account = account
         self._shell = shell
@@ -102,9 +122,25 @@ class Master:
 
     def take_in(self, batches: Sequence[pa.RecordBatch]) -> None:
         """More rows; what is in memory goes to disk if they have no room."""
+        versioning = self._versioning
+        self._add(batches if versioning is None else [versioning.of_master(batch) for batch in batches])
+
+    def take_changes(self, batches: Sequence[pa.RecordBatch], make_room: Callable[[int], None]) -> Codes:
+        """Rows that replace others. Tells which codes they have."""
+        assert self._versioning is not None, "somebody said what the versions are"
+        visible = pa.schema(list(self.rows.schema)[:-1], self.rows.schema.metadata)
+        changes = [self._versioning.of_changes(batch, visible) for batch in batches]
+        run = self._add(changes, make_room)
+        if not self.is_in_memory and self.rows.resident_bytes > self._account.share_bytes // CHANGES_SHARE:
+            self.spill()
+        return np.empty(0, np.uint64) if run is None else run.codes
+
+    def _add(self, batches: Sequence[pa.RecordBatch], make_room: Callable[[int], None] | None = None) -> Run | None:
         [run] = self.rows.sorted(batches).runs
         if run is None:
-            return
+            return None
+        if run.n_bytes > self._account.free_bytes and make_room is not None:
+            make_room(run.n_bytes)
         if run.n_bytes > self._account.free_bytes:
             self.spill()
         if not self._account.try_reserve(run.n_bytes):
@@ -115,6 +151,7 @@ class Master:
         resident = self.rows.partitions[0].resident
         resident.add(run)
         resident.merge_tiers(self._account.try_reserve, self._bench.merge_bytes)
+        return run
 
     def complete(self) -> None:
         """No more rows come. A table of which a part is on disk goes there whole: memory is for what is asked often."""
@@ -139,27 +176,56 @@ class Master:
 
     # What is asked for
 
+    def in_memory(self, codes: Codes) -> Iterator[Run]:
+        """Rows in memory among which all those are that have one of these codes; as they lie, if that will do."""
+        if self._is_plain:
+            return self.resident
+        return self.rows_with(np.unique(codes))
+
     def rows_with(self, codes: Codes) -> Iterator[Run]:
-        """The rows on disk with one of these codes, which are sorted and differ; of one run after the other, sorted.
+        """The rows with one of these codes, which are sorted and differ: each time all those of some of the codes.
 
         Blocks that may have some are read, up to a slab at a time, and let go.
         """
-        for run in self.spilled:
-            for read in _up_to(self._bench.slab_bytes, self._blocks_with(codes, run)):
-                self._shell.breathe()
-                blocks = [block for one in read for block in self.rows.store.read(one.segment, one.blocks)]
-                self.read_bytes += sum(one.n_bytes for one in read)
-                if (found := only_codes([codes], blocks)) is not None:
-                    yield found
+        touched = [read for run in self.spilled for read in self._touched(codes, run)]
+        for low, high in _ranges(touched, self._bench.slab_bytes):
+            self._shell.breathe()
+            some = codes[code_position(codes, low) : code_position(codes, high)]
+            parts = [run.between(low, high) for run in self.resident]
+            parts = [found for part in parts if len(part) and (found := only_codes([some], [part])) is not None]
+            for read in touched:
+                if len(blocks := read.between(low, high)):
+                    self.read_bytes += sum(block.n_bytes for block in blocks)
+                    rows = [run.between(low, high) for run in self._read(read.segment, blocks)]
+                    if (found := only_codes([some], rows)) is not None:
+                        parts.append(found)
+            if parts and len(rows_of_all := self._true(merge(parts))):
+                yield rows_of_all
 
-    def _blocks_with(self, codes: Codes, run: SpilledRun) -> Iterator[Read]:
+    def _true(self, run: Run) -> Run:
+        """Of all rows of some codes those that are true."""
+        return run if self._versioning is None else newest(run, self._versioning, also_gone=False)
+
+    def _touched(self, codes: Codes, run: SpilledRun) -> Iterator["_Touched"]:
+        """The segments of a run that may have one of these codes: whose index is read, others are not."""
         fences = np.array(self._fences.get(run.number, [0]), np.uint64)
-        begins = codes.searchsorted(fences)
+        begins, after = codes.searchsorted(fences), codes.searchsorted(fences, side="right")
         begins[0] = 0
-        for number, segment in enumerate(run.segments):
-            end = begins[number + 1] if number + 1 < len(begins) else len(codes)
-            if begins[number] < end:
-                yield from _touched(segment, codes[begins[number] : end])
+        ends = np.append(after[1:], len(codes))  # the next segment may begin among the rows of a code
+        for segment, begin, end in zip(run.segments, begins, ends, strict=True):
+            if begin < end:
+                blocks, some = segment.blocks, codes[begin:end]
+                has = some.searchsorted(blocks.last_codes, side="right") > some.searchsorted(blocks.first_codes)
+                if has.any():
+                    yield _Touched(segment, blocks, np.flatnonzero(has))
+
+    def _read(self, segment: Segment, blocks: Sequence[Block]) -> Iterator[Run]:
+        """The rows of these blocks; those that adjoin are read together."""
+        begin = 0
+        for at in range(1, len(blocks) + 1):
+            if at == len(blocks) or blocks[at].offset != blocks[at - 1].offset + blocks[at - 1].n_bytes:
+                yield from self.rows.store.read(segment, blocks[begin:at])
+                begin = at
 
     # Compaction
 
@@ -169,14 +235,23 @@ class Master:
         if self._compaction is not None and (self._is_probed or not self.rows.ended):
             return True
         if self.rows.ended:
-            return self._is_probed and len(self.spilled) > 1
+            return self._is_probed and len(self._alike()) > 1
         return len(self.spilled) > 2 * FAN_IN
+
+    def _alike(self) -> list[SpilledRun]:
+        """The smallest runs that are worth becoming one: a large one only with others that are half of it together.
+
+        So a row is written anew a few times, however many small runs come beside the large ones.
+        """
+        runs = sorted(self.spilled, key=lambda run: (run.n_bytes, run.number))
+        before = list(itertools.accumulate((run.n_bytes for run in runs), initial=0))
+        largest = max((at for at, run in enumerate(runs) if run.n_bytes <= 2 * before[at]), default=0)
+        return runs[: largest + 1][:FAN_IN]
 
     def compact(self, quantum_bytes: int) -> int:
         """A piece of the work in which runs become one: so many bytes are read and written, and it tells how many."""
         if self._compaction is None:
-            smallest = sorted(self.spilled, key=lambda run: (run.n_bytes, run.number))[:FAN_IN]
-            self._compaction = _Compaction(tuple(sorted(run.number for run in smallest)))
+            self._compaction = _Compaction(tuple(sorted(run.number for run in self._alike())))
         compaction = self._compaction
         if self._sweep is None:
             self._begin_segment(compaction, quantum_bytes)
@@ -198,11 +273,18 @@ class Master:
         writer = self._files.enter_context(store.writer())
         members = [run for run in self.spilled if run.number in compaction.members]
         parts = [OnDisk(store, segment) for run in members for segment in run.segments]
-        self._output = MergedOutput(parts, store, writer)
-        slab_bytes = self._bench.slab_within(quantum_bytes // 2)
-        place = slab_bytes, self._bench, compaction.cursor
+        self._output = MergedOutput(parts, store, writer, self._needed(len(members) == len(self.spilled)))
+        if not compaction.cursor.strides:
+            compaction.slab_bytes = self._bench.slab_within(quantum_bytes // 2)
+        place = compaction.slab_bytes, self._bench, compaction.cursor
         self._sweep = Sweep((), [self._output], (), EQUAL, "memory", *place)
         compaction.fences.append(compaction.cursor.code)
+
+    def _needed(self, all_of_them: bool) -> Callable[[Run], Run] | None:
+        """What is kept of rows that become one run; that a row is gone matters as long as it may be in another."""
+        if (versioning := self._versioning) is None:
+            return None
+        return lambda run: newest(run, versioning, also_gone=not (all_of_them and self.rows.ended))
 
     def pause(self) -> None:
         """What is written so far is a segment of the run to be; nothing is open."""
@@ -223,8 +305,10 @@ class Master:
         members = [run for run in partition.spilled if run.number in compaction.members]
         level = 1 + max(run.level for run in members)
         merged = SpilledRun(partition.new_number(), level, tuple(compaction.written))
-        self._fences[merged.number] = compaction.fences
-        partition.spilled = [merged, *(run for run in partition.spilled if run.number not in compaction.members)]
+        others = [run for run in partition.spilled if run.number not in compaction.members]
+        partition.spilled = [merged, *others] if merged.segments else others
+        if merged.segments:
+            self._fences[merged.number] = compaction.fences
         self._compaction = None
         for run in members:
             self._fences.pop(run.number, None)
@@ -262,7 +346,8 @@ class Master:
             one = self._compaction
             written = [segment.to_plain() for segment in one.written]
             compaction = {
-                "members": one.members, "cursor": one.cursor, "written": written, "fences": one.fences,
+                "members": one.members, "cursor": one.cursor, "slab_bytes": one.slab_bytes,
+                "written": written, "fences": one.fences,
             }  # fmt: skip
         fences = [[number, codes] for number, codes in sorted(self._fences.items())]
         return {"rows": self.rows.to_plain(), "fences": fences, "compaction": compaction}
@@ -274,7 +359,8 @@ class Master:
             written = [adopted(self.rows.store, segment) for segment in saved["written"]]
             members = tuple(counts_of_each(saved["members"], len(saved["members"])))
             fences = [int(code) for code in saved["fences"]]
-            self._compaction = _Compaction(members, Cursor(*saved["cursor"]), written, fences)
+            cursor, slab_bytes = Cursor(*saved["cursor"]), counted(saved["slab_bytes"])
+            self._compaction = _Compaction(members, cursor, slab_bytes, written, fences)
 
 
 class _GivenUpError(Exception):
@@ -285,41 +371,13 @@ def _nothing_met(left: Run, right: Run) -> Iterator[Any]:  # noqa: ARG001 - ther
     return iter(())
 
 
-def _touched(segment: Segment, codes: Codes) -> Iterator[Read]:
-    """The blocks of a segment that may have one of these codes."""
-    blocks = segment.blocks
-    touched = codes.searchsorted(blocks.last_codes, side="right") > codes.searchsorted(blocks.first_codes)
-    at = np.flatnonzero(touched)
-    if len(at):
-        for some in _adjoining(at):
-            yield Read(segment, blocks[int(some[0]) : int(some[-1]) + 1])
-
-
-def _adjoining(at: Positions) -> list[Positions]:
-    return np.split(at, np.flatnonzero(np.diff(at) != 1) + 1)
-
-
-def _up_to(n_bytes: int, reads: Iterator[Read]) -> Iterator[list[Read]]:
-    """Together as long as they have no more bytes than that."""
-    held: list[Read] = []
-    held_bytes = 0
-    for one in reads:
-        for read in _cut(one, n_bytes):
-            if held and held_bytes + read.n_bytes > n_bytes:
-                yield held
-                held, held_bytes = [], 0
-            held.append(read)
-            held_bytes += read.n_bytes
-    if held:
-        yield held
-
-
-def _cut(read: Read, n_bytes: int) -> Iterator[Read]:
-    """The same blocks, so many bytes at a time; a block that has more by itself is alone."""
-    begin, held_bytes = 0, 0
-    for at, block in enumerate(read.blocks):
-        if at > begin and held_bytes + block.n_bytes > n_bytes:
-            yield Read(read.segment, read.blocks[begin:at])
-            begin, held_bytes = at, 0
-        held_bytes += block.n_bytes
-    yield Read(read.segment, read.blocks[begin:])
+def _ranges(touched: Sequence[_Touched], slab_bytes: int) -> Iterator[tuple[int, int]]:
+    """All codes, in ranges in which the blocks that are read have about so many bytes."""
+    firsts = np.concatenate([np.empty(0, np.uint64), *(one.first_codes for one in touched)])
+    sizes = np.concatenate([np.empty(0, np.int64), *(one.n_bytes for one in touched)])
+    order = np.argsort(firsts, kind="stable")
+    filled = sizes[order].cumsum()
+    slabs = int(filled[-1] // max(slab_bytes, 1)) if len(filled) else 0
+    ends = filled.searchsorted(np.arange(1, slabs + 1) * slab_bytes)
+    cuts = np.unique(firsts[order[ends[ends < len(order)]]]).tolist()
+    yield from itertools.pairwise([0, *(cut for cut in cuts if cut), ALL_CODES])

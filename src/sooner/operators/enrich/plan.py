@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final, Literal
 
 import pyarrow as pa
@@ -9,12 +10,14 @@ import pyarrow as pa
 from sooner.how import INNER, Kind
 from sooner.kernels.keys import KeyPlan, plan_keys
 from sooner.operators.enrich.answers import Answers
+from sooner.operators.enrich.as_of import AsOf, Validity
 from sooner.operators.enrich.balance import TRACKED_SCHEMA, Balance
 from sooner.operators.enrich.cache import CENSUS_SCHEMA, KeyCache
 from sooner.operators.enrich.enrichment import Enrichment, Manner
 from sooner.operators.enrich.master import Master
 from sooner.operators.enrich.probing import Probe
 from sooner.operators.enrich.scanning import Scan
+from sooner.operators.enrich.versions import Versioning
 from sooner.operators.enrich.waiting import Waiting
 from sooner.operators.inputs import Input, Storage
 from sooner.operators.leaving.room import scratch_bytes_of
@@ -25,12 +28,13 @@ from sooner.operators.sweeping.parts import Workbench
 from sooner.operators.two_way.output import OutputPlan, plan_output
 
 INPUTS: Final = ("stream", "master")
+CHANGES: Final = "changes"  # the third input, if there is one
 MannerName = Literal["probe", "ssbj", "meshjoin"]
 
 
 @dataclass(frozen=True)
 class EnrichPlan:
-    """`switching_factor` is SSBJ's: above 1, keys change places more rarely."""
+    """`added` are the columns of the master that results have, or all. `switching_factor` is SSBJ's."""
 
     stream_on: tuple[str, ...]
     master_on: tuple[str, ...]
@@ -38,49 +42,74 @@ class EnrichPlan:
     algorithm: MannerName = "probe"
     kind: Kind = INNER
     switching_factor: float = 1.0
+    added: tuple[str, ...] | None = None
+    versioning: Versioning | None = None
+    as_of: AsOf | None = None
 
     def keys(self, schemas: Sequence[pa.Schema]) -> KeyPlan:
-        stream, master = schemas
+        stream, master, *_ = schemas
         return plan_keys(stream, master, self.stream_on, self.master_on)
 
     def columns(self, schemas: Sequence[pa.Schema]) -> OutputPlan:
-        stream, master = schemas
-        return plan_output(stream, master, self.keys(schemas), self.suffixes, self.kind)
+        """Columns of the master that are kept for other reasons do not come out."""
+        stream, master, *_ = schemas
+        names = [name for name in master.names if self.added is None or name in (*self.master_on, *self.added)]
+        shown = plan_output(
+            stream, pa.schema([master.field(name) for name in names]), self.keys(schemas), self.suffixes, self.kind
+        )
+        places = [master.get_field_index(name) for name in names]
+        return OutputPlan(
+            tuple(
+                column if column.right is None else column._replace(right=places[column.right])
+                for column in shown.columns
+            )
+        )
 
     def order(self, schemas: Sequence[pa.Schema]) -> Order:
-        return by_hashes(self.keys(schemas))
+        order = by_hashes(self.keys(schemas))
+        return replace(order, coders=[*order.coders, *order.coders[1:]][: len(schemas)])
 
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
+        if self.as_of is not None:
+            self.as_of.type_of(schemas[0], schemas[1])  # it may be impossible
         return self.columns(schemas).schema
 
     def make(self, names: Sequence[str], schemas: Sequence[pa.Schema], storage: Storage, means: Means) -> Enrichment:
         account, shell, order = means.account, Shell(means.listener), self.order(schemas)
         bench = Workbench(scratch_bytes_of(account), shell.breathe)
         whole = replace(storage, partitions=1)
-        stream, rows = whole.inputs(order, names, schemas)
-        answers = Answers(order, self.kind, shell.breathe)
+        stored = schemas[1] if self.versioning is None else self.versioning.stored(schemas[1])
+        stream, rows, *changes = whole.inputs(order, names, [schemas[0], stored, *schemas[2:]])
+        answers = Answers(order, self.kind, shell.breathe, self._validity(schemas, order))
         stream.follows_matches = answers.examines
-        master = Master(rows, account, shell, bench, is_probed=self.algorithm == "probe")
-        of_master = order.coders[1]
+        is_plain = self.versioning is None and self.as_of is None
+        master = Master(
+            rows, account, shell, bench, is_probed=self.algorithm == "probe", is_plain=is_plain,
+            versioning=self.versioning,
+        )  # fmt: skip
 
         def inner(name: str, schema: pa.Schema) -> Input:
             """An input that nobody gives rows but the operator itself."""
-            [made] = whole.inputs(Order([of_master]), [name], [schema])
+            [made] = whole.inputs(Order(order.coders[1:2]), [name], [schema])
             return made
 
-        def cache() -> KeyCache:
-            return KeyCache(inner("cache", rows.schema), inner("census", CENSUS_SCHEMA), account, bench.merge_bytes)
-
+        kept = partial(KeyCache, inner("cache", stored), inner("census", CENSUS_SCHEMA), account, bench.merge_bytes)
         manner: Manner
         if self.algorithm == "probe":
-            manner = Probe(master, cache(), answers, bench)
+            manner = Probe(master, kept(), answers, bench)
         else:
             waiting = Waiting(stream, account, answers, bench.merge_bytes)
             if self.algorithm == "meshjoin":
                 manner = Scan(master, waiting, answers, account, bench)
             else:
-                kept = cache()
-                moving = inner("tracked", TRACKED_SCHEMA), inner("moving", rows.schema)
-                balance = Balance(master, kept, *moving, account, self.switching_factor)
-                manner = Scan(master, waiting, answers, account, bench, balance, kept)
-        return Enrichment(stream, master, manner, answers, self.columns(schemas).batch, account, shell, bench)
+                cache, moving = kept(), (inner("tracked", TRACKED_SCHEMA), inner("moving", stored))
+                balance = Balance(master, cache, *moving, account, self.switching_factor)
+                manner = Scan(master, waiting, answers, account, bench, balance, cache)
+        result_of = self.columns(schemas).batch
+        changing = changes[0] if changes else None
+        return Enrichment(stream, master, changing, manner, answers, result_of, account, shell, bench)
+
+    def _validity(self, schemas: Sequence[pa.Schema], order: Order) -> Validity | None:
+        if self.as_of is None:
+            return None
+        return Validity(self.as_of, self.as_of.type_of(schemas[0], schemas[1]), order.only_matching)

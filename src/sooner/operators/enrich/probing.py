@@ -69,6 +69,13 @@ class Probe:
         """There is none."""
         return iter(())
 
+    def changed(self, codes: Codes) -> None:
+        """What is known of these codes is no longer true."""
+        self._cache.drop(codes)
+
+    def make_room(self, n_bytes: int) -> None:
+        self._cache.make_room(n_bytes)
+
     def fit(self) -> None:
         """The cache gives way."""
         self._cache.forget()

@@ -6,21 +6,22 @@ cache in front of it.
 Scratch memory: blocks that are read together, up to a slab, and the rows of them that somebody waits for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from sooner.budget import UNLIMITED_BYTES, Account
-from sooner.kernels.array_types import Flags
+from sooner.kernels.array_types import Codes, Flags
 from sooner.operators.enrich.answers import Answers
 from sooner.operators.enrich.balance import Balance
 from sooner.operators.enrich.cache import KeyCache, known_entries
-from sooner.operators.enrich.master import Master, Read
+from sooner.operators.enrich.master import Master
 from sooner.operators.enrich.pieces import only_codes
 from sooner.operators.enrich.waiting import Waiting
 from sooner.operators.pairs import Bundle, Findings, bundled
 from sooner.operators.sweeping.parts import Workbench
+from sooner.runs.block_index import Block
 from sooner.runs.run import Run
 from sooner.runs.store import Segment, counted
 
@@ -102,6 +103,12 @@ class Scan:
             if self._account.free_bytes < n_bytes:
                 self._cache.forget()
 
+    def changed(self, codes: Codes) -> None:  # noqa: ARG002 - nobody comes here
+        raise AssertionError("a master that changes is probed")
+
+    def make_room(self, n_bytes: int) -> None:  # noqa: ARG002
+        raise AssertionError("a master that changes is probed")
+
     def fit(self) -> None:
         """The cache gives way; then rows that wait go to disk, and go on when there is room again."""
         self._let_go(0)
@@ -120,13 +127,13 @@ class Scan:
                 self._place = self._waiting.go_on()
                 if self._balance is not None:
                     self._balance.begin_anew()
-            read = self._next(max(goal - self.worked_bytes, 1))
+            segment, blocks = self._next(max(goal - self.worked_bytes, 1))
             self._bench.breathe()
             if self._balance is not None and self._place % self._cycle == 0:
                 self._balance.begin_cycle(self._place // self._cycle + 1, self._waiting)
-            yield from bundled(self._met(read))
-            self.worked_bytes += read.n_bytes
-            self._place += len(read.blocks)
+            yield from bundled(self._met(segment, blocks))
+            self.worked_bytes += sum(block.n_bytes for block in blocks)
+            self._place += len(blocks)
             yield from bundled(self._waiting.settle(self._place, self._cycle))
             if self.worked_bytes + self._next_bytes > goal:
                 return
@@ -136,7 +143,7 @@ class Scan:
         """Blocks of the whole master."""
         return int(self._begins[-1])
 
-    def _next(self, most_bytes: int) -> Read:
+    def _next(self, most_bytes: int) -> tuple[Segment, list[Block]]:
         """The next blocks: of one segment, and none that the rows who wait longest have met."""
         at = self._place % self._cycle
         number = int(self._begins.searchsorted(at, side="right")) - 1
@@ -149,10 +156,10 @@ class Scan:
         many = min(max(fits, 1), len(blocks) - first, oldest + self._cycle - self._place)
         following = first + many
         self._next_bytes = int(blocks.n_bytes[following]) if following < len(blocks) else 0
-        return Read(segment, blocks[first:following])
+        return segment, blocks[first:following]
 
-    def _met(self, read: Read) -> Iterator[Findings]:
-        blocks = list(self._master.rows.store.read(read.segment, read.blocks))
+    def _met(self, segment: Segment, read: Sequence[Block]) -> Iterator[Findings]:
+        blocks = list(self._master.rows.store.read(segment, read))
         asked = [run.codes for run in self._waiting.runs]
         if self._balance is not None:
             asked.append(self._balance.codes)

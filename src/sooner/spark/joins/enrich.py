@@ -1,14 +1,15 @@
 """`sooner.spark.enrich`: a streaming DataFrame looked up in a master table. No row is read here."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from sooner.arguments import Columns
-from sooner.asked.enrichments import EnrichAlgorithm, EnrichHow, enrich_plan, kept_columns
-from sooner.operators.enrich.plan import INPUTS, EnrichPlan
+from sooner.asked.enrichments import Asked, EnrichAlgorithm, EnrichHow, changed_columns, kept_columns, plan_of
+from sooner.operators.enrich.plan import CHANGES, INPUTS, EnrichPlan
 from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import inflow_of
 from sooner.spark.joins.checking import checked_schemas, session_of
@@ -16,7 +17,7 @@ from sooner.spark.joins.join import result_schema
 from sooner.spark.joins.masters import master_stream
 from sooner.spark.joins.rooms import Rooms
 from sooner.spark.shuffle.placing import Placement
-from sooner.spark.shuffle.shared_columns import share_columns
+from sooner.spark.shuffle.shared_columns import quoted, share_columns
 from sooner.spark.step.plan import StepPlan
 
 
@@ -29,6 +30,12 @@ def enrich(
     master_on: Columns | None = None,
     how: EnrichHow = "inner",
     columns: Columns | None = None,
+    changes: DataFrame | None = None,
+    version: str | None = None,
+    deleted: str | None = None,
+    identity: Columns | None = None,
+    as_of: str | None = None,
+    valid_from: str | None = None,
     suffixes: tuple[str, str] | None = None,
     algorithm: EnrichAlgorithm = "auto",
     switching_factor: float = 1.0,
@@ -44,38 +51,48 @@ def enrich(
         `sources.postgres`), or anything with rows in Arrow form. It is taken in once, cut by key into the partitions;
         rows of the stream that come before it is complete wait in the state. A master that is not in Parquet files is
         first written to some, in the state.
-    on, stream_on, master_on, how, columns, suffixes, algorithm, switching_factor: as for `sooner.enrich`.
+    changes: a streaming DataFrame of rows that replace those of the master. Those of a batch count for the stream rows
+        of that batch; a batch that runs again sees the same.
+    on, stream_on, master_on, how, columns, version, deleted, identity, as_of, valid_from, suffixes, algorithm,
+        switching_factor: as for `sooner.enrich`.
     memory, partitions, state, shared_memory, trace: as for `sooner.spark.join`.
 
     Start the query with `sooner.spark.start`: it sees when the master is complete.
     """
-    plan = enrich_plan(on, stream_on, master_on, how, suffixes, algorithm, switching_factor)
-    spark = session_of(INPUTS[:1], [stream])
+    plan = plan_of(
+        Asked(
+            on=on, stream_on=stream_on, master_on=master_on, how=how, columns=columns, identity=identity,
+            version=version, deleted=deleted, as_of=as_of, valid_from=valid_from, suffixes=suffixes,
+            algorithm=algorithm, switching_factor=switching_factor,
+        ),
+        changes=changes is not None,
+    )  # fmt: skip
+    streams = [stream, *([] if changes is None else [changes])]
+    spark = session_of([INPUTS[0], CHANGES][: len(streams)], streams)
     rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
-
-    def kept(names: Sequence[str]) -> list[str]:
-        return kept_columns(names, plan, columns)
-
-    return _enriched(stream, master_stream(spark, master, kept, rooms.location), plan, rooms)
+    looked_up = master_stream(spark, master, partial(kept_columns, plan=plan), rooms.location)
+    changing = [one.select(*map(quoted, changed_columns(one.columns, looked_up.columns, plan))) for one in streams[1:]]
+    return _enriched([stream, looked_up, *changing], plan, rooms)
 
 
-def _enriched(stream: DataFrame, master: DataFrame, plan: EnrichPlan, rooms: Rooms) -> DataFrame:
-    frames = stream, master
-    schemas = checked_schemas(INPUTS, frames, (plan.stream_on, plan.master_on), plan.output)
+def _enriched(frames: Sequence[DataFrame], plan: EnrichPlan, rooms: Rooms) -> DataFrame:
+    names = (*INPUTS, CHANGES)[: len(frames)]
+    schemas = checked_schemas(
+        names, frames, (plan.stream_on, plan.master_on, plan.master_on)[: len(frames)], plan.output
+    )
     keys = plan.keys(schemas)
-    keeps = (bool(plan.kind.unmatched), False)
-    placed = [
-        Placement(names, keys.types, rooms.partitions, None, keeps_keyless)
-        for names, keeps_keyless in zip((keys.left, keys.right), keeps, strict=True)
-    ]
+    placed = [Placement(keys.left, keys.types, rooms.partitions, None, bool(plan.kind.unmatched))]
+    placed += [Placement(keys.right, keys.types, rooms.partitions) for _ in frames[1:]]
     identity = _identity_of(frames, plan, rooms.partitions)
     rooms.require_same(identity)
-    sides = zip(frames, reversed(frames), schemas, placed, strict=True)
-    inflows = [inflow_of(rows, [other], schema, placement) for rows, other, schema, placement in sides]
+    inflows = [
+        inflow_of(frame, [other for other in frames if other is not frame], schema, placement)
+        for frame, schema, placement in zip(frames, schemas, placed, strict=True)
+    ]
     step = StepPlan(
         operator=plan,
         state=rooms.location,
-        inputs=INPUTS,
+        inputs=names,
         columns=tuple(tuple(frame.columns) for frame in frames),
         packed=tuple(inflow.packed for inflow in inflows),
         shared=share_columns(*(inflow.columns for inflow in inflows)),
@@ -85,19 +102,20 @@ def _enriched(stream: DataFrame, master: DataFrame, plan: EnrichPlan, rooms: Roo
         shared_memory=rooms.shared_memory,
         trace=rooms.trace,
     )
-    results = result_schema(stream.schema, master.schema, plan.columns(schemas), plan.kind)
+    results = result_schema(frames[0].schema, frames[1].schema, plan.columns(schemas), plan.kind)
     return dataflow(inflows, step, results, [f"enriched by {plan.algorithm}, how={plan.kind.name!r}"])
 
 
 def _identity_of(frames: Sequence[DataFrame], plan: EnrichPlan, partitions: int) -> dict[str, Any]:
     """What must not change while a state is in use."""
-    stream, master = frames
+    stream, master, *changes = (frame.schema.simpleString() for frame in frames)
     return {
         "partitions": partitions,
         "algorithm": plan.algorithm,
         "how": plan.kind.name,
-        "stream": stream.schema.simpleString(),
-        "master": master.schema.simpleString(),
+        "stream": stream,
+        "master": master,
         "keys": [list(plan.stream_on), list(plan.master_on)],
-        "arrow": stream.sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes"),
+        "changes": [*changes, *map(str, filter(None, (plan.versioning, plan.as_of)))],
+        "arrow": frames[0].sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes"),
     }

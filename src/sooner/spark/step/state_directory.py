@@ -28,6 +28,7 @@ _WHAT_DIFFERS: Final = {
     "right": "has other columns on the right",
     "stream": "has other columns in the stream",
     "master": "has other columns in the master",
+    "changes": "takes other changes of its master",
     "keys": "has other keys",
     "range": "joins by another range",
     "forgets": "forgets its rows at another time",
