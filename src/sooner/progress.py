@@ -29,6 +29,11 @@ class Progress:
     newest: tuple[int | float | None, ...] = ()  # value of each input, in the units of its type, where lateness counts
     copied_rows: int = 0  # on Spark: how often a row went to a second partition, since its range reaches there too
     fallbacks: tuple[str, ...] = ()  # what goes a slower way than usual, and why: a sentence each
+    # Of a stream that is looked up in a master:
+    manner: str = ""  # how that is done now
+    known_rows: int = 0  # stream rows that memory alone answered
+    waiting_rows: int = 0  # stream rows that have not met all of the master
+    read_bytes: int = 0  # of the master, to answer the others
 
     @property
     def resident_rows(self) -> int:
@@ -54,10 +59,23 @@ class Progress:
         late = f", {sum(self.late_rows):,} came too late" if sum(self.late_rows) else ""
         copied = f" ({self.copied_rows:,} copied)" if self.copied_rows else ""
         fallbacks = "".join(f"; {fallback}" for fallback in self.fallbacks)
+        if self.manner:
+            return self._of_lookups(fallbacks)
         return (
             f"{self.phase}: {arrived} rows arrived{copied}, {self.covered_fraction:.1%} of their pairs covered, "
             f"{self.results:,} results, {format_bytes(self.resident_bytes)} in memory, "
             f"{format_bytes(self.spilled_bytes)} spilled{forgotten}{late}{fallbacks}"
+        )
+
+    def _of_lookups(self, fallbacks: str) -> str:
+        stream, master, *changes = (f"{rows:,}" for rows in self.arrived_rows)
+        changed = f", {changes[0]} changes" if changes else ""
+        waiting = f", {self.waiting_rows:,} wait" if self.waiting_rows else ""
+        from_memory = f"{self.known_rows / max(self.arrived_rows[0], 1):.0%} answered by memory alone{waiting}"
+        return (
+            f"{self.phase}: {stream} rows looked up in {master}{changed} ({self.manner}), {from_memory}, "
+            f"{self.results:,} results, {format_bytes(self.resident_bytes)} in memory, "
+            f"{format_bytes(self.spilled_bytes)} on disk, {format_bytes(self.read_bytes)} read{fallbacks}"
         )
 
     def to_plain(self) -> dict[str, Any]:
@@ -88,6 +106,10 @@ def together(parts: Sequence[Progress]) -> Progress:
         newest=tuple(map(_latest, zip(*(part.newest for part in parts), strict=True))),
         copied_rows=sum(part.copied_rows for part in parts),
         fallbacks=tuple(dict.fromkeys(fallback for part in parts for fallback in part.fallbacks)),
+        manner=" and ".join(dict.fromkeys(part.manner for part in parts if part.manner)),
+        known_rows=sum(part.known_rows for part in parts),
+        waiting_rows=sum(part.waiting_rows for part in parts),
+        read_bytes=sum(part.read_bytes for part in parts),
     )
 
 

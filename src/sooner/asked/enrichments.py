@@ -45,7 +45,7 @@ def plan_of(asked: Asked, *, changes: bool) -> EnrichPlan:
     return EnrichPlan(
         tuple(streams),
         tuple(masters),
-        _usable_suffixes(asked["suffixes"]),
+        _usable_suffixes(asked["suffixes"], kind),
         _usable_algorithm(asked["algorithm"], needs_probe=versioning is not None or as_of is not None),
         kind,
         _usable_factor(asked["switching_factor"]),
@@ -61,9 +61,14 @@ def kept_columns(master: Sequence[str], plan: EnrichPlan) -> list[str]:
     if plan.versioning is not None:
         needed |= {*plan.versioning.identity, plan.versioning.version}
     added = master if plan.added is None else plan.added
-    for name in (*added, *sorted(needed - {*plan.master_on})):
+    for name in (*plan.master_on, *added, *sorted(needed)):
         if name not in master:
             raise InvalidJoin(f"The master has no column {name!r}; it has {', '.join(master)}.")
+        if master.count(name) > 1:
+            raise InvalidJoin(
+                f"The master has {master.count(name)} columns named {name!r}; rename them, or choose others with "
+                "columns=."
+            )
     return [name for name in master if name in needed or name in added]
 
 
@@ -125,9 +130,14 @@ def _usable_kind(how: object) -> Kind:
     return kind
 
 
-def _usable_suffixes(suffixes: object) -> tuple[str, str]:
+def _usable_suffixes(suffixes: object, kind: Kind) -> tuple[str, str]:
     if suffixes is None:
         return SUFFIXES
+    if not kind.pairs:
+        raise InvalidJoin(
+            f"suffixes={suffixes!r} would never be used: how={kind.name!r} gives columns of the stream alone; leave it "
+            "out."
+        )
     if not (isinstance(suffixes, list | tuple) and len(suffixes) == 2 and all(isinstance(s, str) for s in suffixes)):
         raise InvalidJoin(f"suffixes={suffixes!r} must be two texts, such as {SUFFIXES}.")
     return suffixes[0], suffixes[1]

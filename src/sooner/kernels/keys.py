@@ -46,6 +46,7 @@ _DIGITS_BY_INTEGER_BITS = {8: 3, 16: 5, 32: 10, 64: 19}
 _SPARK_DIGITS_OF_INT64 = 20
 _MOST_DIGITS = 38  # of decimals that are not decimal256
 _DIGITS_OF_A_DOUBLE = 15
+LEFT_AND_RIGHT: Final = ("left", "right")  # what the sides are called in refusals, unless they have better names
 
 
 @dataclass(frozen=True)
@@ -65,19 +66,25 @@ class KeyPlan:
 NO_KEYS: Final = KeyPlan((), (), (), exact=False)  # where rows match by a range alone
 
 
-def plan_keys(left: pa.Schema, right: pa.Schema, left_on: Sequence[str], right_on: Sequence[str]) -> KeyPlan:
+def plan_keys(
+    left: pa.Schema,
+    right: pa.Schema,
+    left_on: Sequence[str],
+    right_on: Sequence[str],
+    sides: Sequence[str] = LEFT_AND_RIGHT,
+) -> KeyPlan:
     """Pair the key columns of both sides, or say in one sentence why they cannot be paired."""
     if not left_on or not right_on:
         raise InvalidJoin("a join needs at least one key column on each side; give their names")
     if len(left_on) != len(right_on):
         raise InvalidJoin(
-            f"there are {len(left_on)} key columns on the left ({', '.join(left_on)}) but {len(right_on)} on "
-            f"the right ({', '.join(right_on)}); give as many on one side as on the other"
+            f"there are {len(left_on)} key columns on the {sides[0]} ({', '.join(left_on)}) but {len(right_on)} on "
+            f"the {sides[1]} ({', '.join(right_on)}); give as many on one side as on the other"
         )
-    for side, schema, names in (("left", left, left_on), ("right", right, right_on)):
+    for side, schema, names in zip(sides, (left, right), (left_on, right_on), strict=True):
         require_usable_columns(side, schema, names)
     types = tuple(
-        meeting_type(left.field(left_name), right.field(right_name))
+        meeting_type(left.field(left_name), right.field(right_name), sides)
         for left_name, right_name in zip(left_on, right_on, strict=True)
     )
     exact = len(types) == 1 and family(types[0]) in _ONE_WORD
@@ -210,12 +217,12 @@ def require_usable_columns(side: str, schema: pa.Schema, names: Sequence[str]) -
             )
 
 
-def meeting_type(left: pa.Field, right: pa.Field) -> pa.DataType:
+def meeting_type(left: pa.Field, right: pa.Field, sides: Sequence[str] = LEFT_AND_RIGHT) -> pa.DataType:
     type_ = common_type(left.type, right.type)
     if type_ is None:
         partner = "" if left.name == right.name else f"{right.name!r} is "
         raise InvalidJoin(
-            f"key {left.name!r} is {left.type} on the left but {partner}{right.type} on the right; "
+            f"key {left.name!r} is {left.type} on the {sides[0]} but {partner}{right.type} on the {sides[1]}; "
             f"cast one of them so that both have one type"
         )
     return type_

@@ -126,7 +126,7 @@ class RunStore(Protocol):
         """
 
     def read(self, segment: Segment, blocks: Sequence[Block]) -> Iterator[Run]:
-        """The rows of these adjoining blocks, block by block."""
+        """The rows of these blocks, in the order in which they lie, block by block."""
 
     def from_plain(self, data: dict[str, Any]) -> Segment:
         """A segment that was written here, as its `to_plain` told."""

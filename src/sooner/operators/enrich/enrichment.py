@@ -32,6 +32,7 @@ from sooner.phases import Phase
 from sooner.policies.view import Surroundings, View
 from sooner.progress import Progress
 from sooner.runs.run import Run
+from sooner.runs.store import counts_of_each
 
 STREAM: Final = 0
 UNSEEN: Final = ("received_rows", "forgotten_rows")  # by policies
@@ -48,8 +49,20 @@ class Manner(Protocol):
     def has_work(self) -> bool: ...
 
     @property
+    def name(self) -> str:
+        """In a word."""
+
+    @property
     def waiting_rows(self) -> int:
         """Stream rows that have not met all there is."""
+
+    @property
+    def known_rows(self) -> int:
+        """Stream rows that the cache answered, in this process."""
+
+    @property
+    def read_bytes(self) -> int:
+        """Of the master, in this process."""
 
     @property
     def worked_bytes(self) -> int: ...
@@ -105,6 +118,9 @@ class Enrichment(Operator[pa.RecordBatch]):
         self._shell = shell
         self._bench = bench
         self._statistics = Statistics(len(self.inputs), 1)
+        self._was_in_memory = False  # the master, when it was complete
+        self._known_rows = 0  # stream rows that met a master in memory
+        self._before = 0, 0  # stream rows that memory alone answered, and bytes that were read, in earlier processes
 
     @property
     def inputs(self) -> Sequence[Input]:
@@ -159,6 +175,7 @@ class Enrichment(Operator[pa.RecordBatch]):
             return
         stream = self._answers.followed(replace(run, arrived=self._shell.tick))
         if self._master.is_in_memory:
+            self._known_rows += len(stream)
             yield from self._results(bundled(self._answers.met_all(stream, self._master.in_memory(stream.codes))))
         else:
             yield from self._results(self._manner.take(stream))
@@ -170,6 +187,7 @@ class Enrichment(Operator[pa.RecordBatch]):
             self._changes.ended = True
         if which == MASTER:
             self._master.complete()
+            self._was_in_memory = self._master.is_in_memory
             if not self._master.is_in_memory:
                 self._manner.begin()
             self._count()
@@ -219,9 +237,20 @@ class Enrichment(Operator[pa.RecordBatch]):
 
     def progress(self) -> Progress:
         """Instead of pairs, stream rows are counted: those that have met all of the master are covered."""
-        arrived = int(self._statistics.received_rows[STREAM])
-        covered = arrived - self._manner.waiting_rows
-        return self._statistics.progress(self.phase, self._account, float(arrived), float(covered))
+        arrived, waiting = int(self._statistics.received_rows[STREAM]), self._manner.waiting_rows
+        progress = self._statistics.progress(self.phase, self._account, float(arrived), float(arrived - waiting))
+        known_rows, read_bytes = self._read_so_far()
+        return replace(progress, manner=self._how(), known_rows=known_rows, waiting_rows=waiting, read_bytes=read_bytes)
+
+    def _how(self) -> str:
+        """How rows are looked up now."""
+        if not self._master.rows.ended:
+            return "the master is not complete"
+        return "all of it in memory" if self._was_in_memory else self._manner.name
+
+    def _read_so_far(self) -> tuple[int, int]:
+        known_rows, read_bytes = self._before
+        return known_rows + self._known_rows + self._manner.known_rows, read_bytes + self._manner.read_bytes
 
     def snapshot(self) -> dict[str, Any]:
         return {
@@ -229,6 +258,8 @@ class Enrichment(Operator[pa.RecordBatch]):
             "stream": self._stream.to_plain(),
             "master": self._master.to_plain(),
             "changes_ended": self._changes is not None and self._changes.ended,
+            "was_in_memory": self._was_in_memory,
+            "read_so_far": self._read_so_far(),
             "manner": self._manner.to_plain(),
             "statistics": self._statistics.to_plain(),
         }
@@ -240,6 +271,9 @@ class Enrichment(Operator[pa.RecordBatch]):
         self._master.load_plain(data["master"])
         if self._changes is not None:
             self._changes.ended = bool(data["changes_ended"])
+        self._was_in_memory = bool(data["was_in_memory"])
+        known_rows, read_bytes = counts_of_each(data["read_so_far"], 2)
+        self._before = known_rows, read_bytes
         self._manner.load_plain(data["manner"])
         if self._account.free_bytes < 0:
             self._master.spill()

@@ -45,6 +45,7 @@ class _Touched:
         self.first_codes = blocks.first_codes[at]
         self._last_codes = blocks.last_codes[at]
         self.n_bytes = blocks.n_bytes[at].astype(np.int64)
+        self.held: tuple[Block, Run] | None = None  # what was read last
 
     def between(self, low: int, high: int) -> list[Block]:
         """Those that may have codes from `low` on and below `high`."""
@@ -107,6 +108,12 @@ class Master:
     def resident(self) -> Iterator[Run]:
         """The runs in memory."""
         return iter(self.rows.partitions[0].resident)
+
+    @property
+    def n_runs(self) -> str:
+        """In words."""
+        runs = len(self.spilled)
+        return "one sorted run" if runs == 1 else f"{runs} sorted runs"
 
     @property
     def n_rows(self) -> int:
@@ -183,24 +190,42 @@ class Master:
         return self.rows_with(np.unique(codes))
 
     def rows_with(self, codes: Codes) -> Iterator[Run]:
-        """The rows with one of these codes, which are sorted and differ: each time all those of some of the codes.
+        """The rows with one of these codes, which are sorted and differ.
 
-        Blocks that may have some are read, up to a slab at a time, and let go.
+        Where it takes all rows of a code to tell which are meant, those of some codes come together, and else run by
+        run. Blocks that may have some are read, up to a slab at a time, and let go; but for one of each run.
         """
-        touched = [read for run in self.spilled for read in self._touched(codes, run)]
+        touched = [list(self._touched(codes, run)) for run in self.spilled]
+        if self._is_plain and not self.is_in_memory:
+            for of_run in touched:
+                yield from self._found(codes, [], of_run)
+        else:
+            yield from self._found(codes, list(self.resident), [one for of_run in touched for one in of_run])
+
+    def _found(self, codes: Codes, resident: Sequence[Run], touched: Sequence["_Touched"]) -> Iterator[Run]:
+        """Of these runs and segments together."""
         for low, high in _ranges(touched, self._bench.slab_bytes):
             self._shell.breathe()
             some = codes[code_position(codes, low) : code_position(codes, high)]
-            parts = [run.between(low, high) for run in self.resident]
-            parts = [found for part in parts if len(part) and (found := only_codes([some], [part])) is not None]
-            for read in touched:
-                if len(blocks := read.between(low, high)):
-                    self.read_bytes += sum(block.n_bytes for block in blocks)
-                    rows = [run.between(low, high) for run in self._read(read.segment, blocks)]
-                    if (found := only_codes([some], rows)) is not None:
-                        parts.append(found)
-            if parts and len(rows_of_all := self._true(merge(parts))):
-                yield rows_of_all
+            blocks = [[run.between(low, high)] for run in resident]
+            blocks += [[run.between(low, high) for run in self._load(one, low, high)] for one in touched]
+            parts = [found for runs in blocks if runs and (found := only_codes([some], runs)) is not None]
+            if parts and len(rows := self._true(merge(parts))):
+                yield rows
+
+    def _load(self, touched: "_Touched", low: int, high: int) -> list[Run]:
+        """The blocks that may have rows between these codes. The last may have more, and is held for the next time."""
+        wanted = touched.between(low, high)
+        if not wanted:
+            return []
+        loaded = []
+        if touched.held is not None and touched.held[0] == wanted[0]:
+            loaded.append(touched.held[1])
+        missing = wanted[len(loaded) :]
+        self.read_bytes += sum(block.n_bytes for block in missing)
+        loaded += self.rows.store.read(touched.segment, missing)
+        touched.held = wanted[-1], loaded[-1]
+        return loaded
 
     def _true(self, run: Run) -> Run:
         """Of all rows of some codes those that are true."""
@@ -218,14 +243,6 @@ class Master:
                 has = some.searchsorted(blocks.last_codes, side="right") > some.searchsorted(blocks.first_codes)
                 if has.any():
                     yield _Touched(segment, blocks, np.flatnonzero(has))
-
-    def _read(self, segment: Segment, blocks: Sequence[Block]) -> Iterator[Run]:
-        """The rows of these blocks; those that adjoin are read together."""
-        begin = 0
-        for at in range(1, len(blocks) + 1):
-            if at == len(blocks) or blocks[at].offset != blocks[at - 1].offset + blocks[at - 1].n_bytes:
-                yield from self.rows.store.read(segment, blocks[begin:at])
-                begin = at
 
     # Compaction
 

@@ -48,7 +48,7 @@ class EnrichPlan:
 
     def keys(self, schemas: Sequence[pa.Schema]) -> KeyPlan:
         stream, master, *_ = schemas
-        return plan_keys(stream, master, self.stream_on, self.master_on)
+        return plan_keys(stream, master, self.stream_on, self.master_on, INPUTS)
 
     def columns(self, schemas: Sequence[pa.Schema]) -> OutputPlan:
         """Columns of the master that are kept for other reasons do not come out."""

@@ -27,6 +27,15 @@ class Probe:
         self._cache = cache
         self._answers = answers
         self._bench = bench
+        self.known_rows = 0
+
+    @property
+    def name(self) -> str:
+        return f"probe of {self._master.n_runs} on disk"
+
+    @property
+    def read_bytes(self) -> int:
+        return self._master.read_bytes
 
     @property
     def is_ready(self) -> bool:
@@ -50,6 +59,7 @@ class Probe:
     def take(self, stream: Run) -> Iterator[Bundle]:
         """All results of these rows, which are sorted."""
         known = self._cache.has(stream.codes)
+        self.known_rows += int(known.sum())
         yield from bundled(self._from_cache(stream, known))
         missed = stream if not known.any() else stream.take(np.flatnonzero(~known))
         row_bytes = stream.n_bytes / len(stream)

@@ -52,6 +52,15 @@ class Scan:
         self._segments: list[Segment] = []  # of the master, in the order in which they are read
         self._begins = np.zeros(1, np.int64)  # how many blocks are before each of them, and in all
         self.worked_bytes = 0
+        self.known_rows = 0
+
+    @property
+    def name(self) -> str:
+        return f"{'meshjoin' if self._cache is None else 'ssbj'}, cycle {self._place // max(self._cycle, 1) + 1}"
+
+    @property
+    def read_bytes(self) -> int:
+        return self.worked_bytes
 
     @property
     def is_ready(self) -> bool:
@@ -76,6 +85,7 @@ class Scan:
         """Answer those whose keys are in the cache; the others wait."""
         if self._cache is not None:
             known = self._cache.has(stream.codes)
+            self.known_rows += int(known.sum())
             yield from bundled(self._from_cache(stream, known))
             self._cache.count(known_entries(stream.codes[known]))
             stream = stream.take(np.flatnonzero(~known)) if known.any() else stream

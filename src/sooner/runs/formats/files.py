@@ -38,7 +38,8 @@ _STAMPS_KEPT: Final = {"spilled": 3, "resident": 1}  # rows in memory have not l
 _END_OF_STREAM: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 BLOCK_BYTES: Final = 64 * 1024
 _NAME: Final = re.compile(r"[0-9a-f-]+\.arrows")
-READ_BYTES: Final = 2**20  # adjoining blocks are read together up to so many bytes
+READ_BYTES: Final = 2**20  # blocks that lie near each other are read together up to so many bytes
+NEAR_BYTES: Final = 192 * 2**10  # and what lies between them with them: it takes no longer than to go there anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +90,11 @@ class RunFiles:
         self._segments_in_file[segment.file] += 1
 
     def read(self, segment: Segment, blocks: Sequence[Block]) -> Iterator[Run]:
-        """The rows of these adjoining blocks, block by block."""
+        """The rows of these blocks, in the order in which they lie, block by block."""
         return (self.decode(content, segment.shared) for content in self.contents(segment, blocks))
 
     def contents(self, segment: Segment, blocks: Sequence[Block]) -> Iterator[memoryview]:
-        """These adjoining blocks as they were written: whatever else is found is refused."""
+        """These blocks as they were written: whatever else is found is refused."""
         path = self.path(segment.file)
         for together in _read_together(blocks):
             first, last = together[0], together[-1]
@@ -326,7 +327,10 @@ def _spread(stamp: Stamp, n_rows: int) -> np.ndarray[Any, np.dtype[np.int32]]:
 def _read_together(blocks: Sequence[Block]) -> Iterator[list[Block]]:
     together: list[Block] = []
     for block in blocks:
-        if together and block.offset + block.n_bytes - together[0].offset > READ_BYTES:
+        if together and (
+            block.offset + block.n_bytes - together[0].offset > READ_BYTES
+            or block.offset - together[-1].offset - together[-1].n_bytes > NEAR_BYTES
+        ):
             yield together
             together = []
         together.append(block)

@@ -13,12 +13,14 @@ from sooner.errors import InvalidCall, InvalidJoin
 from sooner.sources.opening import open_source
 from sooner.spark.session.prerequisites import require_classic
 from sooner.spark.shuffle.shared_columns import quoted
+from sooner.spark.sources.parquet_files import find_parquet
 from sooner.spark.sources.parquet_source import parquet
 from sooner.spark.step.state_directory import open_state
 
 COPY: Final = "master"  # the folder in the state with the rows of a master that is not in files of its own
 COMPLETE: Final = "_SUCCESS"  # Spark writes it last, and so do we
 ROWS_IN_GROUP: Final = 2**18
+BATCH_BYTES: Final = 256 * 2**20
 
 Kept = Callable[[Sequence[str]], list[str]]  # which of the master's columns are needed
 
@@ -36,7 +38,7 @@ def master_stream(spark: SparkSession, master: object, kept: Kept, location: str
         return _copied(spark, location, lambda path: _only(master, kept).write.mode("overwrite").parquet(path))
     if isinstance(master, str | Path):
         try:
-            return _only(parquet(spark, str(master)), kept)
+            return _only(_in_large_batches(spark, str(master)), kept)
         except InvalidCall as error:
             raise InvalidJoin(f"master={str(master)!r}: {error}.") from error
     return _copied(spark, location, lambda path: _write(master, kept, path))
@@ -52,7 +54,13 @@ def _copied(spark: SparkSession, location: str, write: Callable[[str], Any]) -> 
     filesystem, path = open_state(location)
     if filesystem.get_file_info(f"{path}/{COPY}/{COMPLETE}").type != pafs.FileType.File:
         write(f"{location}/{COPY}")
-    return parquet(spark, f"{location}/{COPY}")
+    return _in_large_batches(spark, f"{location}/{COPY}")
+
+
+def _in_large_batches(spark: SparkSession, path: str) -> DataFrame:
+    """Nothing comes out before the last of its rows is there, and each batch has its price."""
+    row_bytes = find_parquet(path, None).row_bytes
+    return parquet(spark, path, rows_per_batch=max(1, int(BATCH_BYTES / max(row_bytes, 1))))
 
 
 def _write(master: object, kept: Kept, location: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,8 @@ from sooner.kernels.gathering import as_one
 from sooner.runs.formats.files import RunFiles
 from sooner.runs.run import NEVER, Run
 from sooner.runs.store import Segment, adopted, write_segments
+
+TOGETHER_BYTES: Final = 16 * 2**20  # a call of an operator has its price
 
 
 class SpilledShelf:
@@ -30,9 +32,11 @@ class SpilledShelf:
         self._pieces += write_segments(self._files, [self._files.encode(run)])
 
     def popleft(self) -> list[pa.RecordBatch]:
-        """The first piece; its file goes with the version before."""
-        piece = self._pieces.popleft()
-        return [run.rows for run in self._files.read(piece, piece.blocks)]
+        """The first pieces, as many as are worth a call; their files go with the version before."""
+        pieces = [self._pieces.popleft()]
+        while self._pieces and sum(piece.n_bytes for piece in pieces) + self._pieces[0].n_bytes <= TOGETHER_BYTES:
+            pieces.append(self._pieces.popleft())
+        return [run.rows for piece in pieces for run in self._files.read(piece, piece.blocks)]
 
     def load_plain(self, data: Sequence[dict[str, Any]]) -> None:
         self._pieces = deque(adopted(self._files, one) for one in data)
