@@ -98,7 +98,7 @@ def test_every_tolerance_that_a_claim_names_is_in_the_table() -> None:
 
 def test_the_pictures_of_the_page_are_those_of_the_papers() -> None:
     pictures = {picture.file_name for picture in pictures_of(read_reports([RESULTS]))}
-    assert pictures == {"rpj.svg", "diner.svg", "pr-join.svg"}
+    assert pictures == {"rpj.svg", "diner.svg", "pr-join.svg", "ssbj.svg"}
     assert {file.name for file in (PAGE.parent / FOLDER).iterdir()} == pictures, f"docs/{FOLDER} is stale; {CURE}"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sooner.lab import tolerances
 from sooner.lab.tolerances import Entry
-from sooner.ui.paper_pictures import PLANS, pictures_of
+from sooner.ui.paper_pictures import PLANS, SWEEPS, pictures_of
 from sooner.ui.plots import draw_paper
 from sooner.ui.results_page import results_page
 
@@ -165,6 +165,51 @@ def test_a_picture_is_drawn_the_same_each_time_and_the_page_shows_it(number: int
     drawn = (tmp_path / "a.svg").read_bytes()
     assert drawn == (tmp_path / "b.svg").read_bytes() and drawn.startswith(b"<?xml")
     assert f"](pictures/{picture.file_name})" in results_page(reports)
+
+
+STREAM: Report = {"seconds": [0, 1, 2, 4], "stream_rows": [0, 5, 10, 30]}  # ten a second, when warm
+
+
+def all_rates() -> list[Report]:
+    [sweep] = SWEEPS
+    return [
+        experiment(
+            panel.experiment,
+            series={
+                f"{name}, {set_up}": dict(STREAM)
+                for name in sweep.contestants.values()
+                for set_up in panel.set_ups.values()
+            },
+        )
+        for panel in sweep.panels
+    ]
+
+
+def test_a_sweep_is_drawn_the_same_each_time_and_the_page_shows_it(tmp_path: Path) -> None:
+    reports = all_rates()
+    [picture] = pictures_of(reports)
+    for name in ("a.svg", "b.svg"):
+        draw_paper(picture, tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    assert "![SSBJ: stream rows a second](pictures/ssbj.svg)" in results_page(reports)
+
+
+def test_a_sweep_tells_how_much_faster_the_papers_own_is_at_both_ends() -> None:
+    reports = all_rates()
+    reports[0]["series"]["ssbj, 10%"]["stream_rows"] = [0, 5, 10, 60]
+    [picture] = pictures_of(reports)
+    assert "SSBJ is 1.00 to 2.50 times as fast as MESHJOIN in ssbj-5a (skew 1)" in picture.caption
+
+
+@pytest.mark.parametrize(
+    "spoilt", [None, {}, STREAM | {"stream_rows": [0, 5]}, STREAM | {"seconds": [0, 1, 2, 2]}, {"seconds": [0, 1]}]
+)
+def test_a_sweep_has_no_panel_without_all_of_its_points(spoilt: object) -> None:
+    reports = all_rates()
+    reports[0]["series"]["meshjoin, 1%"] = spoilt
+    [picture] = pictures_of(reports)
+    assert [panel.title.split()[0] for panel in picture.panels] == ["ssbj-5c"]
+    assert pictures_of(reports[:1]) == []
 
 
 def test_a_caption_tells_what_was_out_at_its_moment_and_not_after() -> None:

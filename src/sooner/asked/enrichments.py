@@ -55,12 +55,16 @@ def plan_of(asked: Asked, *, changes: bool) -> EnrichPlan:
     )
 
 
-def kept_columns(master: Sequence[str], plan: EnrichPlan) -> list[str]:
-    """The columns of the master that are needed, in its own order."""
+def kept_columns(master: Sequence[str], plan: EnrichPlan, *, changes: bool = False) -> list[str]:
+    """The columns of the master that are needed, in its own order. If it changes it need not know its own version."""
     needed = {*plan.master_on, *(() if plan.as_of is None else (plan.as_of.valid_from,))}
-    if plan.versioning is not None:
-        needed |= {*plan.versioning.identity, plan.versioning.version}
     added = master if plan.added is None else plan.added
+    if plan.versioning is not None:
+        needed |= {*plan.versioning.identity}
+        if changes and plan.versioning.version not in master:
+            added = [name for name in added if name != plan.versioning.version]
+        else:
+            needed.add(plan.versioning.version)
     for name in (*plan.master_on, *added, *sorted(needed)):
         if name not in master:
             raise InvalidJoin(f"The master has no column {name!r}; it has {', '.join(master)}.")
@@ -75,7 +79,8 @@ def kept_columns(master: Sequence[str], plan: EnrichPlan) -> list[str]:
 def changed_columns(changes: Sequence[str], kept: Sequence[str], plan: EnrichPlan) -> list[str]:
     """The columns of the changes that are needed."""
     assert plan.versioning is not None, "changes have versions"
-    wanted = [*kept, *([] if plan.versioning.deleted is None else [plan.versioning.deleted])]
+    told = [plan.versioning.version, *([] if plan.versioning.deleted is None else [plan.versioning.deleted])]
+    wanted = [*kept, *(name for name in told if name not in kept)]
     for name in wanted:
         if name not in changes:
             raise InvalidJoin(f"The changes have no column {name!r}; they have {', '.join(changes)}.")

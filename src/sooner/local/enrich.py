@@ -46,7 +46,7 @@ def enrich(
     changes: rows that replace those of the master while the stream goes on, with its columns. From when they arrive on,
         stream rows meet them.
     version: the column of master and changes that tells which of two rows is newer. Of rows of one version that which
-        is there wins over one that is gone.
+        is there wins over one that is gone. A master without it is older than any change.
     deleted: a column of the changes that is true where a row of the master is gone.
     identity: the columns that tell which row of the master is replaced; by default the keys, and with `as_of` also
         `valid_from`.
@@ -78,7 +78,7 @@ def enrich(
     things = [stream, master, *([] if changes is None else [changes])]
     names = [*INPUTS, CHANGES][: len(things)]
     with opened(things, names) as sources:
-        kept = kept_columns(sources[1].schema.names, plan)
+        kept = kept_columns(sources[1].schema.names, plan, changes=changes is not None)
         wanted = [sources[0], only_columns(sources[1], kept)]
         wanted += [only_columns(one, changed_columns(one.schema.names, kept, plan)) for one in sources[2:]]
         tracing = open_trace(trace, "an enrichment in process", [plan])

@@ -236,6 +236,11 @@ def _parquet_list(files: list[Path], columns: Sequence[str] | None, batch_rows: 
 
 
 def _parquet_directory(folder: Path, columns: Sequence[str] | None, batch_rows: int, name: str) -> Source:
+    if (folder / "_delta_log").is_dir():
+        raise InvalidCall(
+            f"{name}: {folder} is a Delta table, and not all of its files are part of it; give "
+            "deltalake.DeltaTable(...).to_pyarrow_dataset()"
+        )
     with _refusing(f"{name}: {folder} cannot be read as a directory of Parquet files"):
         dataset = _parquet_dataset(str(folder), partitioning="hive")
     if not dataset.files:

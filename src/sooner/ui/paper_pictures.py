@@ -1,5 +1,7 @@
 """Which pictures the results page has: for each paper its algorithm and the rivals, and the curves that are drawn.
 
+A *picture* shows how results came over time. A *sweep* has a point for each set-up: how fast stream rows were taken.
+
 Captions are made of what was found, so that they never say more than the lines do. Drawing is left to
 `sooner.ui.plots`, since a page can be read and compared without matplotlib.
 """
@@ -92,6 +94,51 @@ PLANS: Final = (
 )
 
 
+@dataclass(frozen=True)
+class SweepPanelPlan:
+    """One of a sweep's panels: the set-ups of an experiment, by what is varied in them."""
+
+    experiment: str
+    title: str
+    x_label: str
+    set_ups: Mapping[float, str]
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    paper: str
+    file_name: str
+    contestants: Mapping[str, str]  # of every set-up, by line; the paper's own algorithm first
+    paper_says: str
+    panels: tuple[SweepPanelPlan, ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return tuple(self.contestants)
+
+
+SWEEPS: Final = (
+    SweepPlan(
+        paper="SSBJ",
+        file_name="ssbj.svg",
+        contestants={"SSBJ": "ssbj", "MESHJOIN": "meshjoin", "SSBJ to the letter": "ssbj to the letter"},
+        paper_says="has SSBJ 7 to 8 times as fast as MESHJOIN with a skew of 1, and as fast without skew",
+        panels=(
+            SweepPanelPlan(
+                "ssbj-5a", "skew 1", "memory, as % of the master rows", {share: f"{share}%" for share in (1, 2, 5, 10)}
+            ),
+            SweepPanelPlan(
+                "ssbj-5c",
+                "memory for 10% of the master rows",
+                "skew of the stream",
+                {skew: f"skew {skew:g}" for skew in (0.0, 0.25, 0.5, 0.75, 1.0)},
+            ),
+        ),
+    ),
+)
+WARM: Final = 0.5  # of the time: what comes before it is not drawn in a sweep
+
+
 class Curve(NamedTuple):
     seconds: list[float]
     shares: list[float]  # of all results
@@ -129,21 +176,93 @@ class PaperPicture:
         return self.plan.file_name
 
     @property
+    def shows(self) -> str:
+        return "share of all results over time"
+
+    @property
     def caption(self) -> str:
         found = "; ".join(panel.in_words() for panel in self.panels)
         return f"The paper {self.plan.paper_says}; here there are out, when {self.plan.moment}: {found}."
 
 
-def pictures_of(documents: Sequence[Document]) -> list[PaperPicture]:
+class SweepPanel(NamedTuple):
+    title: str
+    x_label: str
+    xs: list[float]
+    rates: dict[str, list[float]]  # by line, in stream rows a second
+
+    def in_words(self) -> str:
+        """By how much the paper's own algorithm is faster, at both ends."""
+        own, other, *_ = self.rates
+        first, last = (self.rates[own][end] / self.rates[other][end] for end in (0, -1))
+        return f"{own} is {first:.2f} to {last:.2f} times as fast as {other} in {self.title}"
+
+
+@dataclass(frozen=True)
+class SweepPicture:
+    plan: SweepPlan
+    panels: list[SweepPanel]
+
+    @property
+    def paper(self) -> str:
+        return self.plan.paper
+
+    @property
+    def file_name(self) -> str:
+        return self.plan.file_name
+
+    @property
+    def shows(self) -> str:
+        return "stream rows a second"
+
+    @property
+    def caption(self) -> str:
+        found = "; ".join(panel.in_words() for panel in self.panels)
+        return f"The paper {self.plan.paper_says}; here, from the left to the right, {found}."
+
+
+def pictures_of(documents: Sequence[Document]) -> list[PaperPicture | SweepPicture]:
     """The pictures that can be drawn of these reports: those with at least one panel all of whose curves are there."""
     by_name = {document["name"]: document for document in documents}
-    pictures = []
+    pictures: list[PaperPicture | SweepPicture] = []
     for plan in PLANS:
         found = [_panel(plan, panel, by_name[panel.experiment]) for panel in plan.panels if panel.experiment in by_name]
         panels = [panel for panel in found if panel is not None]
         if panels:
             pictures.append(PaperPicture(plan, panels))
+    for sweep in SWEEPS:
+        swept = [_swept(sweep, one, by_name[one.experiment]) for one in sweep.panels if one.experiment in by_name]
+        complete = [one for one in swept if one is not None]
+        if complete:
+            pictures.append(SweepPicture(sweep, complete))
     return pictures
+
+
+def _swept(sweep: SweepPlan, panel: SweepPanelPlan, document: Document) -> SweepPanel | None:
+    series = document.get("series")
+    if not isinstance(series, dict):
+        return None
+    rates = {
+        line: [_rate(series.get(f"{name}, {set_up}")) for set_up in panel.set_ups.values()]
+        for line, name in sweep.contestants.items()
+    }
+    known = {line: [rate for rate in some if rate is not None] for line, some in rates.items()}
+    if known != rates:
+        return None
+    return SweepPanel(f"{panel.experiment} ({panel.title})", panel.x_label, [*panel.set_ups], known)
+
+
+def _rate(series: object) -> float | None:
+    """Stream rows a second, when warm."""
+    match series:
+        case {"seconds": [_, _, *_] as seconds, "stream_rows": [_, _, *_] as rows} if len(seconds) == len(rows) and all(
+            map(_is_number, (*seconds, *rows))
+        ):
+            first = int(WARM * len(rows))
+            took = seconds[-1] - seconds[first]
+            rate = (rows[-1] - rows[first]) / took if took > 0 else 0.0
+            return rate if rate > 0 else None
+    return None
 
 
 def _panel(plan: PicturePlan, panel: PanelPlan, document: Document) -> Panel | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from sooner.extras import require
 from sooner.plain_text import plain_text
 from sooner.ui.new_files import new_file
-from sooner.ui.paper_pictures import FOLDER, PaperPicture, pictures_of
+from sooner.ui.paper_pictures import FOLDER, PaperPicture, SweepPicture, pictures_of
 from sooner.ui.result_files import read_reports
 from sooner.ui.results_page import results_page
 
@@ -35,7 +35,7 @@ def write_results(options: argparse.Namespace) -> int:
     return 0
 
 
-def _draw(pictures: list[PaperPicture], folder: Path) -> None:
+def _draw(pictures: list[PaperPicture | SweepPicture], folder: Path) -> None:
     require("matplotlib", "A page with pictures", "ui")
     from sooner.ui.plots import draw_paper  # here, because matplotlib takes a second to load
 

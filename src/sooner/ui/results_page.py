@@ -25,14 +25,16 @@ from sooner.ui.results_details import benchmark_details, experiment_details
 
 _HEAD: Final = """# Results
 
-Three papers say how soon their joins have results. A claim is one such sentence, with the number or the order that the
-paper gives; their experiments are repeated in simulated time, and each claim is read off our curves.
+Three papers say how soon their joins have results, and one how fast its join takes a stream. A claim is one such
+sentence, with the number or the order that the paper gives; their experiments are repeated in simulated time, and each
+claim is read off our curves.
 {seeds}
 What fails stays on this page with its reason, or as "unexplained" where nobody knows one.
 """
 _PICTURES: Final = """## Early results over time
 
-Each picture has the curves of one seed. The higher a line, the more results are out by then.
+Each picture has the curves of one seed. The higher a line, the more results are out by then; or, in the picture of a
+stream, the more of its rows are taken in a second.
 """
 _DETAILS: Final = """## Details
 
@@ -85,7 +87,7 @@ def _pictures(documents: Sequence[Document]) -> Iterator[str]:
     if pictures:
         yield _PICTURES
     for picture in pictures:
-        yield f"![{picture.paper}: share of all results over time]({FOLDER}/{picture.file_name})"
+        yield f"![{picture.paper}: {picture.shows}]({FOLDER}/{picture.file_name})"
         yield ""
         yield f"**{picture.paper}.** {picture.caption}"
         yield ""

@@ -23,6 +23,9 @@ from sooner.lab.experiments import (
     rpj_figure_9,
     rpj_figure_10,
     rpj_figures_11_and_12,
+    semi_stream_figure_4,
+    semi_stream_figure_5,
+    semi_stream_figure_6,
 )
 
 EXPERIMENTS: Final[dict[str, Experiment]] = {
@@ -47,6 +50,9 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
         pr_join_figures_10_to_13,
         pr_join_figure_14,
         pr_join_figure_15,
+        semi_stream_figure_4,
+        semi_stream_figure_5,
+        semi_stream_figure_6,
     )
     for experiment in family.EXPERIMENTS
 }

@@ -20,9 +20,10 @@ from sooner.kernels.matching import first_matches
 from sooner.operators.inputs import Input
 from sooner.operators.pairs import PAIRS_AT_ONCE
 from sooner.policies.cache import belongs_in_cache, leaves_cache
-from sooner.runs.run import NEVER, Run
+from sooner.runs.run import HELPER_BYTES, NEVER, Run
 
 CENSUS_SCHEMA: Final = pa.schema([("asked", pa.int32()), ("absent", pa.int8())])
+COUNT_BYTES: Final = HELPER_BYTES + 4 + 1  # that a code takes in it
 WINDOW: Final = 10  # arrivals or cycles over which it is counted who is asked for (SSBJ sec. 3.1, line 8)
 CENSUS_SHARE: Final = 8  # of the memory, one part in so many at most is for counts
 KEPT_SHARE: Final = 0.75  # of the room for rows stays full when some must go
@@ -39,6 +40,14 @@ class Entries(NamedTuple):
 
     def only(self, which: Flags) -> "Entries":
         return Entries(self.codes[which], self.asked[which], self.absent[which])
+
+    def most_asked(self, most: int) -> "Entries":
+        """So many of them at most: those that were asked for most often."""
+        if len(self.codes) <= most:
+            return self
+        which = np.zeros(len(self.codes), np.bool_)
+        which[np.lexsort((self.codes, -self.asked))[: max(most, 0)]] = True
+        return self.only(which)
 
 
 class KeyCache:
@@ -65,6 +74,11 @@ class KeyCache:
     def n_bytes(self) -> int:
         return self._rows.resident_bytes + self._census.resident_bytes
 
+    @property
+    def most_bytes_at_once(self) -> int:
+        """For which there is room when some have gone."""
+        return int((1 - KEPT_SHARE) * self._account.share_bytes)
+
     def has(self, codes: Codes) -> Flags:
         """Whether each of these codes, which are sorted, is an entry: all that it matches is known."""
         known = np.zeros(len(codes), np.bool_)
@@ -78,16 +92,17 @@ class KeyCache:
         return known
 
     def count(self, entries: Entries) -> None:
-        """Stream rows have asked for these codes. Without room for the counts they are let go."""
-        if not len(entries.codes):
-            return
-        run = _census_run(entries)
-        if self._census.resident_bytes + run.n_bytes > self._account.share_bytes // CENSUS_SHARE:
+        """Stream rows have asked for these codes. Without room for all counts those of the rarest are let go."""
+        if len(entries.codes) > self._room_for_counts:
             self.turn_window()
-        if self._census.resident_bytes + run.n_bytes > self._account.share_bytes // CENSUS_SHARE:
-            return
-        if self._account.try_reserve(run.n_bytes):
+        run = _census_run(entries.most_asked(self._room_for_counts))
+        if len(run) and self._account.try_reserve(run.n_bytes):
             self._census.partitions[0].resident.add(run)
+
+    @property
+    def _room_for_counts(self) -> int:
+        most_bytes = self._account.share_bytes // CENSUS_SHARE
+        return (most_bytes - self._census.resident_bytes) // COUNT_BYTES
 
     def asked(self, codes: Codes) -> Counts:
         """How often each of these codes, which are sorted and differ, was asked for in this window."""

@@ -129,14 +129,13 @@ class Master:
 
     def take_in(self, batches: Sequence[pa.RecordBatch]) -> None:
         """More rows; what is in memory goes to disk if they have no room."""
-        versioning = self._versioning
-        self._add(batches if versioning is None else [versioning.of_master(batch) for batch in batches])
+        kept, stored = self._versioning, self.rows.schema
+        self._add(batches if kept is None else [kept.of_master(batch, stored) for batch in batches])
 
     def take_changes(self, batches: Sequence[pa.RecordBatch], make_room: Callable[[int], None]) -> Codes:
         """Rows that replace others. Tells which codes they have."""
         assert self._versioning is not None, "somebody said what the versions are"
-        visible = pa.schema(list(self.rows.schema)[:-1], self.rows.schema.metadata)
-        changes = [self._versioning.of_changes(batch, visible) for batch in batches]
+        changes = [self._versioning.of_changes(batch, self.rows.schema) for batch in batches]
         run = self._add(changes, make_room)
         if not self.is_in_memory and self.rows.resident_bytes > self._account.share_bytes // CHANGES_SHARE:
             self.spill()

@@ -53,11 +53,13 @@ class EnrichPlan:
     def columns(self, schemas: Sequence[pa.Schema]) -> OutputPlan:
         """Columns of the master that are kept for other reasons do not come out."""
         stream, master, *_ = schemas
-        names = [name for name in master.names if self.added is None or name in (*self.master_on, *self.added)]
+        kept = master if self.versioning is None else self.versioning.stored(master, schemas[2:])
+        shown_names = master.names if self.added is None else [*self.master_on, *self.added]
+        names = [name for name in kept.names if name in shown_names]
         shown = plan_output(
-            stream, pa.schema([master.field(name) for name in names]), self.keys(schemas), self.suffixes, self.kind
+            stream, pa.schema([kept.field(name) for name in names]), self.keys(schemas), self.suffixes, self.kind
         )
-        places = [master.get_field_index(name) for name in names]
+        places = [kept.get_field_index(name) for name in names]
         return OutputPlan(
             tuple(
                 column if column.right is None else column._replace(right=places[column.right])
@@ -78,7 +80,7 @@ class EnrichPlan:
         account, shell, order = means.account, Shell(means.listener), self.order(schemas)
         bench = Workbench(scratch_bytes_of(account), shell.breathe)
         whole = replace(storage, partitions=1)
-        stored = schemas[1] if self.versioning is None else self.versioning.stored(schemas[1])
+        stored = schemas[1] if self.versioning is None else self.versioning.stored(schemas[1], schemas[2:])
         stream, rows, *changes = whole.inputs(order, names, [schemas[0], stored, *schemas[2:]])
         answers = Answers(order, self.kind, shell.breathe, self._validity(schemas, order))
         stream.follows_matches = answers.examines

@@ -64,7 +64,8 @@ class Probe:
         missed = stream if not known.any() else stream.take(np.flatnonzero(~known))
         row_bytes = stream.n_bytes / len(stream)
         codes, asked = counted_codes(missed.codes)
-        found = _Found(codes, asked + self._cache.asked(codes), self._bench.scratch_bytes)
+        most_bytes = min(self._bench.scratch_bytes, self._cache.most_bytes_at_once)
+        found = _Found(codes, asked + self._cache.asked(codes), most_bytes)
         for rows in self._master.rows_with(codes):
             yield from bundled(self._answers.met(missed, rows))
             found.look_at(rows, least_asked=self._cache.price * (rows.n_bytes / len(rows)) / row_bytes)
@@ -124,10 +125,14 @@ class _Found:
         for at, _ in first_matches(self._codes, rows.codes, PAIRS_AT_ONCE):
             self.has_rows[at] = True
         self._wanted &= self._asked > least_asked
-        self.kept += self._only_wanted([rows])
-        while sum(run.n_bytes for run in self.kept) > self._most_bytes:
-            asked = self._asked[self._wanted]
-            self._wanted &= self._asked > (np.median(asked) if asked.max() > np.median(asked) else asked.max())
+        self.kept = self._only_wanted([*self.kept, rows])
+        if (n_bytes := sum(run.n_bytes for run in self.kept)) > self._most_bytes:
+            at, n_rows = np.unique(
+                np.concatenate([self._codes.searchsorted(run.codes) for run in self.kept]), return_counts=True
+            )
+            best_first = np.lexsort((at, -self._asked[at] / n_rows))
+            fits = n_rows[best_first].cumsum() * (n_bytes / n_rows.sum()) <= self._most_bytes / 2
+            self._wanted[at[best_first[~fits]]] = False
             self.kept = self._only_wanted(self.kept)
 
     def _only_wanted(self, runs: Sequence[Run]) -> list[Run]:

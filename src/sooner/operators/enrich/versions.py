@@ -5,6 +5,7 @@ of one version the one that is there wins over the one that is gone, and else th
 depends on the order in which they came.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,24 +30,24 @@ class Versioning:
     version: str
     deleted: str | None = None
 
-    def stored(self, master: pa.Schema) -> pa.Schema:
-        """The columns of rows as they are kept."""
-        return pa.schema([*master, GONE], master.metadata)
+    def stored(self, master: pa.Schema, changes: Sequence[pa.Schema]) -> pa.Schema:
+        """The columns of rows as they are kept. A master may have no versions: then any change is newer."""
+        unknown = [one.field(self.version) for one in changes if self.version not in master.names]
+        return pa.schema([*master, *unknown, GONE], master.metadata)
 
-    def of_master(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def of_master(self, batch: pa.RecordBatch, stored: pa.Schema) -> pa.RecordBatch:
         """Rows of the master as they are kept."""
-        return self._with(batch, np.zeros(batch.num_rows, np.int8))
+        unknown = [pa.nulls(batch.num_rows, stored.field(at).type) for at in range(batch.num_columns, len(stored) - 1)]
+        gone = to_arrow(np.zeros(batch.num_rows, np.int8))
+        return pa.RecordBatch.from_arrays([*batch.columns, *unknown, gone], schema=stored)
 
-    def of_changes(self, batch: pa.RecordBatch, master: pa.Schema) -> pa.RecordBatch:
+    def of_changes(self, batch: pa.RecordBatch, stored: pa.Schema) -> pa.RecordBatch:
         """Rows of changes as they are kept."""
-        gone = np.zeros(batch.num_rows, np.int8)
+        gone = to_arrow(np.zeros(batch.num_rows, np.int8))
         if self.deleted is not None:
-            gone = to_numpy(batch.column(self.deleted).cast(pa.int8()).fill_null(0))
-        columns = [_like(batch.column(field.name), field) for field in master]
-        return self._with(pa.RecordBatch.from_arrays(columns, schema=master), gone)
-
-    def _with(self, batch: pa.RecordBatch, gone: np.ndarray[tuple[int], np.dtype[np.int8]]) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays([*batch.columns, to_arrow(gone)], schema=self.stored(batch.schema))
+            gone = batch.column(self.deleted).cast(pa.int8()).fill_null(0)
+        columns = [_like(batch.column(field.name), field) for field in list(stored)[:-1]]
+        return pa.RecordBatch.from_arrays([*columns, gone], schema=stored)
 
 
 def _like(column: pa.Array, field: pa.Field) -> pa.Array:

@@ -66,7 +66,9 @@ class Pulses(DataSource):
     def streamReader(self, schema: object) -> "PulseStream":  # noqa: ARG002, N802 - Spark's contract
         """The pacemaker; it runs in the driver."""
         retention = self.options.get("retention", "")
-        return PulseStream(PulseReader(self.options["state"], int(self.options["partitions"]), self._inputs, retention))
+        complete_rows = json.loads(self.options.get("complete_rows", "[]"))
+        where = self.options["state"], int(self.options["partitions"]), self._inputs
+        return PulseStream(PulseReader(*where, retention, complete_rows))
 
     @property
     def _inputs(self) -> list[str]:
@@ -94,8 +96,16 @@ class PulseStream(_SimpleStreamReaderWrapper):
 class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
     """Decides when there is a pulse, and what it says."""
 
-    def __init__(self, state: str, partitions: int, inputs: Sequence[str], retention: str = "") -> None:
+    def __init__(
+        self,
+        state: str,
+        partitions: int,
+        inputs: Sequence[str],
+        retention: str = "",
+        complete_rows: Sequence[int | None] = (),
+    ) -> None:
         self._retention = retention
+        self._complete_rows = complete_rows  # of each input, where that is known and it ends with the last of them
         self._state = state
         self._partitions = partitions
         self._inputs = inputs
@@ -172,7 +182,10 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         """A note counts once a batch has shown which query the state belongs to."""
         if self._standing is None or known == 2 ** len(self._inputs) - 1:
             return 0
-        return noted_ends(self._state, self._inputs, self._standing.query)
+        arrived = self._standing.progress.total.arrived_rows
+        both = enumerate(zip(self._complete_rows, arrived, strict=False))
+        complete = sum((rows is not None and came >= rows) << which for which, (rows, came) in both)
+        return complete | noted_ends(self._state, self._inputs, self._standing.query)
 
     def _is_due(self, pulses: int) -> bool:
         standing = self._standing

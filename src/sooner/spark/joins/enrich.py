@@ -6,18 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from sooner.arguments import Columns
 from sooner.asked.enrichments import Asked, EnrichAlgorithm, EnrichHow, changed_columns, kept_columns, plan_of
+from sooner.errors import InvalidJoin
 from sooner.operators.enrich.plan import CHANGES, INPUTS, EnrichPlan
 from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import inflow_of
 from sooner.spark.joins.checking import checked_schemas, session_of
 from sooner.spark.joins.join import result_schema
-from sooner.spark.joins.masters import master_stream
+from sooner.spark.joins.masters import changes_of, master_stream
 from sooner.spark.joins.rooms import Rooms
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.shared_columns import quoted, share_columns
+from sooner.spark.sources.delta_changes import DELETED, VERSION
+from sooner.spark.sources.known_rows import known_rows
 from sooner.spark.step.plan import StepPlan
 
 
@@ -34,6 +38,7 @@ def enrich(
     version: str | None = None,
     deleted: str | None = None,
     identity: Columns | None = None,
+    follow: bool = False,
     as_of: str | None = None,
     valid_from: str | None = None,
     suffixes: tuple[str, str] | None = None,
@@ -53,24 +58,35 @@ def enrich(
         first written to some, in the state.
     changes: a streaming DataFrame of rows that replace those of the master. Those of a batch count for the stream rows
         of that batch; a batch that runs again sees the same.
+    follow: for a master that is a Delta table: take up what its new versions change, from its feed of changes or else
+        from its files. `identity` tells its rows apart, by default the keys. `columns=` may name "_commit_version".
     on, stream_on, master_on, how, columns, version, deleted, identity, as_of, valid_from, suffixes, algorithm,
         switching_factor: as for `sooner.enrich`.
     memory, partitions, state, shared_memory, trace: as for `sooner.spark.join`.
 
-    Start the query with `sooner.spark.start`: it sees when the master is complete.
+    Of Parquet files it is known how many rows they have. Any other master is complete when `sooner.spark.start`, which
+    the query must be started with, sees its end in Spark's log.
     """
+    if follow:
+        if changes is not None or version is not None or deleted is not None:
+            raise InvalidJoin("follow=True finds changes and their versions by itself; leave out the other arguments.")
+        version, deleted = VERSION, DELETED
     plan = plan_of(
         Asked(
             on=on, stream_on=stream_on, master_on=master_on, how=how, columns=columns, identity=identity,
             version=version, deleted=deleted, as_of=as_of, valid_from=valid_from, suffixes=suffixes,
             algorithm=algorithm, switching_factor=switching_factor,
         ),
-        changes=changes is not None,
+        changes=follow or changes is not None,
     )  # fmt: skip
-    streams = [stream, *([] if changes is None else [changes])]
-    spark = session_of([INPUTS[0], CHANGES][: len(streams)], streams)
+    spark = session_of(INPUTS[:1], [stream])
     rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
-    looked_up = master_stream(spark, master, partial(kept_columns, plan=plan), rooms.location)
+    if follow:
+        changes = changes_of(spark, master, rooms.location)
+    streams = [stream, *([] if changes is None else [changes])]
+    session_of([INPUTS[0], CHANGES][: len(streams)], streams)
+    kept = partial(kept_columns, plan=plan, changes=changes is not None)
+    looked_up = master_stream(spark, master, kept, rooms.location)
     changing = [one.select(*map(quoted, changed_columns(one.columns, looked_up.columns, plan))) for one in streams[1:]]
     return _enriched([stream, looked_up, *changing], plan, rooms)
 
@@ -81,8 +97,13 @@ def _enriched(frames: Sequence[DataFrame], plan: EnrichPlan, rooms: Rooms) -> Da
         names, frames, (plan.stream_on, plan.master_on, plan.master_on)[: len(frames)], plan.output
     )
     keys = plan.keys(schemas)
-    placed = [Placement(keys.left, keys.types, rooms.partitions, None, bool(plan.kind.unmatched))]
-    placed += [Placement(keys.right, keys.types, rooms.partitions) for _ in frames[1:]]
+    # Rows of the master without a key match nothing, but they are counted: it is complete when all have come.
+    keeps_keyless = (bool(plan.kind.unmatched), True, False)[: len(frames)]
+    names_of_keys = (keys.left, keys.right, keys.right)
+    placed = [
+        Placement(names_of_keys[which], keys.types, rooms.partitions, None, keeps)
+        for which, keeps in enumerate(keeps_keyless)
+    ]
     identity = _identity_of(frames, plan, rooms.partitions)
     rooms.require_same(identity)
     inflows = [
@@ -100,10 +121,19 @@ def _enriched(frames: Sequence[DataFrame], plan: EnrichPlan, rooms: Rooms) -> Da
         partitions=rooms.partitions,
         identity=identity,
         shared_memory=rooms.shared_memory,
+        complete_rows=(None, known_rows(frames[1])),
         trace=rooms.trace,
     )
-    results = result_schema(frames[0].schema, frames[1].schema, plan.columns(schemas), plan.kind)
+    results = result_schema(frames[0].schema, _stored(frames[1:], plan), plan.columns(schemas), plan.kind)
     return dataflow(inflows, step, results, [f"enriched by {plan.algorithm}, how={plan.kind.name!r}"])
+
+
+def _stored(frames: Sequence[DataFrame], plan: EnrichPlan) -> StructType:
+    """The columns of the master as they are kept: changes may tell versions of rows that had none."""
+    master, *changes = (frame.schema for frame in frames)
+    if plan.versioning is None or plan.versioning.version in master.names:
+        return master
+    return StructType([*master.fields, *(one[plan.versioning.version] for one in changes)])
 
 
 def _identity_of(frames: Sequence[DataFrame], plan: EnrichPlan, partitions: int) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Where a master table comes from on Spark: whatever it is, a streaming DataFrame that ends."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,13 +11,16 @@ import pyarrow.parquet as arrow_parquet
 from pyspark.sql import DataFrame, SparkSession
 
 from sooner.errors import InvalidCall, InvalidJoin
+from sooner.runs.custody.private_files import create, make_directory
 from sooner.sources.opening import open_source
 from sooner.spark.session.prerequisites import require_classic
 from sooner.spark.shuffle.shared_columns import quoted
-from sooner.spark.sources.parquet_files import find_parquet
+from sooner.spark.sources.delta_changes import delta_changes
+from sooner.spark.sources.parquet_files import find_parquet, is_delta, newest_version
 from sooner.spark.sources.parquet_source import parquet
 from sooner.spark.step.state_directory import open_state
 
+VERSION: Final = "master-version.json"  # in the state, of a Delta table
 COPY: Final = "master"  # the folder in the state with the rows of a master that is not in files of its own
 COMPLETE: Final = "_SUCCESS"  # Spark writes it last, and so do we
 ROWS_IN_GROUP: Final = 2**18
@@ -38,10 +42,18 @@ def master_stream(spark: SparkSession, master: object, kept: Kept, location: str
         return _copied(spark, location, lambda path: _only(master, kept).write.mode("overwrite").parquet(path))
     if isinstance(master, str | Path):
         try:
-            return _only(_in_large_batches(spark, str(master)), kept)
+            version = _pinned_version(str(master), location) if is_delta(str(master)) else None
+            return _only(_in_large_batches(spark, str(master), version), kept)
         except InvalidCall as error:
             raise InvalidJoin(f"master={str(master)!r}: {error}.") from error
     return _copied(spark, location, lambda path: _write(master, kept, path))
+
+
+def changes_of(spark: SparkSession, master: object, location: str) -> DataFrame:
+    """What changes in a Delta table after the version that this state was made with."""
+    if not isinstance(master, str | Path) or not is_delta(str(master)):
+        raise InvalidJoin("follow=True is for a master that is the path of a Delta table; of others give changes=.")
+    return delta_changes(spark, str(master), after=_pinned_version(str(master), location))
 
 
 def _only(rows: DataFrame, kept: Kept) -> DataFrame:
@@ -57,10 +69,24 @@ def _copied(spark: SparkSession, location: str, write: Callable[[str], Any]) -> 
     return _in_large_batches(spark, f"{location}/{COPY}")
 
 
-def _in_large_batches(spark: SparkSession, path: str) -> DataFrame:
+def _pinned_version(path: str, location: str) -> int:
+    """The version of a Delta table that this state was made with; of a new state the newest, which it keeps."""
+    filesystem, folder = open_state(location)
+    file = f"{folder}/{VERSION}"
+    if filesystem.get_file_info(file).type == pafs.FileType.File:
+        with filesystem.open_input_stream(file) as saved:
+            return int(json.loads(saved.read())["version"])
+    version = newest_version(path)
+    make_directory(filesystem, folder)
+    with create(filesystem, file) as new:
+        new.write(json.dumps({"version": version}).encode())
+    return version
+
+
+def _in_large_batches(spark: SparkSession, path: str, version: int | None = None) -> DataFrame:
     """Nothing comes out before the last of its rows is there, and each batch has its price."""
-    row_bytes = find_parquet(path, None).row_bytes
-    return parquet(spark, path, rows_per_batch=max(1, int(BATCH_BYTES / max(row_bytes, 1))))
+    row_bytes = find_parquet(path, None, version).row_bytes
+    return parquet(spark, path, rows_per_batch=max(1, int(BATCH_BYTES / max(row_bytes, 1))), version=version)
 
 
 def _write(master: object, kept: Kept, location: str) -> None:

@@ -13,15 +13,17 @@ from sooner.lazily import lazily
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from sooner.spark.sources.delta_changes import delta_changes
     from sooner.spark.sources.parquet_source import parquet
     from sooner.spark.sources.postgres_source import postgres
     from sooner.spark.sources.replay_source import replay
 
-__all__ = ["parquet", "postgres", "register", "replay"]
+__all__ = ["delta_changes", "parquet", "postgres", "register", "replay"]
 
 __getattr__, __dir__ = lazily(
     __name__,
     {
+        "delta_changes": "sooner.spark.sources.delta_changes",
         "parquet": "sooner.spark.sources.parquet_source",
         "postgres": "sooner.spark.sources.postgres_source",
         "replay": "sooner.spark.sources.replay_source",

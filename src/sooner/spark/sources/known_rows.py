@@ -23,4 +23,6 @@ def known_rows(rows: DataFrame) -> int | None:
     reading = reading_of(rows)
     if isinstance(reading, str) or reading.source not in OF_FILES or reading.condition is not None:
         return None
-    return sum(sum(file.rows_of_groups) for file in find_parquet(reading.options["path"], None).files)
+    version = reading.options.get("version")
+    found = find_parquet(reading.options["path"], None, None if version is None else int(version))
+    return sum(sum(file.rows_of_groups) for file in found.files)

@@ -18,6 +18,7 @@ import pyarrow.parquet as arrow_parquet
 from pyarrow import fs
 
 from sooner.errors import InvalidCall, SourceFailed
+from sooner.extras import require
 from sooner.spark.interop.locations import open_location
 from sooner.spark.sources.row_order import RowGroup
 
@@ -66,11 +67,14 @@ class ParquetInput:
         return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
-def find_parquet(path: str, columns: Sequence[str] | None) -> ParquetInput:
-    """Read the footers of a file, of a directory or of what a pattern such as `orders/*.parquet` matches."""
+def find_parquet(path: str, columns: Sequence[str] | None, version: int | None = None) -> ParquetInput:
+    """Read the footers of a file, of a directory or of what a pattern such as `orders/*.parquet` matches.
+
+    A Delta table has files that are no longer, or not yet, part of it: `version` tells which are.
+    """
     try:
         filesystem, inside = open_location(path)
-        files = _found(filesystem, inside, path)
+        files = _delta_files(filesystem, path, version) if is_delta(path) else _found(filesystem, inside, path)
         footers = [arrow_parquet.read_metadata(info.path, filesystem=filesystem) for info in files]
     except (pa.ArrowException, OSError) as error:
         raise InvalidCall(f"{path} cannot be read as Parquet: {error}") from error
@@ -81,6 +85,38 @@ def find_parquet(path: str, columns: Sequence[str] | None) -> ParquetInput:
         tuple(_file(info, footer) for info, footer in zip(files, footers, strict=True)),
         _only(schemas[0], columns, path),
     )
+
+
+def is_delta(path: str) -> bool:
+    """Whether a path is that of a Delta table."""
+    filesystem, inside = open_location(path)
+    return bool(filesystem.get_file_info(f"{inside}/_delta_log").type == fs.FileType.Directory)
+
+
+def newest_version(path: str) -> int:
+    """Of a Delta table. Refuses those that are more than their Parquet files."""
+    require("deltalake", "a Delta table", "delta")
+    from deltalake import DeltaTable
+
+    table = DeltaTable(path)
+    instead = "read it with Spark, or give deltalake.DeltaTable(...).to_pyarrow_dataset()"
+    if table.metadata().partition_columns:
+        raise InvalidCall(f"{path} has columns that are in the names of its folders; {instead}")
+    if "deletionVectors" in (table.protocol().reader_features or ()):
+        raise InvalidCall(f"{path} marks rows of its files as deleted; {instead}")
+    return int(table.version())
+
+
+def _delta_files(filesystem: fs.FileSystem, path: str, version: int | None) -> list[fs.FileInfo]:
+    from deltalake import DeltaTable
+
+    if version is None:
+        raise InvalidCall(
+            f"{path} is a Delta table, and not all of its files are part of it; give it to sooner.spark.enrich as "
+            "master, or read it with Spark"
+        )
+    uris = DeltaTable(path, version=version).file_uris()
+    return sorted(filesystem.get_file_info([open_location(uri)[1] for uri in uris]), key=lambda info: info.path)
 
 
 def require_unchanged(filesystem: fs.FileSystem, file: ParquetFile) -> None:

@@ -35,7 +35,9 @@ TASKS = 2
 class ParquetOptions:
     """What the user chose, checked."""
 
-    known: ClassVar[tuple[str, ...]] = ("path", "columns", "order", "seed", "rows_per_batch", "partitions", PACKING)
+    known: ClassVar[tuple[str, ...]] = (
+        "path", "columns", "order", "seed", "rows_per_batch", "partitions", "version", PACKING,
+    )  # fmt: skip
 
     def __init__(self, options: Mapping[str, str], source: str = "sooner.parquet") -> None:
         option.only_known(options, self.known, source)
@@ -45,6 +47,8 @@ class ParquetOptions:
         self.seed = option.whole_number(options, "seed", 0)
         self.rows_per_batch = option.at_least(options, "rows_per_batch", 1, 0) or None
         self.partitions = option.at_least(options, "partitions", 1, TASKS)
+        version = option.at_least(options, "version", 0, -1)  # of a Delta table
+        self.version = None if version < 0 else version
         self.packing = Packing.chosen(options)
 
     @property
@@ -70,7 +74,7 @@ class ParquetDataSource(DataSource):
         chosen = self.chosen
         if chosen.packing is not None:
             return PACKED_ROWS
-        return spark_schema(find_parquet(chosen.path, chosen.columns).schema, chosen.path)
+        return spark_schema(find_parquet(chosen.path, chosen.columns, chosen.version).schema, chosen.path)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """What Spark asks for offsets and rows."""
@@ -140,7 +144,7 @@ class ParquetStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @cached_property
     def _input(self) -> ParquetInput:
-        return find_parquet(self._chosen.path, self._chosen.columns)
+        return find_parquet(self._chosen.path, self._chosen.columns, self._chosen.version)
 
     @cached_property
     def _numbered(self) -> NumberedRows:
@@ -183,13 +187,15 @@ def parquet(
     seed: int = 0,
     columns: Sequence[str] | None = None,
     partitions: int | None = None,
+    version: int | None = None,
 ) -> DataFrame:
     """A Parquet file, a directory of them, or a pattern, as a streaming DataFrame that ends.
 
     The first batch is small, so that results come at once, and each one then has several times the rows before it, up
     to `rows_per_batch`: by default a million, or 64 MB of them (of an estimate more). `order="random"` shuffles row
     groups, and which rows of each come first, by `seed`. `partitions` is how many tasks may read a batch: by default
-    one for each core. Paths are local to every worker, or URIs of a filesystem that `pyarrow.fs` opens.
+    one for each core. `version` is for a Delta table: as of that one. Paths are local to every worker, or URIs of a
+    filesystem that `pyarrow.fs` opens.
     """
     options = option.given(
         path=path,
@@ -198,6 +204,7 @@ def parquet(
         seed=seed,
         columns=columns,
         partitions=tasks_of(spark, partitions),
+        version=version,
     )
     return load_stream(spark, ParquetDataSource, options)
 

@@ -27,6 +27,7 @@ class StepPlan:
     shared_memory: Path | None
     fallbacks: tuple[str, ...] = ()  # that are known before it runs
     retention: str = ""  # in words, if rows are forgotten by their time
+    complete_rows: tuple[int | None, ...] = ()  # of each input, where it has ended as soon as so many have come
     trace: str | None = None  # a folder
     tells: Callable[[dict[str, Any], int], pa.RecordBatch] | None = None  # a row of what is told, in place of results
     then: Task | None = None  # what the task does with its results, instead of giving them to Spark
