@@ -1,12 +1,13 @@
 """`sooner.enrich`: look up each row of a stream in a master table. No row is read here."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from sooner.arguments import Columns
 from sooner.asked.enrichments import Asked, EnrichAlgorithm, EnrichHow, changed_columns, kept_columns, plan_of
-from sooner.local.arguments import settings_of
+from sooner.local.arguments import Settings, settings_of
 from sooner.local.query import Query
-from sooner.operators.enrich.plan import CHANGES, INPUTS
+from sooner.operators.enrich.plan import CHANGES, INPUTS, EnrichPlan
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
 from sooner.trace import Tracer, open_trace
@@ -75,10 +76,15 @@ def enrich(
         changes=changes is not None,
     )  # fmt: skip
     settings = settings_of(None, memory, None, 1, spill_dir)
-    things = [stream, master, *([] if changes is None else [changes])]
+    return _enriched([stream, master, *([] if changes is None else [changes])], plan, settings, trace)
+
+
+def _enriched(
+    things: Sequence[object], plan: EnrichPlan, settings: Settings, trace: str | Path | Tracer | None
+) -> Query:
     names = [*INPUTS, CHANGES][: len(things)]
     with opened(things, names) as sources:
-        kept = kept_columns(sources[1].schema.names, plan, changes=changes is not None)
+        kept = kept_columns(sources[1].schema.names, plan, changes=len(things) > 2)
         wanted = [sources[0], only_columns(sources[1], kept)]
         wanted += [only_columns(one, changed_columns(one.schema.names, kept, plan)) for one in sources[2:]]
         tracing = open_trace(trace, "an enrichment in process", [plan])

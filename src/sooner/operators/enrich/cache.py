@@ -46,7 +46,7 @@ class Entries(NamedTuple):
         if len(self.codes) <= most:
             return self
         which = np.zeros(len(self.codes), np.bool_)
-        which[np.lexsort((self.codes, -self.asked))[: max(most, 0)]] = True
+        which[np.lexsort((self.codes, -self.asked))[:most]] = True
         return self.only(which)
 
 
@@ -76,8 +76,8 @@ class KeyCache:
 
     @property
     def most_bytes_at_once(self) -> int:
-        """For which there is room when some have gone."""
-        return int((1 - KEPT_SHARE) * self._account.share_bytes)
+        """For which there is room, or will be when some have gone."""
+        return max(self._account.free_bytes, int((1 - KEPT_SHARE) * self._account.share_bytes))
 
     def has(self, codes: Codes) -> Flags:
         """Whether each of these codes, which are sorted, is an entry: all that it matches is known."""
@@ -93,16 +93,11 @@ class KeyCache:
 
     def count(self, entries: Entries) -> None:
         """Stream rows have asked for these codes. Without room for all counts those of the rarest are let go."""
-        if len(entries.codes) > self._room_for_counts:
-            self.turn_window()
-        run = _census_run(entries.most_asked(self._room_for_counts))
-        if len(run) and self._account.try_reserve(run.n_bytes):
+        run, most_bytes = _census_run(entries), self._account.share_bytes // CENSUS_SHARE
+        if self._census.resident_bytes + run.n_bytes > most_bytes:
+            self._set_census(self._counted([run]).most_asked(most_bytes // COUNT_BYTES))
+        elif len(run) and self._account.try_reserve(run.n_bytes):
             self._census.partitions[0].resident.add(run)
-
-    @property
-    def _room_for_counts(self) -> int:
-        most_bytes = self._account.share_bytes // CENSUS_SHARE
-        return (most_bytes - self._census.resident_bytes) // COUNT_BYTES
 
     def asked(self, codes: Codes) -> Counts:
         """How often each of these codes, which are sorted and differ, was asked for in this window."""
@@ -221,9 +216,9 @@ class KeyCache:
         if len(run) and self._account.try_reserve(run.n_bytes):
             resident.add(run)
 
-    def _counted(self) -> Entries:
+    def _counted(self, others: Sequence[Run] = ()) -> Entries:
         """All that was counted, each code once."""
-        runs = list(self._census.partitions[0].resident)
+        runs = [*self._census.partitions[0].resident, *others]
         if not runs:
             return Entries(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.bool_))
         codes, at = np.unique(np.concatenate([run.codes for run in runs]), return_inverse=True)

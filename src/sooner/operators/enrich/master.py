@@ -300,7 +300,13 @@ class Master:
         """What is kept of rows that become one run; that a row is gone matters as long as it may be in another."""
         if (versioning := self._versioning) is None:
             return None
-        return lambda run: newest(run, versioning, also_gone=not (all_of_them and self.rows.ended))
+        drops_gone = all_of_them and self.rows.ended
+
+        def needed(run: Run) -> Run:
+            is_whole = run.codes[0] != run.codes[-1]  # rows of a code alone may be a part of them
+            return newest(run, versioning, also_gone=not (drops_gone and is_whole))
+
+        return needed
 
     def pause(self) -> None:
         """What is written so far is a segment of the run to be; nothing is open."""

@@ -14,7 +14,7 @@ import numpy as np
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.matching import first_matches
 from sooner.operators.enrich.answers import Answers
-from sooner.operators.enrich.cache import Counts, Entries, KeyCache, counted_codes, known_entries
+from sooner.operators.enrich.cache import KEPT_SHARE, Counts, Entries, KeyCache, counted_codes, known_entries
 from sooner.operators.enrich.master import Master
 from sooner.operators.pairs import PAIRS_AT_ONCE, Bundle, Findings, bundled
 from sooner.operators.sweeping.parts import Workbench
@@ -131,7 +131,7 @@ class _Found:
                 np.concatenate([self._codes.searchsorted(run.codes) for run in self.kept]), return_counts=True
             )
             best_first = np.lexsort((at, -self._asked[at] / n_rows))
-            fits = n_rows[best_first].cumsum() * (n_bytes / n_rows.sum()) <= self._most_bytes / 2
+            fits = n_rows[best_first].cumsum() * (n_bytes / n_rows.sum()) <= KEPT_SHARE * self._most_bytes
             self._wanted[at[best_first[~fits]]] = False
             self.kept = self._only_wanted(self.kept)
 

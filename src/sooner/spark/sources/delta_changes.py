@@ -143,6 +143,8 @@ def _with_news(table: pa.Schema) -> pa.Schema:
 def _changes(path: str, after: int, until: int) -> Iterator[pa.RecordBatch]:
     from deltalake import DeltaTable
 
+    if after == until:
+        return
     table = DeltaTable(path, version=until)
     if table.metadata().configuration.get("delta.enableChangeDataFeed") == "true":
         feed = pa.RecordBatchReader.from_stream(table.load_cdf(starting_version=after + 1, ending_version=until))
@@ -162,10 +164,18 @@ def _of_feed(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     kinds = batch.column("_change_type").to_pylist()
     wanted = [at for at, kind in enumerate(kinds) if kind in _KINDS]
     if wanted:
-        some = batch.take(pa.array(wanted))
         news = ("_change_type", VERSION, "_commit_timestamp")
-        rows = some.select([name for name in some.schema.names if name not in news])
-        yield _told(rows, some.column(VERSION), [_KINDS[kinds[at]] for at in wanted])
+        names = [name for name in batch.schema.names if name not in news]
+        columns = [_plain(batch.column(name)) for name in (*names, VERSION)]
+        *values, versions = (column.take(pa.array(wanted)) for column in columns)
+        rows = pa.RecordBatch.from_arrays(values, names)
+        yield _told(rows, versions, [_KINDS[kinds[at]] for at in wanted])
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """Texts may come as views, of which Arrow can take none."""
+    plain = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
+    return column.cast(plain.get(column.type, column.type))
 
 
 def _told(rows: pa.RecordBatch, versions: pa.Array, gone: Sequence[bool]) -> pa.RecordBatch:

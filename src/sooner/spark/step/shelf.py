@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,12 +12,11 @@ from sooner.runs.formats.files import RunFiles
 from sooner.runs.run import NEVER, Run
 from sooner.runs.store import Segment, adopted, write_segments
 
-TOGETHER_BYTES: Final = 16 * 2**20  # a call of an operator has its price
-
 
 class SpilledShelf:
-    def __init__(self, files: RunFiles) -> None:
+    def __init__(self, files: RunFiles, most_at_once: int) -> None:
         self._files = files
+        self._most_at_once = most_at_once  # bytes of pieces that come together: a call of an operator has its price
         self._pieces: deque[Segment] = deque()
 
     def __len__(self) -> int:
@@ -34,7 +33,7 @@ class SpilledShelf:
     def popleft(self) -> list[pa.RecordBatch]:
         """The first pieces, as many as are worth a call; their files go with the version before."""
         pieces = [self._pieces.popleft()]
-        while self._pieces and sum(piece.n_bytes for piece in pieces) + self._pieces[0].n_bytes <= TOGETHER_BYTES:
+        while self._pieces and sum(piece.n_bytes for piece in pieces) + self._pieces[0].n_bytes <= self._most_at_once:
             pieces.append(self._pieces.popleft())
         return [run.rows for piece in pieces for run in self._files.read(piece, piece.blocks)]
 

@@ -112,7 +112,8 @@ class Step:
         self._trace = None if plan.trace is None else StepTrace(plan.trace, *told)
         self._arrived_bytes = 0
         self._was_busy = False
-        self._shelves = [SpilledShelf(files(schema, block_bytes)) for schema in delivery.schemas]
+        self._most_at_once = min(account.share_bytes // ARRIVING_SHARE, MOST_ARRIVING_BYTES)
+        self._shelves = [SpilledShelf(files(schema, block_bytes), self._most_at_once) for schema in delivery.schemas]
         self._doors = Doors(self._operator, self._shelves)
         self._ended = [False] * len(plan.inputs)  # by the driver's word: what is held back comes before it
         self._late_rows = [0] * len(plan.inputs)
@@ -150,10 +151,9 @@ class Step:
         if self._delivery.time is not None:
             operator.learn(pulse.newest or (None,) * len(operator.inputs), now)
         self._count_what_came()
-        at_once = min(operator.account.share_bytes // ARRIVING_SHARE, MOST_ARRIVING_BYTES)
-        if self._delivery.n_bytes > at_once:
+        if self._delivery.n_bytes > self._most_at_once:
             operator.expect(self._delivery.n_bytes)
-        for piece in self._delivery.pieces(at_once) if rows_came else ():
+        for piece in self._delivery.pieces(self._most_at_once) if rows_came else ():
             rows = self._without_late_rows(piece)
             self._arrived_bytes += weight(rows)
             if any(mine.num_rows for mine in rows):
