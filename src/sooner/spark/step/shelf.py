@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +13,13 @@ from sooner.runs.run import NEVER, Run
 from sooner.runs.store import Segment, adopted, write_segments
 
 
+TOGETHER_BYTES: Final = 16 * 2**20  # of pieces that come together: a call of an operator has its price
+
+
 class SpilledShelf:
     def __init__(self, files: RunFiles, most_at_once: int) -> None:
         self._files = files
-        self._most_at_once = most_at_once  # bytes of pieces that come together: a call of an operator has its price
+        self._together_bytes = min(TOGETHER_BYTES, most_at_once)
         self._pieces: deque[Segment] = deque()
 
     def __len__(self) -> int:
@@ -33,7 +36,7 @@ class SpilledShelf:
     def popleft(self) -> list[pa.RecordBatch]:
         """The first pieces, as many as are worth a call; their files go with the version before."""
         pieces = [self._pieces.popleft()]
-        while self._pieces and sum(piece.n_bytes for piece in pieces) + self._pieces[0].n_bytes <= self._most_at_once:
+        while self._pieces and sum(piece.n_bytes for piece in pieces) + self._pieces[0].n_bytes <= self._together_bytes:
             pieces.append(self._pieces.popleft())
         return [run.rows for piece in pieces for run in self._files.read(piece, piece.blocks)]
 
