@@ -1,8 +1,8 @@
 """Each way to enrich keeps the whole contract of operators."""
 
 import pytest
-from enriching import as_of_subject, enrich_subject
 
+from enriching import as_of_subject, enrich_subject
 from sooner.operators.enrich.plan import MannerName
 from sooner.testing.checks import CHECKS
 

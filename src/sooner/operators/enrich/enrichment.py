@@ -29,7 +29,7 @@ from sooner.operators.shell import Shell
 from sooner.operators.statistics.arrivals import Statistics, read_only
 from sooner.operators.sweeping.parts import Workbench
 from sooner.phases import Phase
-from sooner.policies.view import Surroundings, View
+from sooner.policies.view import SILENT, Surroundings, View
 from sooner.progress import Progress
 from sooner.runs.run import Run
 from sooner.runs.store import counts_of_each
@@ -45,8 +45,7 @@ class Manner(Protocol):
     def is_ready(self) -> bool:
         """Whether it takes rows now."""
 
-    @property
-    def has_work(self) -> bool: ...
+    def has_work(self, around: Surroundings) -> bool: ...
 
     @property
     def name(self) -> str:
@@ -194,11 +193,11 @@ class Enrichment(Operator[pa.RecordBatch]):
         if all(one.ended for one in self.inputs):
             self._shell.enter("clean-up")
 
-    def has_work(self, around: Surroundings) -> bool:  # noqa: ARG002 - what there is cannot wait for a silence
+    def has_work(self, around: Surroundings) -> bool:
         """As long as runs of the master should become one, or rows of the stream wait."""
         if self.phase in ("clean-up", "done"):
             return self.phase == "clean-up"
-        return self._master.is_crowded or self._manner.has_work
+        return self._master.is_crowded or self._manner.has_work(around)
 
     def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[pa.RecordBatch]:
         """A piece of it."""
@@ -211,7 +210,7 @@ class Enrichment(Operator[pa.RecordBatch]):
         if self.phase != "clean-up":
             self._shell.enter("reactive")
         self._shell.advance()
-        if self._manner.has_work:
+        if self._manner.has_work(SILENT if self.phase == "clean-up" else around):
             before = self._manner.worked_bytes
             yield from self._results(self._manner.work(quantum_bytes))
             n_bytes = self._manner.worked_bytes - before

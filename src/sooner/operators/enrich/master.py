@@ -201,6 +201,11 @@ class Master:
         else:
             yield from self._found(codes, list(self.resident), [one for of_run in touched for one in of_run])
 
+    def reach(self, codes: Codes, n_bytes: int) -> int:
+        """Up to which code these can be looked up when about so many bytes are read; one block at least."""
+        touched = [one for run in self.spilled for one in self._touched(codes, run)]
+        return next(high for _, high in _ranges(touched, n_bytes) if high > int(codes[0]))
+
     def _found(self, codes: Codes, resident: Sequence[Run], touched: Sequence["_Touched"]) -> Iterator[Run]:
         """Of these runs and segments together."""
         for low, high in _ranges(touched, self._bench.slab_bytes):

@@ -14,6 +14,7 @@ from sooner.operators.enrich.as_of import AsOf, Validity
 from sooner.operators.enrich.balance import TRACKED_SCHEMA, Balance
 from sooner.operators.enrich.cache import CENSUS_SCHEMA, KeyCache
 from sooner.operators.enrich.enrichment import Enrichment, Manner
+from sooner.operators.enrich.gathered import Gathered
 from sooner.operators.enrich.master import Master
 from sooner.operators.enrich.probing import Probe
 from sooner.operators.enrich.scanning import Scan
@@ -98,7 +99,10 @@ class EnrichPlan:
         kept = partial(KeyCache, inner("cache", stored), inner("census", CENSUS_SCHEMA), account, bench.merge_bytes)
         manner: Manner
         if self.algorithm == "probe":
-            manner = Probe(master, kept(), answers, bench)
+            # What changes later must not be met, and an engine with others beside it gives its rows in few calls.
+            gathers = means.alone and self.versioning is None
+            gathered = Gathered(stream, account, answers)
+            manner = Probe(master, kept(), answers, bench, account, gathered, gathers=gathers)
         else:
             waiting = Waiting(stream, account, answers, bench.merge_bytes)
             if self.algorithm == "meshjoin":

@@ -1,33 +1,57 @@
 """Probe: rows of the stream read those blocks of the master that may have their keys, and are answered at once.
 
 The master is sorted by code and so are the rows of a batch, so each block is read once for all of them, in the order
-in which blocks lie on disk. What is asked for most is in the cache. Nothing of the stream is kept.
+in which blocks lie on disk. What is asked for most is in the cache. Of the stream nothing is kept, but for rows that
+wait while others come behind them: then they are answered together.
 
 Scratch memory: blocks that are read together, up to a slab, and master rows that may go into the cache, as many again.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from sooner.budget import Account
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.matching import first_matches
 from sooner.operators.enrich.answers import Answers
 from sooner.operators.enrich.cache import KEPT_SHARE, Counts, Entries, KeyCache, counted_codes, known_entries
+from sooner.operators.enrich.gathered import Gathered
 from sooner.operators.enrich.master import Master
 from sooner.operators.pairs import PAIRS_AT_ONCE, Bundle, Findings, bundled
 from sooner.operators.sweeping.parts import Workbench
+from sooner.policies.view import Surroundings
 from sooner.runs.run import Run, merge
+from sooner.runs.slabs import ALL_CODES
+
+HELD_SHARE: Final = 3  # of the memory, one part in so many is for rows that are gathered
 
 
 class Probe:
-    def __init__(self, master: Master, cache: KeyCache, answers: Answers, bench: Workbench) -> None:
+    """If it `gathers`, rows that miss the cache wait for others that come behind them."""
+
+    def __init__(
+        self,
+        master: Master,
+        cache: KeyCache,
+        answers: Answers,
+        bench: Workbench,
+        account: Account,
+        gathered: Gathered,
+        *,
+        gathers: bool,
+    ) -> None:
         self._master = master
         self._cache = cache
         self._answers = answers
         self._bench = bench
+        self._account = account
+        self._most_held_bytes = account.share_bytes // HELD_SHARE
+        self._gathered = gathered
+        self._gathers = gathers
         self.known_rows = 0
+        self.worked_bytes = 0
 
     @property
     def name(self) -> str:
@@ -39,30 +63,51 @@ class Probe:
 
     @property
     def is_ready(self) -> bool:
-        return True
+        return self._gathered.n_bytes < self._most_held_bytes
 
-    @property
-    def has_work(self) -> bool:
-        return False
+    def has_work(self, around: Surroundings) -> bool:
+        """As soon as nobody comes behind those that were gathered, or they are enough."""
+        if self._gathered.is_empty:
+            return False
+        more_wait = len(around.waiting_rows) > 0 and around.waiting_rows[0] > 0
+        return around.silent or around.settling or not more_wait or not self.is_ready
 
     @property
     def waiting_rows(self) -> int:
-        return 0
-
-    @property
-    def worked_bytes(self) -> int:
-        return 0
+        return self._gathered.n_rows
 
     def begin(self) -> None:
         """It needs nothing for that."""
 
     def take(self, stream: Run) -> Iterator[Bundle]:
-        """All results of these rows, which are sorted."""
+        """Answer rows whose keys are in the cache; the others too, unless they are gathered."""
         known = self._cache.has(stream.codes)
         self.known_rows += int(known.sum())
         yield from bundled(self._from_cache(stream, known))
+        self._cache.count(known_entries(stream.codes[known]))
         missed = stream if not known.any() else stream.take(np.flatnonzero(~known))
-        row_bytes = stream.n_bytes / len(stream)
+        if len(missed) and not (self._gathers and self._gathered.try_add(missed)):
+            yield from self._from_disk(missed)
+        self._cache.arrival_is_over()
+
+    def work(self, quantum_bytes: int) -> Iterator[Bundle]:
+        """A piece of a pass over the master."""
+        before = self._master.read_bytes
+        while not self._gathered.is_empty and self._master.read_bytes == before:
+            low = self._gathered.begin_pass()
+            # Codes are spread evenly: a range of them has its share of the bytes, unless there is a hot one in it.
+            high = min(low + max(ALL_CODES * quantum_bytes // max(self._master.n_bytes, 1), 1), ALL_CODES)
+            if len(codes := self._gathered.codes_below(high)):
+                high = min(self._master.reach(codes, quantum_bytes), high)
+            if (stream := self._gathered.up_to(high)) is not None:
+                yield from self._from_disk(stream)
+            if high == ALL_CODES:
+                self._gathered.end_pass()
+        self.worked_bytes += self._master.read_bytes - before
+
+    def _from_disk(self, missed: Run) -> Iterator[Bundle]:
+        """All results of these rows, which are sorted."""
+        row_bytes = missed.n_bytes / len(missed)
         codes, asked = counted_codes(missed.codes)
         most_bytes = min(self._bench.scratch_bytes, self._cache.most_bytes_at_once)
         found = _Found(codes, asked + self._cache.asked(codes), most_bytes)
@@ -72,13 +117,7 @@ class Probe:
         yield from bundled(self._answers.settled(missed))
         if found.kept:
             self._cache.admit(run := merge(found.kept), found.asked_by(run), row_bytes)
-        self._cache.count(known_entries(stream.codes[known]))
         self._cache.count(Entries(codes, asked, ~found.has_rows))
-        self._cache.arrival_is_over()
-
-    def work(self, quantum_bytes: int) -> Iterator[Bundle]:  # noqa: ARG002 - all is done at once
-        """There is none."""
-        return iter(())
 
     def changed(self, codes: Codes) -> None:
         """What is known of these codes is no longer true."""
@@ -88,17 +127,20 @@ class Probe:
         self._cache.make_room(n_bytes)
 
     def fit(self) -> None:
-        """The cache gives way."""
+        """The cache gives way; then rows that were gathered go to disk."""
         self._cache.forget()
+        if self._account.free_bytes < 0:
+            self._gathered.spill(self._most_held_bytes)
 
     def forget(self) -> None:
         self._cache.forget()
 
     def to_plain(self) -> dict[str, Any]:
-        return {"cache": self._cache.to_plain()}
+        return {"cache": self._cache.to_plain(), "gathered": self._gathered.to_plain()}
 
     def load_plain(self, data: dict[str, Any]) -> None:
         self._cache.load_plain(data["cache"])
+        self._gathered.load_plain(data["gathered"])
 
     def _from_cache(self, stream: Run, known: Flags) -> Iterator[Findings]:
         for run in self._cache.runs:

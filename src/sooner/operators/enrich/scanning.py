@@ -21,6 +21,7 @@ from sooner.operators.enrich.pieces import only_codes
 from sooner.operators.enrich.waiting import Waiting
 from sooner.operators.pairs import Bundle, Findings, bundled
 from sooner.operators.sweeping.parts import Workbench
+from sooner.policies.view import Surroundings
 from sooner.runs.block_index import Block
 from sooner.runs.run import Run
 from sooner.runs.store import Segment, counted
@@ -69,8 +70,11 @@ class Scan:
             return False
         return self._waiting.is_empty or self._account.free_bytes >= self._account.share_bytes // READY_SHARE
 
+    def has_work(self, around: Surroundings) -> bool:  # noqa: ARG002 - who waits cannot wait for a silence
+        return self._somebody_waits
+
     @property
-    def has_work(self) -> bool:
+    def _somebody_waits(self) -> bool:
         return not self._waiting.is_empty or self._waiting.has_left
 
     @property
@@ -103,7 +107,7 @@ class Scan:
         """Whatever is not needed goes; then the scan goes on until those leave who wait longest."""
         if not self._account.try_reserve(n_bytes):
             self._let_go(n_bytes)
-            while self._account.free_bytes < n_bytes and self.has_work:
+            while self._account.free_bytes < n_bytes and self._somebody_waits:
                 yield from self.work(self._bench.slab_bytes)
             self._account.reserve(n_bytes)
 
@@ -132,7 +136,7 @@ class Scan:
     def work(self, quantum_bytes: int) -> Iterator[Bundle]:
         """Read on for so many bytes, or until nobody waits; one block at least."""
         goal = self.worked_bytes + quantum_bytes
-        while self.has_work:
+        while self._somebody_waits:
             if self._waiting.is_empty:
                 self._place = self._waiting.go_on()
                 if self._balance is not None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sooner.errors import InvalidCall, InvalidJoin
 from sooner.runs.custody.private_files import create, make_directory
 from sooner.sources.opening import open_source
+from sooner.sources.source import Source
 from sooner.spark.session.prerequisites import require_classic
 from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.sources.delta_changes import delta_changes
@@ -39,14 +41,17 @@ def master_stream(spark: SparkSession, master: object, kept: Kept, location: str
         require_classic("master", master)
         if master.isStreaming:
             return _only(master, kept)
-        return _copied(spark, location, lambda path: _only(master, kept).write.mode("overwrite").parquet(path))
+        rows = _only(master, kept)
+        return _copied(spark, location, rows.columns, rows.write.mode("overwrite").parquet)
     if isinstance(master, str | Path):
         try:
             version = _pinned_version(str(master), location) if is_delta(str(master)) else None
             return _only(_in_large_batches(spark, str(master), version), kept)
         except InvalidCall as error:
             raise InvalidJoin(f"master={str(master)!r}: {error}.") from error
-    return _copied(spark, location, lambda path: _write(master, kept, path))
+    source = open_source(master, "master")
+    names = kept(source.schema.names)
+    return _copied(spark, location, names, partial(_write, source, names))
 
 
 def changes_of(spark: SparkSession, master: object, location: str) -> DataFrame:
@@ -61,12 +66,18 @@ def _only(rows: DataFrame, kept: Kept) -> DataFrame:
     return rows if names == rows.columns else rows.select(*map(quoted, names))
 
 
-def _copied(spark: SparkSession, location: str, write: Callable[[str], Any]) -> DataFrame:
+def _copied(spark: SparkSession, location: str, names: Sequence[str], write: Callable[[str], Any]) -> DataFrame:
     """The rows from a folder in the state, to which they are written if they are not there as a whole."""
     filesystem, path = open_state(location)
     if filesystem.get_file_info(f"{path}/{COPY}/{COMPLETE}").type != pafs.FileType.File:
         write(f"{location}/{COPY}")
-    return _in_large_batches(spark, f"{location}/{COPY}")
+    rows = _in_large_batches(spark, f"{location}/{COPY}")
+    if rows.columns != names:
+        raise InvalidJoin(
+            f"The state in {location} has other columns in the master: {', '.join(rows.columns)} there, "
+            f"{', '.join(names)} here. Give the join another state, or make it as it was."
+        )
+    return rows
 
 
 def _pinned_version(path: str, location: str) -> int:
@@ -89,10 +100,8 @@ def _in_large_batches(spark: SparkSession, path: str, version: int | None = None
     return parquet(spark, path, rows_per_batch=max(1, int(BATCH_BYTES / max(row_bytes, 1))), version=version)
 
 
-def _write(master: object, kept: Kept, location: str) -> None:
+def _write(source: Source, names: list[str], location: str) -> None:
     filesystem, path = open_state(location)
-    source = open_source(master, "master")
-    names = kept(source.schema.names)
     schema = pa.schema([source.schema.field(name) for name in names])
     filesystem.create_dir(path, recursive=True)
     with arrow_parquet.ParquetWriter(f"{path}/rows.parquet", schema, filesystem=filesystem) as file:

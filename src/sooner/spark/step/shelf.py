@@ -12,7 +12,6 @@ from sooner.runs.formats.files import RunFiles
 from sooner.runs.run import NEVER, Run
 from sooner.runs.store import Segment, adopted, write_segments
 
-
 TOGETHER_BYTES: Final = 16 * 2**20  # of pieces that come together: a call of an operator has its price
 
 
