@@ -148,7 +148,7 @@ def go_through_a_stream(folder: Path, algorithm: MannerName, how: str, colliding
     dice = np.random.default_rng(seed)
     domain = int(dice.choice([30, 300, 3_000]))
     rows = 400 if colliding or domain == 30 else MASTER_ROWS  # few codes have many pairs
-    lookup = Lookup(folder, algorithm, how, int(dice.choice([150, 300])), colliding)
+    lookup = Lookup(folder, algorithm, how, int(dice.choice([150, 300])), colliding, gathers=bool(seed % 2))
     lookup.has_master(with_nulls(dice.integers(0, domain, rows), dice), int(dice.choice([40, 120])))
     skew = dice.choice([1, 4])
     for _ in range(25):

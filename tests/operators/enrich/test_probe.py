@@ -146,6 +146,20 @@ def test_of_codes_that_are_asked_for_alike_as_many_are_kept_for_the_cache_as_fit
     assert 30 < len(kept) < 50
 
 
+def test_keys_that_are_asked_for_again_amid_a_pass_are_in_the_cache_once(tmp_path: Path) -> None:
+    """By the next pass, to which those rows belong, the first one has read what they ask for."""
+    lookup = Lookup(tmp_path, "probe", memory_rows=800, gathers=True).has_master(master_keys(4_000))
+    lookup.settle()
+    lookup.ask(range(100))
+    lookup.work(2_000)
+    lookup.ask(range(100))
+    assert lookup.waiting_rows > 100
+    lookup.settle(2_000)
+    assert lookup.cache.n_rows == 100
+    assert len(lookup.ask(range(100))) == 100
+    lookup.end()
+
+
 def test_a_smaller_memory_is_kept_to_at_once(tmp_path: Path) -> None:
     lookup = compacted(tmp_path)
     lookup.ask(range(200))

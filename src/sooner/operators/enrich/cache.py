@@ -53,11 +53,14 @@ class Entries(NamedTuple):
 class KeyCache:
     """`rows` and `census` are inputs of the operator's own, with one partition."""
 
-    def __init__(self, rows: Input, census: Input, account: Account, merge_bytes: int) -> None:
+    def __init__(
+        self, rows: Input, census: Input, account: Account, merge_bytes: int, limit_bytes: int | None = None
+    ) -> None:
         self._rows = rows
         self._census = census
         self._account = account
         self._merge_bytes = merge_bytes
+        self._limit_bytes = account.share_bytes if limit_bytes is None else limit_bytes  # others may need the rest
         self.price = 0.0  # what a byte of the cache must be worth, in bytes of stream rows that ask for it
         self._arrivals = 0  # in this window
 
@@ -77,7 +80,8 @@ class KeyCache:
     @property
     def most_bytes_at_once(self) -> int:
         """For which there is room, or will be when some have gone."""
-        return max(self._account.free_bytes, int((1 - KEPT_SHARE) * self._account.share_bytes))
+        room = min(self._account.free_bytes, self._limit_bytes - self.n_bytes)
+        return max(room, int((1 - KEPT_SHARE) * self._limit_bytes))
 
     def has(self, codes: Codes) -> Flags:
         """Whether each of these codes, which are sorted, is an entry: all that it matches is known."""
@@ -121,14 +125,13 @@ class KeyCache:
         """
         if not len(run):
             return
-        limit = self._account.share_bytes
         while True:
             wanted = run.take(np.flatnonzero(self._worth(run.codes, asked, run.n_bytes / len(run), row_bytes)))
             if not len(wanted):
                 return
-            if self._account.try_reserve(wanted.n_bytes):
+            if self.n_bytes + wanted.n_bytes <= self._limit_bytes and self._account.try_reserve(wanted.n_bytes):
                 break
-            if not self.n_rows or not self.evict(int(KEPT_SHARE * limit), row_bytes):
+            if not self.n_rows or not self.evict(int(KEPT_SHARE * self._limit_bytes), row_bytes):
                 return
         self.take_up([wanted])
 

@@ -7,7 +7,7 @@ wait while others come behind them: then they are answered together.
 Scratch memory: blocks that are read together, up to a slab, and master rows that may go into the cache, as many again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -81,11 +81,7 @@ class Probe:
 
     def take(self, stream: Run) -> Iterator[Bundle]:
         """Answer rows whose keys are in the cache; the others too, unless they are gathered."""
-        known = self._cache.has(stream.codes)
-        self.known_rows += int(known.sum())
-        yield from bundled(self._from_cache(stream, known))
-        self._cache.count(known_entries(stream.codes[known]))
-        missed = stream if not known.any() else stream.take(np.flatnonzero(~known))
+        missed = yield from self._from_memory(stream)
         if len(missed) and not (self._gathers and self._gathered.try_add(missed)):
             yield from self._from_disk(missed)
         self._cache.arrival_is_over()
@@ -100,10 +96,20 @@ class Probe:
             if len(codes := self._gathered.codes_below(high)):
                 high = min(self._master.reach(codes, quantum_bytes), high)
             if (stream := self._gathered.up_to(high)) is not None:
-                yield from self._from_disk(stream)
+                missed = yield from self._from_memory(stream)  # an earlier pass may have read what they ask for
+                if len(missed):
+                    yield from self._from_disk(missed)
             if high == ALL_CODES:
                 self._gathered.end_pass()
         self.worked_bytes += self._master.read_bytes - before
+
+    def _from_memory(self, stream: Run) -> Generator[Bundle, None, Run]:
+        """All results of rows whose keys are in the cache; gives the others back."""
+        known = self._cache.has(stream.codes)
+        self.known_rows += int(known.sum())
+        yield from bundled(self._from_cache(stream, known))
+        self._cache.count(known_entries(stream.codes[known]))
+        return stream if not known.any() else stream.take(np.flatnonzero(~known))
 
     def _from_disk(self, missed: Run) -> Iterator[Bundle]:
         """All results of these rows, which are sorted."""
