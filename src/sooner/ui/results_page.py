@@ -54,13 +54,15 @@ def results_page(documents: Sequence[Document]) -> str:
 
 def _seeds_in_words(documents: Sequence[Document]) -> str:
     """With how many seeds the claims were read, and what that means for a verdict."""
-    run = min((len(one.get("seeds", ())) for one in documents if "paper" in one and one["claims"]), default=0)
+    counts = {len(one.get("seeds", ())) for one in documents if "paper" in one and one["claims"]}
+    run, most = min(counts, default=0), max(counts, default=0)
     rule = f"A claim holds if it does with at least {SEEDS - EXCUSED} of {SEEDS}; a tie is no victory."
     if run >= SEEDS:
         return (
             f"Verdicts are over {run} seeds: experiments were built with 0 to 4, and those above were held out. {rule}"
         )
-    return f"Verdicts are over {run} seeds so far, with all of which a claim has to hold; a tie is no victory."
+    beside = f", of some papers over {most}" if most > run else ""
+    return f"Verdicts are over {run} seeds so far{beside}. Of fewer than {SEEDS} a claim has to hold with all. {rule}"
 
 
 def _shares(documents: Sequence[Document]) -> Iterator[str]:
