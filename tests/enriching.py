@@ -1,12 +1,12 @@
 """Enrichments as subjects of the conformance suite, and the answer that they must give."""
 
-import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -92,4 +92,4 @@ def made(plan: EnrichPlan, schemas: Sequence[pa.Schema], memory_bytes: int) -> I
         operator = plan.make([*INPUTS, CHANGES][: len(schemas)], schemas, Storage(1, files), means)
         yield operator
         operator.close()
-        assert not os.listdir(folder), "files are left"
+        assert not list(Path(folder).iterdir()), "files are left"

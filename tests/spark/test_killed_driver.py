@@ -13,6 +13,7 @@ from types import ModuleType
 import pytest
 from pyspark.sql import SparkSession
 
+import enrich_driver
 import estimate_driver
 import queries_driver
 import small_operators_driver
@@ -92,6 +93,10 @@ def test_small_operators_go_on_after_a_kill_by_the_contract_alone(spark: SparkSe
         assert found == small_operators_driver.expected(name), name
 
 
+def test_enrichments_go_on_after_a_kill_amid_the_master_and_amid_the_stream(spark: SparkSession, killed: Path) -> None:
+    enrich_driver.require_right_answers(spark, killed)
+
+
 def test_an_estimate_ends_exactly_after_a_kill_and_none_is_lost_or_given_twice(
     spark: SparkSession, killed: Path
 ) -> None:
@@ -139,3 +144,13 @@ def test_an_estimate_ends_exactly_after_many_kills(spark: SparkSession, tmp_path
     for _ in range(4):
         kill_in_a_batch(tmp_path, dice, estimate_driver)
     require_exact_end(spark, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(300, 306))
+def test_enrichments_go_on_after_many_kills(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    dice, folders = random.Random(seed), [tmp_path / name for name in enrich_driver.KILLED]
+    for _ in range(3):
+        before = sum(map(batches_begun, folders))
+        kill_when(lambda was=before: sum(map(batches_begun, folders)) > was + 1, 2.0, tmp_path, dice, enrich_driver)  # type: ignore[misc]
+    enrich_driver.require_right_answers(spark, tmp_path)

@@ -132,3 +132,15 @@ def test_as_of_needs_two_columns() -> None:
     with pytest.raises(sooner.InvalidJoin, match="give two times, dates or numbers"):
         sooner.enrich(table, pa.table({"k": [1], "since": ["monday"]}), on="k", as_of="t", valid_from="since")
     assert AsOf("t", "since").valid_from == "since"
+
+
+def test_what_is_gone_stays_gone_when_an_older_version_comes_late() -> None:
+    world = World("inner", 400)
+    world.begin(range(200))
+    world.call(np.arange(50), np.full(50, 5), np.full(50, True), np.arange(60))
+    for version in range(6, 26):  # so many changes that runs become one, in all of which the word is
+        world.call(np.arange(100, 150), np.full(50, version), np.full(50, False), np.arange(60))
+        world.work(1_000)
+    world.call(np.arange(50), np.full(50, 4), np.full(50, False), np.arange(60))
+    world.call(np.arange(50), np.full(50, 6), np.full(50, False), np.arange(60))
+    world.end()

@@ -236,7 +236,8 @@ class Enrichment(Operator[pa.RecordBatch]):
 
     def progress(self) -> Progress:
         """Instead of pairs, stream rows are counted: those that have met all of the master are covered."""
-        arrived, waiting = int(self._statistics.received_rows[STREAM]), self._manner.waiting_rows
+        arrived = int(self._statistics.received_rows[STREAM])
+        waiting = min(self._manner.waiting_rows, arrived)  # amid a call they wait before they are counted
         progress = self._statistics.progress(self.phase, self._account, float(arrived), float(arrived - waiting))
         known_rows, read_bytes = self._read_so_far()
         return replace(progress, manner=self._how(), known_rows=known_rows, waiting_rows=waiting, read_bytes=read_bytes)

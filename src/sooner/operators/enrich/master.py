@@ -294,24 +294,18 @@ class Master:
         writer = self._files.enter_context(store.writer())
         members = [run for run in self.spilled if run.number in compaction.members]
         parts = [OnDisk(store, segment) for run in members for segment in run.segments]
-        self._output = MergedOutput(parts, store, writer, self._needed(len(members) == len(self.spilled)))
+        self._output = MergedOutput(parts, store, writer, self._needed())
         if not compaction.cursor.strides:
             compaction.slab_bytes = self._bench.slab_within(quantum_bytes // 2)
         place = compaction.slab_bytes, self._bench, compaction.cursor
         self._sweep = Sweep((), [self._output], (), EQUAL, "memory", *place)
         compaction.fences.append(compaction.cursor.code)
 
-    def _needed(self, all_of_them: bool) -> Callable[[Run], Run] | None:
-        """What is kept of rows that become one run; that a row is gone matters as long as it may be in another."""
+    def _needed(self) -> Callable[[Run], Run] | None:
+        """What is kept of rows that become one run; also that a row is gone, since an older one may still come."""
         if (versioning := self._versioning) is None:
             return None
-        drops_gone = all_of_them and self.rows.ended
-
-        def needed(run: Run) -> Run:
-            is_whole = run.codes[0] != run.codes[-1]  # rows of a code alone may be a part of them
-            return newest(run, versioning, also_gone=not (drops_gone and is_whole))
-
-        return needed
+        return lambda run: newest(run, versioning, also_gone=True)
 
     def pause(self) -> None:
         """What is written so far is a segment of the run to be; nothing is open."""

@@ -1,0 +1,104 @@
+"""`sooner.spark.enrich`: Spark's own rows, once each, whatever the master is; kills are elsewhere."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from enrich_driver import MASTER_ROWS, STREAM_ROWS, EnrichCase
+from queries import refused
+from sooner.errors import InvalidJoin
+from sooner.spark import JoinProgress
+from spark_joins import ended
+
+HOWS = ("inner", "left", "semi", "anti")
+ALGORITHMS = ("probe", "ssbj", "meshjoin")
+FORMS = ("path", "batch", "stream", "Arrow")
+
+
+def master_in(form: str, case: EnrichCase) -> object:
+    match form:
+        case "batch":
+            return case.batch("master")
+        case "stream":
+            return case.slow_master(3)
+        case "Arrow":
+            return pq.read_table(case.path("master"))
+    return case.path("master")
+
+
+# In turn each algorithm with each kind, and each master with each algorithm
+CASES = [
+    [(how, ALGORITHMS[(turn + at) % len(ALGORITHMS)], FORMS[(turn + at) % len(FORMS)]) for at, how in enumerate(HOWS)]
+    for turn in range(len(ALGORITHMS))
+]
+
+
+@pytest.mark.parametrize("turn", [0, *(pytest.param(turn, marks=pytest.mark.long) for turn in range(1, len(CASES)))])
+def test_each_row_gets_sparks_own_answer(turn: int, spark: SparkSession, tmp_path: Path) -> None:
+    """Several queries at a time."""
+    started = []
+    for how, algorithm, form in CASES[turn]:
+        case = EnrichCase(spark, tmp_path / how, 2, {"how": how, "algorithm": algorithm})
+        started.append((case, how, case.start(master_in(form, case))))
+    for case, how, query in started:
+        ended(query)
+        assert query.is_complete
+        assert case.written() == case.expected(how), how
+        assert query.progress is not None
+        assert query.progress.total.phase == "done"
+        assert max(progress.total.spilled_rows for progress in case.progress) > 0
+
+
+# Stopped, and started again
+
+
+def test_rows_that_come_before_the_master_wait_and_a_query_that_is_stopped_goes_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """It is stopped while the master comes, and again while the stream does."""
+    case = EnrichCase(spark, tmp_path, stream_batches=12, arguments={"how": "left"})
+
+    def is_amid_the_master(progress: JoinProgress) -> bool:
+        return 0 < progress.total.arrived_rows[1] < MASTER_ROWS
+
+    case.run_until(is_amid_the_master, case.slow_master(8))
+    total = case.progress[-1].total
+    assert total.arrived_rows[0] == total.results == 0, "they lie in the state"
+    assert case.held_rows() > 0
+    case.run_until(lambda progress: progress.total.results > 0, case.slow_master(8))
+    assert case.written() < case.expected("left")
+    query = case.run(case.slow_master(8))
+    assert case.written() == case.expected("left")
+    assert query.progress is not None
+    assert query.progress.total.arrived_rows == (STREAM_ROWS, MASTER_ROWS)
+    assert case.held_rows() == 0
+
+
+@pytest.fixture(scope="module")
+def used(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> EnrichCase:
+    """A query that was stopped."""
+    case = EnrichCase(spark, tmp_path_factory.mktemp("used"), arguments={"how": "left"})
+    case.run_until(lambda progress: progress.batch >= 0, case.batch("master"))
+    return case
+
+
+@pytest.mark.parametrize(
+    ("changes", "mentions"),
+    [
+        ({"how": "inner"}, ["another kind of join", "left there, inner here"]),
+        ({"algorithm": "ssbj"}, ["another algorithm", "probe there, ssbj here"]),
+        ({"partitions": 1}, ["another number of partitions", "2 there, 1 here"]),
+        ({"columns": "b"}, ["other columns in the master", "note"]),
+        ({"on": None, "stream_on": "a", "master_on": "b"}, ["other keys", "['a'], ['b']] here"]),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("form", ["path", "batch"])
+def test_a_state_of_another_shape_is_refused(
+    form: str, changes: dict[str, Any], mentions: list[str], used: EnrichCase
+) -> None:
+    with refused(InvalidJoin, str(used.folder / "state"), *mentions):
+        used.enriched(master_in(form, used), **changes)
