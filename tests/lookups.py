@@ -19,6 +19,7 @@ from sooner.how import kind_of
 from sooner.operators.enrich.enrichment import STREAM, Enrichment
 from sooner.operators.enrich.master import MASTER
 from sooner.operators.enrich.plan import INPUTS, EnrichPlan, MannerName
+from sooner.operators.enrich.scanning import Queue
 from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
 from sooner.policies.view import SILENT
@@ -44,13 +45,15 @@ class Lookup:
     memory_rows: int = 300
     colliding: bool = False
     switching_factor: float = 1.0
+    queue: Queue = "block"
     gathers: bool = False  # whether rows that are probed may wait for others
     found: Counter[Row] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         plan_of = CollidingEnrichPlan if self.colliding else EnrichPlan
         kind = kind_of(self.how)
-        self._plan = plan_of(("key",), ("key",), ("_left", "_right"), self.algorithm, kind, self.switching_factor)
+        more = {"switching_factor": self.switching_factor, "queue": self.queue}
+        self._plan = plan_of(("key",), ("key",), ("_left", "_right"), self.algorithm, kind, **more)
         self._given: list[list[pa.RecordBatch]] = [[], []]
         self.operator = self._made(self.memory_rows)
 

@@ -9,6 +9,7 @@ from sooner.errors import InvalidJoin
 from sooner.how import Kind, kind_of
 from sooner.operators.enrich.as_of import AsOf
 from sooner.operators.enrich.plan import EnrichPlan, MannerName
+from sooner.operators.enrich.scanning import Queue
 from sooner.operators.enrich.versions import Versioning
 
 EnrichHow = Literal["inner", "left", "semi", "anti"]
@@ -34,6 +35,7 @@ class Asked(TypedDict):
     suffixes: tuple[str, str] | None
     algorithm: EnrichAlgorithm
     switching_factor: float
+    queue: Queue
 
 
 def plan_of(asked: Asked, *, changes: bool) -> EnrichPlan:
@@ -52,6 +54,7 @@ def plan_of(asked: Asked, *, changes: bool) -> EnrichPlan:
         _added(asked["columns"], kind),
         versioning,
         as_of,
+        _usable_queue(asked["queue"]),
     )
 
 
@@ -162,6 +165,13 @@ def _usable_algorithm(algorithm: object, *, needs_probe: bool) -> MannerName:
     raise InvalidJoin(
         f"algorithm={algorithm!r} is not known; there are {', '.join(map(repr, get_args(EnrichAlgorithm)))}."
     )
+
+
+def _usable_queue(queue: object) -> Queue:
+    match queue:
+        case "block" | "spill":
+            return queue
+    raise InvalidJoin(f"queue={queue!r} must be 'block' or 'spill': what rows do for which there is no room.")
 
 
 def _usable_factor(factor: object) -> float:

@@ -8,6 +8,7 @@ from sooner.asked.enrichments import Asked, EnrichAlgorithm, EnrichHow, changed_
 from sooner.local.arguments import Settings, settings_of
 from sooner.local.query import Query
 from sooner.operators.enrich.plan import CHANGES, INPUTS, EnrichPlan
+from sooner.operators.enrich.scanning import Queue
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
 from sooner.trace import Tracer, open_trace
@@ -31,6 +32,7 @@ def enrich(
     suffixes: tuple[str, str] | None = None,
     algorithm: EnrichAlgorithm = "auto",
     switching_factor: float = 1.0,
+    queue: Queue = "block",
     memory: int | str | None = "1GB",
     spill_dir: str | Path | None = None,
     trace: str | Path | Tracer | None = None,
@@ -58,6 +60,8 @@ def enrich(
         read the master in a circle, and answer a row when all of it has passed by; ssbj has a cache of frequent keys.
         "auto" is "probe". A master that fits the memory stays there with any of them.
     switching_factor: of ssbj; above 1, keys move to the cache and back more rarely.
+    queue: of meshjoin and ssbj, when rows that wait fill the memory: with "block" others wait at their source, with
+        "spill" on disk.
     memory: what rows may take, such as "256MB"; a larger master is written to `spill_dir`. None is no limit.
     trace: a file for what happens, or something that is called with each `sooner.trace.Entry`.
 
@@ -71,7 +75,7 @@ def enrich(
         Asked(
             on=on, stream_on=stream_on, master_on=master_on, how=how, columns=columns, identity=identity,
             version=version, deleted=deleted, as_of=as_of, valid_from=valid_from, suffixes=suffixes,
-            algorithm=algorithm, switching_factor=switching_factor,
+            algorithm=algorithm, switching_factor=switching_factor, queue=queue,
         ),
         changes=changes is not None,
     )  # fmt: skip

@@ -5,9 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lookups import HOWS, Lookup, go_through_a_stream, master_keys
+from lookups import HOWS, MASTER_ROWS, Lookup, go_through_a_stream, master_keys
 from queries import refused
 from sooner.errors import BudgetTooSmall
+from sooner.operators.enrich.plan import MannerName
+from sooner.testing.subject import require_same
 
 ONE_BLOCK = 1  # of a quantum as small as can be
 
@@ -121,3 +123,21 @@ def test_a_batch_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     with refused(BudgetTooSmall, "more do not fit", "raise `memory`"):
         lookup.ask(range(310))
     lookup.operator.close()
+
+
+@pytest.mark.parametrize("how", HOWS)
+@pytest.mark.parametrize("algorithm", ["meshjoin", "ssbj"])
+def test_rows_for_which_there_is_no_room_may_wait_on_disk(algorithm: MannerName, how: str, tmp_path: Path) -> None:
+    """They take turns: whoever comes while some wait there waits behind them."""
+    dice = np.random.default_rng(5)
+    lookup = Lookup(tmp_path, algorithm, how, queue="spill").has_master(range(MASTER_ROWS))
+    for _ in range(12):
+        assert lookup.is_ready
+        lookup.ask(dice.integers(0, MASTER_ROWS + 200, 60))
+    assert lookup.operator.progress().spilled_rows_by_side[0]
+    lookup.cut()
+    lookup.work(3_000)
+    lookup.ask(dice.integers(0, MASTER_ROWS + 200, 60))
+    lookup.settle(quantum_bytes=5_000)
+    require_same(lookup.found, lookup.answer())
+    lookup.end()

@@ -17,7 +17,7 @@ from sooner.operators.enrich.enrichment import Enrichment, Manner
 from sooner.operators.enrich.gathered import Gathered
 from sooner.operators.enrich.master import Master
 from sooner.operators.enrich.probing import HELD_SHARE, Probe
-from sooner.operators.enrich.scanning import Scan
+from sooner.operators.enrich.scanning import Queue, Scan
 from sooner.operators.enrich.versions import Versioning
 from sooner.operators.enrich.waiting import Waiting
 from sooner.operators.inputs import Input, Storage
@@ -46,6 +46,7 @@ class EnrichPlan:
     added: tuple[str, ...] | None = None
     versioning: Versioning | None = None
     as_of: AsOf | None = None
+    queue: Queue = "block"
 
     def keys(self, schemas: Sequence[pa.Schema]) -> KeyPlan:
         stream, master, *_ = schemas
@@ -108,11 +109,11 @@ class EnrichPlan:
         else:
             waiting = Waiting(stream, account, answers, bench.merge_bytes)
             if self.algorithm == "meshjoin":
-                manner = Scan(master, waiting, answers, account, bench)
+                manner = Scan(master, waiting, answers, account, bench, queue=self.queue)
             else:
                 cache, moving = kept(), (inner("tracked", TRACKED_SCHEMA), inner("moving", stored))
                 balance = Balance(master, cache, *moving, account, self.switching_factor)
-                manner = Scan(master, waiting, answers, account, bench, balance, cache)
+                manner = Scan(master, waiting, answers, account, bench, balance, cache, self.queue)
         result_of = self.columns(schemas).batch
         changing = changes[0] if changes else None
         return Enrichment(stream, master, changing, manner, answers, result_of, account, shell, bench)

@@ -7,7 +7,7 @@ Scratch memory: blocks that are read together, up to a slab, and the rows of the
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from sooner.runs.block_index import Block
 from sooner.runs.run import Run
 from sooner.runs.store import Segment, counted
 
+Queue = Literal["block", "spill"]  # what one does that is full
 READY_SHARE: Final = 4  # of the memory, one part in so many must be free for more rows
 
 
@@ -41,6 +42,7 @@ class Scan:
         bench: Workbench,
         balance: Balance | None = None,
         cache: KeyCache | None = None,
+        queue: Queue = "block",
     ) -> None:
         self._master = master
         self._waiting = waiting
@@ -49,6 +51,7 @@ class Scan:
         self._bench = bench
         self._balance = balance
         self._cache = cache
+        self._queue = queue
         self._place = 0  # blocks that have passed by since it began
         self._segments: list[Segment] = []  # of the master, in the order in which they are read
         self._begins = np.zeros(1, np.int64)  # how many blocks are before each of them, and in all
@@ -65,7 +68,12 @@ class Scan:
 
     @property
     def is_ready(self) -> bool:
-        """A queue that is full takes no more: who waits in it must first have met all of the master."""
+        """A queue that is full takes no more: who waits in it must first have met all of the master.
+
+        Unless the rest may wait on disk.
+        """
+        if self._queue == "spill":
+            return True
         if self._waiting.has_left:
             return False
         return self._waiting.is_empty or self._account.free_bytes >= self._account.share_bytes // READY_SHARE
@@ -93,9 +101,14 @@ class Scan:
             yield from bundled(self._from_cache(stream, known))
             self._cache.count(known_entries(stream.codes[known]))
             stream = stream.take(np.flatnonzero(~known)) if known.any() else stream
-        if len(stream):
-            yield from self._make_room(stream.n_bytes)
-            self._waiting.add(stream, self._place)
+        if not len(stream):
+            return
+        if self._queue == "spill" and (self._waiting.has_left or stream.n_bytes > self._account.free_bytes):
+            # Behind those who wait there already: memory empties in a cycle, and then it is their turn.
+            self._waiting.spill_new(stream, self._place, self._account.share_bytes // 2)
+            return
+        yield from self._make_room(stream.n_bytes)
+        self._waiting.add(stream, self._place)
 
     def _from_cache(self, stream: Run, known: Flags) -> Iterator[Findings]:
         assert self._cache is not None

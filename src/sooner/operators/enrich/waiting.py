@@ -122,15 +122,23 @@ class Waiting:
         self._account.release(before - resident.n_bytes)
 
     def spill(self, place: int, piece_bytes: int) -> None:
-        """All rows go to disk as they are, so many bytes at a time, and go on when there is room again."""
-        partition, store = self._rows.partitions[0], self._rows.store
-        for run in in_order(self.runs, piece_bytes):
-            [segment] = write_segments(store, [store.encode(run)])
-            partition.spilled.append(SpilledRun(partition.new_number(), 0, (segment,)))
-            self._left.append(_Left(partition.spilled[-1].number, place, tuple(self._chunks), self._settled))
+        """All rows go to disk as they are, and go on when there is room again."""
+        self._write(self.runs, _Left(0, place, tuple(self._chunks), self._settled), piece_bytes)
+        partition = self._rows.partitions[0]
         self._account.release(partition.resident.n_bytes)
         partition.resident.clear()
         self._chunks, self._settled = [], NEVER
+
+    def spill_new(self, run: Run, place: int, piece_bytes: int) -> None:
+        """These rows have come, and wait on disk until it is their turn."""
+        self._write([run], _Left(0, place, (Chunk(run.newest, place),), NEVER), piece_bytes)
+
+    def _write(self, runs: Sequence[Run], left: "_Left", piece_bytes: int) -> None:
+        partition, store = self._rows.partitions[0], self._rows.store
+        for run in in_order(runs, piece_bytes):
+            [segment] = write_segments(store, [store.encode(run)])
+            partition.spilled.append(SpilledRun(partition.new_number(), 0, (segment,)))
+            self._left.append(left._replace(number=partition.spilled[-1].number))
 
     def go_on(self) -> int:
         """Nobody waits in memory: the next rows from disk do, and the scan stands where it stood for them."""

@@ -12,6 +12,7 @@ from sooner.arguments import Columns
 from sooner.asked.enrichments import Asked, EnrichAlgorithm, EnrichHow, changed_columns, kept_columns, plan_of
 from sooner.errors import InvalidJoin
 from sooner.operators.enrich.plan import CHANGES, INPUTS, EnrichPlan
+from sooner.operators.enrich.scanning import Queue
 from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import inflow_of
 from sooner.spark.joins.checking import checked_schemas, session_of
@@ -44,6 +45,7 @@ def enrich(
     suffixes: tuple[str, str] | None = None,
     algorithm: EnrichAlgorithm = "auto",
     switching_factor: float = 1.0,
+    queue: Queue = "block",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
     state: str | Path,
@@ -61,7 +63,7 @@ def enrich(
     follow: for a master that is a Delta table: take up what its new versions change, from its feed of changes or else
         from its files. `identity` tells its rows apart, by default the keys. `columns=` may name "_commit_version".
     on, stream_on, master_on, how, columns, version, deleted, identity, as_of, valid_from, suffixes, algorithm,
-        switching_factor: as for `sooner.enrich`.
+        switching_factor, queue: as for `sooner.enrich`.
     memory, partitions, state, shared_memory, trace: as for `sooner.spark.join`.
 
     Of Parquet files it is known how many rows they have. Any other master is complete when `sooner.spark.start`, which
@@ -75,7 +77,7 @@ def enrich(
         Asked(
             on=on, stream_on=stream_on, master_on=master_on, how=how, columns=columns, identity=identity,
             version=version, deleted=deleted, as_of=as_of, valid_from=valid_from, suffixes=suffixes,
-            algorithm=algorithm, switching_factor=switching_factor,
+            algorithm=algorithm, switching_factor=switching_factor, queue=queue,
         ),
         changes=follow or changes is not None,
     )  # fmt: skip
