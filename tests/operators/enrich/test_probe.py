@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from enriching import made
-from lookups import HOWS, MASTER_ROWS, ROWS_IN_BLOCK, WHOLE, Lookup, go_through_a_stream, master_keys
+from lookups import BLOCK_BYTES, HOWS, MASTER_ROWS, ROWS_IN_BLOCK, WHOLE, Lookup, go_through_a_stream, master_keys
 from queries import refused
 from run_building import run_of
 from sooner.errors import BudgetTooSmall
@@ -17,6 +17,7 @@ from sooner.operators.enrich.probing import _Found
 from sooner.operators.enrich.versions import Versioning
 from sooner.policies.view import SILENT
 from sooner.runs.block_index import BlockIndex
+from sooner.testing.two_way import numbered_rows
 
 ABSENT = 10**6
 
@@ -303,4 +304,14 @@ def test_a_probe_needs_no_memory_for_the_stream(tmp_path: Path) -> None:
     lookup = Lookup(tmp_path, "probe", memory_rows=ROWS_IN_BLOCK).has_master(range(100), rows_at_once=ROWS_IN_BLOCK)
     lookup.ask([*range(120)] * 5)
     assert lookup.work(WHOLE) == []
+    lookup.end()
+
+
+def test_a_key_with_more_rows_than_memory_is_read_a_slab_at_a_time(tmp_path: Path) -> None:
+    lookup = Lookup(tmp_path, "probe").has_master([7] * (3 * MASTER_ROWS), rows_at_once=100)
+    lookup.settle()
+    codes, _ = lookup.operator.inputs[0].code(numbered_rows([7], 0))
+    longest = max(run.n_bytes for run in lookup.operator._master.rows_with(codes))
+    assert longest <= max(lookup.operator._bench.slab_bytes, BLOCK_BYTES)
+    assert len(lookup.ask([7, 7])) == 6 * MASTER_ROWS
     lookup.end()

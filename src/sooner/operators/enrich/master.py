@@ -47,6 +47,16 @@ class _Touched:
         self.n_bytes = blocks.n_bytes[at].astype(np.int64)
         self.held: tuple[Block, Run] | None = None  # what was read last
 
+    def pieces(self, n_bytes: int) -> Iterator[list[Block]]:
+        """All of them, so many bytes at a time, and one at least."""
+        begin, filled = 0, 0
+        for at, block in enumerate(self._blocks):
+            if at > begin and filled + block.n_bytes > n_bytes:
+                yield self._blocks[begin:at]
+                begin, filled = at, 0
+            filled += block.n_bytes
+        yield self._blocks[begin:]
+
     def between(self, low: int, high: int) -> list[Block]:
         """Those that may have codes from `low` on and below `high`."""
         begin = int(self._last_codes.searchsorted(np.uint64(low)))
@@ -191,15 +201,24 @@ class Master:
     def rows_with(self, codes: Codes) -> Iterator[Run]:
         """The rows with one of these codes, which are sorted and differ.
 
-        Where it takes all rows of a code to tell which are meant, those of some codes come together, and else run by
-        run. Blocks that may have some are read, up to a slab at a time, and let go; but for one of each run.
+        Where it takes all rows of a code to tell which are meant, all those of some codes come together. Blocks that
+        may have some are read, up to a slab at a time, and let go.
         """
-        touched = [list(self._touched(codes, run)) for run in self.spilled]
+        touched = [one for run in self.spilled for one in self._touched(codes, run)]
         if self._is_plain and not self.is_in_memory:
-            for of_run in touched:
-                yield from self._found(codes, [], of_run)
+            for one in touched:
+                yield from self._found_in(codes, one)
         else:
-            yield from self._found(codes, list(self.resident), [one for of_run in touched for one in of_run])
+            yield from self._found(codes, list(self.resident), touched)
+
+    def _found_in(self, codes: Codes, touched: "_Touched") -> Iterator[Run]:
+        """A code may have more rows than fit into memory: then they come one after the other."""
+        for blocks in touched.pieces(self._bench.slab_bytes):
+            self._shell.breathe()
+            self.read_bytes += sum(block.n_bytes for block in blocks)
+            found = only_codes([codes], list(self.rows.store.read(touched.segment, blocks)))
+            if found is not None:
+                yield found
 
     def reach(self, codes: Codes, n_bytes: int) -> int:
         """Up to which code these can be looked up when about so many bytes are read; one block at least."""
@@ -207,7 +226,7 @@ class Master:
         return next(high for _, high in _ranges(touched, n_bytes) if high > int(codes[0]))
 
     def _found(self, codes: Codes, resident: Sequence[Run], touched: Sequence["_Touched"]) -> Iterator[Run]:
-        """Of these runs and segments together."""
+        """All rows of some codes in these runs and segments; of each a block is held for the next of them."""
         for low, high in _ranges(touched, self._bench.slab_bytes):
             self._shell.breathe()
             some = codes[code_position(codes, low) : code_position(codes, high)]
