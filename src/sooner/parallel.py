@@ -8,7 +8,6 @@ import os
 import queue
 import sys
 import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
@@ -16,6 +15,7 @@ from functools import partial
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from sooner.budget import Account
+from sooner.finalizing import Finalizer
 from sooner.threads import start_thread
 
 A = TypeVar("A")
@@ -40,7 +40,7 @@ class Crew:
         self._jobs: _Jobs = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._process = os.getpid()
-        weakref.finalize(self, _end_threads, self._jobs, workers)
+        Finalizer(self, _end_threads, self._jobs, workers)
 
     def dismiss(self) -> None:
         """Let the threads end; another work would start new ones."""

@@ -1,13 +1,19 @@
 """How far an operator is: plain numbers. Asked in the middle of a step, some may be a little newer than others."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, get_args
+from typing import Any, Final, get_args
 
 from sooner.budget import format_bytes
 from sooner.phases import Phase
 
 PerInput = tuple[int, ...]  # for a join left, then right
+
+# Rows are counted by how long they waited: up to a millisecond, and then in steps, two of which are twice as long.
+SHORTEST_WAIT: Final = 0.001
+STEPS_TO_TWICE: Final = 2
+WAIT_STEPS: Final = 64
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,8 @@ class Progress:
     known_rows: int = 0  # stream rows that memory alone answered
     waiting_rows: int = 0  # stream rows that have not met all of the master
     read_bytes: int = 0  # of the master, to answer the others
+    waited_rows: tuple[int, ...] = ()  # that are answered, by steps of how long they waited
+    newest_version: int | float | None = None  # of the changes that were taken up, in the units of its type
 
     @property
     def resident_rows(self) -> int:
@@ -52,6 +60,15 @@ class Progress:
         """The covered fraction of the rectangle of rows that have arrived."""
         return self.covered_pairs / self.arrived_pairs if self.arrived_pairs else 1.0
 
+    def waited_seconds(self, share: float) -> float | None:
+        """This share of the rows that are answered waited no longer; None if there are none. 0.5 is the median."""
+        rows = 0
+        for step, some in enumerate(self.waited_rows):
+            rows += some
+            if rows >= share * sum(self.waited_rows):
+                return _longest_wait(step)
+        return None
+
     def __str__(self) -> str:
         arrived = " x ".join(f"{rows:,}" for rows in self.arrived_rows)
         is_news = self.forgotten_rows and self.phase != "done"
@@ -69,14 +86,22 @@ class Progress:
 
     def _of_lookups(self, fallbacks: str) -> str:
         stream, master, *changes = (f"{rows:,}" for rows in self.arrived_rows)
-        changed = f", {changes[0]} changes" if changes else ""
+        up_to = "" if self.newest_version is None else f" up to version {self.newest_version:,}"
+        changed = f", {changes[0]} changes{up_to}" if changes else ""
         waiting = f", {self.waiting_rows:,} wait" if self.waiting_rows else ""
         from_memory = f"{self.known_rows / max(self.arrived_rows[0], 1):.0%} answered by memory alone{waiting}"
         return (
             f"{self.phase}: {stream} rows looked up in {master}{changed} ({self.manner}), {from_memory}, "
             f"{self.results:,} results, {format_bytes(self.resident_bytes)} in memory, "
-            f"{format_bytes(self.spilled_bytes)} on disk, {format_bytes(self.read_bytes)} read{fallbacks}"
+            f"{format_bytes(self.spilled_bytes)} on disk, {format_bytes(self.read_bytes)} read{self._waits()}"
+            f"{fallbacks}"
         )
+
+    def _waits(self) -> str:
+        median, nearly_all = self.waited_seconds(0.5), self.waited_seconds(0.99)
+        if median is None or nearly_all is None:
+            return ""
+        return f", waited {_format_wait(median)} (median), {_format_wait(nearly_all)} (99th)"
 
     def to_plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -110,7 +135,24 @@ def together(parts: Sequence[Progress]) -> Progress:
         known_rows=sum(part.known_rows for part in parts),
         waiting_rows=sum(part.waiting_rows for part in parts),
         read_bytes=sum(part.read_bytes for part in parts),
+        waited_rows=_sums(part.waited_rows for part in parts if part.waited_rows),
+        newest_version=_latest(part.newest_version for part in parts),
     )
+
+
+def step_of_wait(seconds: float) -> int:
+    """In which of the steps this is."""
+    if seconds <= SHORTEST_WAIT:
+        return 0
+    return min(math.ceil(STEPS_TO_TWICE * math.log2(seconds / SHORTEST_WAIT)), WAIT_STEPS - 1)
+
+
+def _longest_wait(step: int) -> float:
+    return float(SHORTEST_WAIT * 2 ** (step / STEPS_TO_TWICE))
+
+
+def _format_wait(seconds: float) -> str:
+    return f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:,.1f} s"
 
 
 def _latest(values: Iterable[int | float | None]) -> int | float | None:

@@ -14,7 +14,6 @@ import json
 import logging
 import time
 import uuid
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any, Final, TextIO, get_args
 
 from sooner.arguments import plain_path
 from sooner.errors import InvalidCall, InvalidJoin
+from sooner.finalizing import Finalizer
 from sooner.operators.events import Event, Listener
 
 LOG: Final = logging.getLogger("sooner")
@@ -92,7 +92,7 @@ class TraceFile:
     def __init__(self, path: Path, header: TraceHeader, most_bytes: int = MOST_BYTES) -> None:
         self._lines = Lines(header, most_bytes)
         self._file = path.open("w", buffering=1)  # a line
-        weakref.finalize(self, _close, self._file)
+        Finalizer(self, _close, self._file)
         self._file.write(self._lines.first)
 
     def __call__(self, entry: Entry) -> None:

@@ -180,7 +180,7 @@ class Estimates(Running[Folds]):
                 if exact or self._limits.are_reached(found):
                     return
 
-    def _take_in(self, waiting: Sequence[Waiting], now: float) -> Iterator[Folds]:
+    def _take_in(self, waiting: Sequence[Waiting]) -> Iterator[Folds]:
         """Rows wait for the tallies behind them: until those come it is not known which share of all rows they are.
 
         So they come in whole blocks. Those for which there is no room at once come one after the other.
@@ -191,10 +191,10 @@ class Estimates(Running[Folds]):
             for which, some in enumerate(blocks):
                 for block in some:
                     taken_in = [Waiting(block if one == which else [], None) for one in range(len(blocks))]
-                    yield from super()._take_in(taken_in, now)
+                    yield from super()._take_in(taken_in)
             at_once = [[] for _ in blocks]
         ends = [taken.end for taken in waiting]
-        yield from super()._take_in(list(map(Waiting, at_once, ends)), now)
+        yield from super()._take_in(list(map(Waiting, at_once, ends)))
 
     def _whole_blocks(self, which: int, taken: Waiting) -> list[list[pa.RecordBatch]]:
         """Those that are complete; after the end, all."""

@@ -109,6 +109,7 @@ class Running(Generic[R]):
         self._stopped = False
         self._abandoned = False
         self._silent = False
+        self._started = 0.0
         self._at_end = ExitStack()
         if tracing is not None:
             self.at_end(tracing.close)
@@ -175,9 +176,9 @@ class Running(Generic[R]):
         try:
             for which, source in enumerate(self._sources):
                 start_reading(source, which, self._inbox, self._piece_bytes, self._returned_memory)
-            started = time.monotonic()
+            self._started = time.monotonic()
             while self._operator.phase != "done":
-                yield from self._until_stopped(self._next_work(time.monotonic() - started))
+                yield from self._until_stopped(self._next_work())
         except (Stopped, Interrupted):
             is_cut_off = self._abandoned
         finally:
@@ -191,7 +192,11 @@ class Running(Generic[R]):
                 threading.Event().wait()  # a daemon, until the process is gone: Arrow would tell of any other end
             raise SystemExit
 
-    def _next_work(self, now: float) -> Iterator[R]:
+    @property
+    def _now(self) -> float:
+        return time.monotonic() - self._started
+
+    def _next_work(self) -> Iterator[R]:
         """What has arrived, or a quantum of disk work in a silence; without any of it, wait for what arrives.
 
         Rows that come in the middle of such work wait as long as the react policy would rather go on with it.
@@ -199,9 +204,9 @@ class Running(Generic[R]):
         operator = self._operator
         if operator.phase == "clean-up":
             self._returned_memory.look()
-            return operator.work(CLEAN_UP_QUANTUM_BYTES, SILENT)
+            return operator.work(CLEAN_UP_QUANTUM_BYTES, Surroundings(silent=True, now=self._now))
         if self._silent and not self._inbox.has_an_end and any(rows := self._inbox.waiting_rows):
-            around = Surroundings(waiting_rows=rows, after_silence=True)
+            around = Surroundings(waiting_rows=rows, after_silence=True, now=self._now)
             if operator.has_work(around):
                 return operator.work(QUANTUM_BYTES, around)
         ports = [operator.port(which) for which in range(len(operator.inputs))]
@@ -210,17 +215,17 @@ class Running(Generic[R]):
         self._silent = waiting is None
         if waiting is None:
             if operator.has_work(SILENT):
-                return operator.work(QUANTUM_BYTES, SILENT)
+                return operator.work(QUANTUM_BYTES, Surroundings(silent=True, now=self._now))
             if "ready" not in ports:
                 raise RuntimeError(f"{type(operator).__name__} takes rows of no input, and has no work: {ports}.")
             waiting = self._inbox.take(None, blocked)
             assert waiting is not None
-        return self._take_in(waiting, now)
+        return self._take_in(waiting)
 
-    def _take_in(self, waiting: Sequence[Waiting], now: float) -> Iterator[R]:
+    def _take_in(self, waiting: Sequence[Waiting]) -> Iterator[R]:
         """What arrived, and then perhaps some work that cannot wait for a silence."""
         operator = self._operator
-        yield from operator.arrive([taken.batches for taken in waiting], now)
+        yield from operator.arrive([taken.batches for taken in waiting], self._now)
         n_bytes = sum(data_bytes(batch) for taken in waiting for batch in taken.batches)
         self._returned_memory.passed(n_bytes)
         for which, taken in enumerate(waiting):
@@ -232,7 +237,7 @@ class Running(Generic[R]):
         for _ in range(0, max(QUANTUM_BYTES, TIDYING * n_bytes), QUANTUM_BYTES):
             if operator.phase == "clean-up" or not operator.has_work(around):
                 return
-            yield from operator.work(QUANTUM_BYTES, around)
+            yield from operator.work(QUANTUM_BYTES, replace(around, now=self._now))
             self._returned_memory.look()
 
     def _until_stopped(self, results: Iterator[R]) -> Iterator[R]:

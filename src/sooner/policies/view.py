@@ -49,6 +49,7 @@ class Surroundings:
     waiting_rows: tuple[int, ...] = ()  # of each input, or nothing where nobody counts
     settling: bool = False  # all that has arrived is to be joined now, although more may come
     after_silence: bool = False  # rows have begun to come in the middle of the work of a silence, and wait
+    now: float = 0.0  # in seconds, as when rows arrive; for what is told, not for what is decided
 
 
 BUSY: Final = Surroundings()

@@ -53,14 +53,12 @@ class Entries(NamedTuple):
 class KeyCache:
     """`rows` and `census` are inputs of the operator's own, with one partition."""
 
-    def __init__(
-        self, rows: Input, census: Input, account: Account, merge_bytes: int, limit_bytes: int | None = None
-    ) -> None:
+    def __init__(self, rows: Input, census: Input, account: Account, merge_bytes: int) -> None:
         self._rows = rows
         self._census = census
         self._account = account
         self._merge_bytes = merge_bytes
-        self._limit_bytes = account.share_bytes if limit_bytes is None else limit_bytes  # others may need the rest
+        self._limit_bytes = account.share_bytes
         self.price = 0.0  # what a byte of the cache must be worth, in bytes of stream rows that ask for it
         self._arrivals = 0  # in this window
 

@@ -20,6 +20,7 @@ from sooner.budget import Account
 from sooner.kernels.array_types import Codes
 from sooner.operators.enrich.answers import Answers
 from sooner.operators.enrich.master import MASTER, Master
+from sooner.operators.enrich.waits import Waits
 from sooner.operators.events import Arrived, Event, Scanned
 from sooner.operators.inputs import Input
 from sooner.operators.operator import Operator, Port
@@ -118,6 +119,7 @@ class Enrichment(Operator[pa.RecordBatch]):
         self._bench = bench
         self._statistics = Statistics(len(self.inputs), 1)
         self._was_in_memory = False  # the master, when it was complete
+        self._waits = Waits()
         self._known_rows = 0  # stream rows that met a master in memory
         self._before = 0, 0  # stream rows that memory alone answered, and bytes that were read, in earlier processes
 
@@ -160,8 +162,10 @@ class Enrichment(Operator[pa.RecordBatch]):
         self._master.take_in(master)
         for some in filter(None, changes):
             self._manner.changed(self._master.take_changes(some, self._manner.make_room))
+        known_before = self._read_so_far()[0]
         if stream:
             yield from self._take(self._stream.sorted(stream))
+        self._waits.look(n_rows[STREAM], self._read_so_far()[0] - known_before, self._manner.waiting_rows, now)
         for which, count in enumerate(n_rows):
             self._statistics.rows_received(which, count, now)
             self._statistics.arrived_rows[which] += count
@@ -215,6 +219,7 @@ class Enrichment(Operator[pa.RecordBatch]):
             yield from self._results(self._manner.work(quantum_bytes))
             n_bytes = self._manner.worked_bytes - before
             self.worked_bytes += n_bytes
+            self._waits.look(0, 0, self._manner.waiting_rows, around.now)
             self._report(Scanned(self._shell.tick, STREAM, 0, 1, n_bytes))
         elif self.phase == "clean-up":
             self._forget()
@@ -240,7 +245,10 @@ class Enrichment(Operator[pa.RecordBatch]):
         waiting = min(self._manner.waiting_rows, arrived)  # amid a call they wait before they are counted
         progress = self._statistics.progress(self.phase, self._account, float(arrived), float(arrived - waiting))
         known_rows, read_bytes = self._read_so_far()
-        return replace(progress, manner=self._how(), known_rows=known_rows, waiting_rows=waiting, read_bytes=read_bytes)
+        return replace(
+            progress, manner=self._how(), known_rows=known_rows, waiting_rows=waiting, read_bytes=read_bytes,
+            waited_rows=self._waits.rows, newest_version=self._master.newest_version,
+        )  # fmt: skip
 
     def _how(self) -> str:
         """How rows are looked up now."""
@@ -261,6 +269,7 @@ class Enrichment(Operator[pa.RecordBatch]):
             "was_in_memory": self._was_in_memory,
             "read_so_far": self._read_so_far(),
             "manner": self._manner.to_plain(),
+            "waits": self._waits.to_plain(),
             "statistics": self._statistics.to_plain(),
         }
 
@@ -275,6 +284,7 @@ class Enrichment(Operator[pa.RecordBatch]):
         known_rows, read_bytes = counts_of_each(data["read_so_far"], 2)
         self._before = known_rows, read_bytes
         self._manner.load_plain(data["manner"])
+        self._waits.load_plain(data["waits"])
         if self._account.free_bytes < 0:
             self._master.spill()
         if self._master.rows.ended and not self._master.is_in_memory:

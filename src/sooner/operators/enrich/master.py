@@ -18,7 +18,7 @@ from sooner.budget import Account
 from sooner.errors import BudgetTooSmall
 from sooner.kernels.array_types import Codes, Positions
 from sooner.kernels.matching import EQUAL
-from sooner.operators.enrich.pieces import in_order, only_codes
+from sooner.operators.enrich.pieces import in_order, only_codes, together
 from sooner.operators.enrich.versions import Versioning, newest
 from sooner.operators.events import Flushed, Tidied
 from sooner.operators.inputs import Input
@@ -33,6 +33,7 @@ from sooner.runs.store import Segment, SpilledRun, adopted, counted, counts_of_e
 MASTER: Final = 1  # the second input
 SEGMENT_BYTES: Final = 64 * 2**20  # of the table, under one first code and one index
 CHANGES_SHARE: Final = 8  # of the memory, one part in so many at most is for rows that replace others
+FEW: Final = 4  # rows that were found are few if they have less than one part in so many of a slab
 FAN_IN: Final = 32  # runs that become one at a time: a block of each is in memory
 
 
@@ -104,6 +105,7 @@ class Master:
         self._files = ExitStack()
         self._output: MergedOutput | None = None
         self.read_bytes = 0  # for rows that were asked for
+        self.newest_version: int | float | None = None  # of the changes
 
     @property
     def spilled(self) -> list[SpilledRun]:
@@ -146,6 +148,8 @@ class Master:
         """Rows that replace others. Tells which codes they have."""
         assert self._versioning is not None, "somebody said what the versions are"
         changes = [self._versioning.of_changes(batch, self.rows.schema) for batch in batches]
+        known = [self.newest_version, self._versioning.newest_of(changes)]
+        self.newest_version = max((one for one in known if one is not None), default=None)
         run = self._add(changes, make_room)
         if not self.is_in_memory and self.rows.resident_bytes > self._account.share_bytes // CHANGES_SHARE:
             self.spill()
@@ -206,8 +210,8 @@ class Master:
         """
         touched = [one for run in self.spilled for one in self._touched(codes, run)]
         if self._is_plain and not self.is_in_memory:
-            for one in touched:
-                yield from self._found_in(codes, one)
+            found = (rows for one in touched for rows in self._found_in(codes, one))
+            yield from together(found, self._bench.slab_bytes // FEW)
         else:
             yield from self._found(codes, list(self.resident), touched)
 
@@ -390,10 +394,12 @@ class Master:
                 "written": written, "fences": one.fences,
             }  # fmt: skip
         fences = [[number, codes] for number, codes in sorted(self._fences.items())]
-        return {"rows": self.rows.to_plain(), "fences": fences, "compaction": compaction}
+        rows, newest = self.rows.to_plain(), self.newest_version
+        return {"rows": rows, "fences": fences, "compaction": compaction, "newest_version": newest}
 
     def load_plain(self, data: dict[str, Any]) -> None:
         self.rows.load_plain(data["rows"], self._account)
+        self.newest_version = data["newest_version"]
         self._fences = {counted(number): [int(code) for code in codes] for number, codes in data["fences"]}
         if (saved := data["compaction"]) is not None:
             written = [adopted(self.rows.store, segment) for segment in saved["written"]]

@@ -34,6 +34,20 @@ def only_codes(asked: Sequence[Codes], blocks: Sequence[Run]) -> Run | None:
     return Run(codes[at], pa.RecordBatch.from_arrays(columns, schema=blocks[0].rows.schema), NEVER)
 
 
+def together(runs: Iterator[Run], few_bytes: int) -> Iterator[Run]:
+    """The rows of these runs, in fewer ones: those that have less than so many bytes wait for each other."""
+    waiting: list[Run] = []
+    waiting_bytes = 0
+    for run in runs:
+        if waiting_bytes + run.n_bytes > few_bytes and waiting:
+            yield merge(waiting)
+            waiting, waiting_bytes = [], 0
+        waiting.append(run)
+        waiting_bytes += run.n_bytes
+    if waiting:
+        yield merge(waiting)
+
+
 def in_order(runs: Sequence[Run], piece_bytes: int) -> Iterator[Run]:
     """The rows of several runs in the order of their codes, in pieces of about so many bytes."""
     if not runs:

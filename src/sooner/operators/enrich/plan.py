@@ -16,7 +16,7 @@ from sooner.operators.enrich.cache import CENSUS_SCHEMA, KeyCache
 from sooner.operators.enrich.enrichment import Enrichment, Manner
 from sooner.operators.enrich.gathered import Gathered
 from sooner.operators.enrich.master import Master
-from sooner.operators.enrich.probing import HELD_SHARE, Probe
+from sooner.operators.enrich.probing import Probe
 from sooner.operators.enrich.scanning import Queue, Scan
 from sooner.operators.enrich.versions import Versioning
 from sooner.operators.enrich.waiting import Waiting
@@ -102,10 +102,8 @@ class EnrichPlan:
         if self.algorithm == "probe":
             # What changes later must not be met, and an engine with others beside it gives its rows in few calls.
             gathers = means.alone and self.versioning is None
-            gathered = Gathered(stream, account, answers)
-            held_bytes = account.share_bytes // HELD_SHARE if gathers else 0
-            cache = kept(limit_bytes=account.share_bytes - held_bytes)
-            manner = Probe(master, cache, answers, bench, account, gathered, gathers=gathers)
+            gathered = Gathered(stream, account, answers, bench.merge_bytes)
+            manner = Probe(master, kept(), answers, bench, account, gathered, gathers=gathers)
         else:
             waiting = Waiting(stream, account, answers, bench.merge_bytes)
             if self.algorithm == "meshjoin":

@@ -25,7 +25,8 @@ from sooner.policies.view import Surroundings
 from sooner.runs.run import Run, merge
 from sooner.runs.slabs import ALL_CODES
 
-HELD_SHARE: Final = 3  # of the memory, one part in so many is for rows that are gathered
+HELD_SHARE: Final = 3 / 4  # of the memory at most is for rows that are gathered: the more they are, the fewer passes
+ROOM_SHARE: Final = 1 / 8  # of the memory is made at a time for them, if the cache has it
 
 
 class Probe:
@@ -47,7 +48,7 @@ class Probe:
         self._answers = answers
         self._bench = bench
         self._account = account
-        self._most_held_bytes = account.share_bytes // HELD_SHARE
+        self._most_held_bytes = int(HELD_SHARE * account.share_bytes)
         self._gathered = gathered
         self._gathers = gathers
         self.known_rows = 0
@@ -55,7 +56,7 @@ class Probe:
 
     @property
     def name(self) -> str:
-        return f"probe of {self._master.n_runs} on disk"
+        return f"probe of {self._master.n_runs} on disk" if self._master.spilled else "probe"
 
     @property
     def read_bytes(self) -> int:
@@ -82,9 +83,15 @@ class Probe:
     def take(self, stream: Run) -> Iterator[Bundle]:
         """Answer rows whose keys are in the cache; the others too, unless they are gathered."""
         missed = yield from self._from_memory(stream)
-        if len(missed) and not (self._gathers and self._gathered.try_add(missed)):
+        if len(missed) and not (self._gathers and self._try_gather(missed)):
             yield from self._from_disk(missed)
         self._cache.arrival_is_over()
+
+    def _try_gather(self, missed: Run) -> bool:
+        if self._gathered.try_add(missed):
+            return True
+        self._cache.make_room(max(missed.n_bytes, int(ROOM_SHARE * self._account.share_bytes)))
+        return self._gathered.try_add(missed)
 
     def work(self, quantum_bytes: int) -> Iterator[Bundle]:
         """A piece of a pass over the master."""
@@ -99,8 +106,6 @@ class Probe:
                 missed = yield from self._from_memory(stream)  # an earlier pass may have read what they ask for
                 if len(missed):
                     yield from self._from_disk(missed)
-            if high == ALL_CODES:
-                self._gathered.end_pass()
         self.worked_bytes += self._master.read_bytes - before
 
     def _from_memory(self, stream: Run) -> Generator[Bundle, None, Run]:
@@ -117,10 +122,14 @@ class Probe:
         codes, asked = counted_codes(missed.codes)
         most_bytes = min(self._bench.scratch_bytes, self._cache.most_bytes_at_once)
         found = _Found(codes, asked + self._cache.asked(codes), most_bytes)
-        for rows in self._master.rows_with(codes):
-            yield from bundled(self._answers.met(missed, rows))
-            found.look_at(rows, least_asked=self._cache.price * (rows.n_bytes / len(rows)) / row_bytes)
-        yield from bundled(self._answers.settled(missed))
+
+        def met() -> Iterator[Findings]:
+            for rows in self._master.rows_with(codes):
+                yield from self._answers.met(missed, rows)
+                found.look_at(rows, least_asked=self._cache.price * (rows.n_bytes / len(rows)) / row_bytes)
+            yield from self._answers.settled(missed)
+
+        yield from bundled(met())
         if found.kept:
             self._cache.admit(run := merge(found.kept), found.asked_by(run), row_bytes)
         self._cache.count(Entries(codes, asked, ~found.has_rows))

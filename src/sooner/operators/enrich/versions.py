@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sooner.errors import InvalidJoin
 from sooner.kernels.array_types import Codes, Flags
@@ -48,6 +49,18 @@ class Versioning:
             gone = batch.column(self.deleted).cast(pa.int8()).fill_null(0)
         columns = [_like(batch.column(field.name), field) for field in list(stored)[:-1]]
         return pa.RecordBatch.from_arrays([*columns, gone], schema=stored)
+
+    def newest_of(self, batches: Sequence[pa.RecordBatch]) -> int | float | None:
+        """The highest version among these, in the units of its type; None if it is no number and no time."""
+        highest = (pc.max(batch.column(self.version)) for batch in batches)
+        numbers = [_number(one) for one in highest if one.is_valid]
+        return max((number for number in numbers if number is not None), default=None)
+
+
+def _number(version: pa.Scalar) -> int | float | None:
+    if pa.types.is_temporal(version.type):
+        return int(version.value)
+    return version.as_py() if pa.types.is_integer(version.type) or pa.types.is_floating(version.type) else None
 
 
 def _like(column: pa.Array, field: pa.Field) -> pa.Array:

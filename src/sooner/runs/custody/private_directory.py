@@ -24,11 +24,11 @@ import socket
 import stat
 import tempfile
 import threading
-import weakref
 from pathlib import Path
 from types import FrameType
 from typing import Final, Literal
 
+from sooner.finalizing import Finalizer
 from sooner.runs.custody.private_files import OWNER_ONLY_FILE
 
 LOCK: Final = "lock"
@@ -46,7 +46,7 @@ class PrivateDirectory:
         path, lock = _make(f"sooner-{purpose}-", parent)
         _locks[path] = lock
         self.path: Final = path
-        self._remove = weakref.finalize(self, _remove_own, path)
+        self._remove = Finalizer(self, _remove_own, path)
         _heed_signals()
         _remove_abandoned(path.parent)
 

@@ -12,13 +12,13 @@ import contextlib
 import fcntl
 import mmap
 import os
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 
+from sooner.finalizing import Finalizer
 from sooner.runs.custody.private_files import OWNER_ONLY_FILE
 from sooner.runs.custody.shared_memory_directory import COPY, NOWHERE, open_partition, trouble_with
 
@@ -34,7 +34,7 @@ class SharedMemory:
         self._limit_bytes = limit_bytes
         self._root = root
         if directory != NOWHERE:
-            weakref.finalize(self, os.close, directory)
+            Finalizer(self, os.close, directory)
 
     def get(self, name: str) -> pa.Buffer | None:
         """The copy, mapped; None if there is none."""

@@ -12,7 +12,7 @@ import re
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -28,17 +28,19 @@ from sooner.kernels.gathering import POOL, gather
 from sooner.kernels.sizes import RowBytes, cuts_by_bytes, part_of, picked, total_bytes
 from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Blocks, Place
 from sooner.runs.custody.private_files import create
-from sooner.runs.run import HELPER_BYTES, Run, Stamp
+from sooner.runs.run import HELPER_BYTES, NEVER, STILL_HERE, Run, Stamp
 from sooner.runs.store import EncodedBlock, Segment, SharedStamps, counted, segment_of
 
 # By position, since users' columns may have any name.
 _CODE: Final = pa.field("code", pa.uint64())
 _STAMPS: Final = [pa.field(name, pa.int32()) for name in ("arrived", "departed", "met_disk")]
+_HELPER_TYPES: Final[tuple[np.dtype[Any], ...]] = (np.dtype(np.uint64), *[np.dtype(np.int32)] * len(_STAMPS))
 _STAMPS_KEPT: Final = {"spilled": 3, "resident": 1}  # rows in memory have not left it, and share one `met_disk`
 _END_OF_STREAM: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 BLOCK_BYTES: Final = 64 * 1024
 _NAME: Final = re.compile(r"[0-9a-f-]+\.arrows")
 READ_BYTES: Final = 2**20  # blocks that lie near each other are read together up to so many bytes
+LAYOUTS_KEPT: Final = 64
 NEAR_BYTES: Final = 192 * 2**10  # and what lies between them with them: it takes no longer than to go there anew
 
 
@@ -73,6 +75,7 @@ class RunFiles:
         self._removal = removal
         self._prefix = prefix
         self._segments_in_file: Counter[str] = Counter()
+        self._layouts: dict[bytes, list[int]] = {}  # of blocks with codes and stamps, by their headers
         self.block_bytes = block_bytes
 
     def path(self, file: str) -> str:
@@ -155,13 +158,27 @@ class RunFiles:
     def decode(self, content: memoryview | pa.Buffer, shared: SharedStamps | None = None) -> Run:
         """The rows of a block, sharing memory with its content."""
         n_stamps = self._stamps_of_rows(shared is not None)
-        message = pa.ipc.read_message(pa.py_buffer(content))
-        block = pa.ipc.read_record_batch(message, self._schemas[n_stamps])
-        codes, arrived, *others = (to_numpy(block.column(number)) for number in range(1 + n_stamps))
+        buffer = pa.py_buffer(content)
+        block = pa.ipc.read_record_batch(pa.ipc.read_message(buffer), self._schemas[n_stamps])
+        view, dtypes = memoryview(buffer), _HELPER_TYPES[: 1 + n_stamps]
+        places = zip(dtypes, self._helpers_of(buffer, block, n_stamps), strict=True)
+        codes, arrived, *others = (np.frombuffer(view, dtype, block.num_rows, offset) for dtype, offset in places)
         matched = arrived < 0 if len(arrived) and arrived.min() < 0 else None
-        stamps = (arrived if matched is None else np.abs(arrived), *others, *(shared or ()))
+        departed, met_disk = others or shared or (STILL_HERE, NEVER)
         rows = block.select(range(1 + n_stamps, block.num_columns))
-        return replace(Run(codes, rows, *stamps), matched=matched)
+        return Run(codes, rows, arrived if matched is None else np.abs(arrived), departed, met_disk, matched)
+
+    def _helpers_of(self, buffer: pa.Buffer, block: pa.RecordBatch, n_stamps: int) -> list[int]:
+        """Where the codes and stamps of a block lie in it. Blocks with equal headers are laid out alike."""
+        view = memoryview(buffer)
+        header = bytes(view[: 8 + int.from_bytes(view[4:8], "little")])
+        if (offsets := self._layouts.get(header)) is None:
+            columns = (block.column(number).buffers()[1] for number in range(1 + n_stamps))
+            offsets = [column.address - buffer.address for column in columns]
+            if len(self._layouts) >= LAYOUTS_KEPT:
+                self._layouts.clear()
+            self._layouts[header] = offsets
+        return offsets
 
     def encode(self, run: Run, *, shares_stamps: bool = False) -> list[FileBlock]:
         """A run as blocks, ready to be written: the part of writing that any thread can do."""

@@ -162,16 +162,17 @@ class Step:
         yield from self._doors.look(self._ended, now)
         budget_bytes = self._work_budget()
         quantum_bytes = min(QUANTUM_BYTES, budget_bytes)
-        for around in self._surroundings(was_at_work):
+        for around in self._surroundings(was_at_work, now):
             while operator.worked_bytes + quantum_bytes <= budget_bytes and operator.has_work(around):
                 yield from operator.work(quantum_bytes, around)
                 yield from self._doors.look(self._ended, now)
 
-    def _surroundings(self, was_at_work: bool) -> Iterator[Surroundings]:
+    def _surroundings(self, was_at_work: bool, now: float) -> Iterator[Surroundings]:
         """In which disk work is done: if rows came in the middle of it, perhaps so few that it goes on after them."""
         rows, settling = tuple(self._delivery.n_rows), self._delivery.pulse.settling
         silent = not any(rows)
-        around = Surroundings(silent, rows, settling=settling == "at once" or (settling == "in portions" and silent))
+        settles = settling == "at once" or (settling == "in portions" and silent)
+        around = Surroundings(silent, rows, settling=settles, now=now)
         yield around
         if was_at_work and not silent:
             yield replace(around, after_silence=True)
