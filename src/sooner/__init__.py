@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sooner.local.enrich import enrich
     from sooner.local.estimate import Estimates, estimate
     from sooner.local.join import join
+    from sooner.local.multijoin import multijoin
     from sooner.local.query import Query
     from sooner.local.sql import sql
     from sooner.version import __version__
@@ -46,6 +47,7 @@ __all__ = [
     "enrich",
     "estimate",
     "join",
+    "multijoin",
     "sources",
     "sql",
 ]
@@ -60,6 +62,7 @@ __getattr__, __dir__ = lazily(
         "enrich": "sooner.local.enrich",
         "estimate": "sooner.local.estimate",
         "join": "sooner.local.join",
+        "multijoin": "sooner.local.multijoin",
         "sources": "sooner.sources",
         "sql": "sooner.local.sql",
     },

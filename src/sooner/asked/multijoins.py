@@ -1,0 +1,57 @@
+"""A join of many inputs in the user's words, as the plan of it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, Literal
+
+from sooner.errors import InvalidJoin
+from sooner.operators.multiway.graph import ColumnOf, graph_of
+from sooner.operators.multiway.plan import MultiPlan
+
+MultiAlgorithmName = Literal["auto", "mjoin"]
+Equality = str | tuple[str, str]
+FEWEST: Final = 2
+FORM: Final = 'such as "orders.customer = customers.id" or ("orders.customer", "customers.id")'
+
+
+def plan_of(inputs: Mapping[str, object], on: Equality | Sequence[Equality], algorithm: str) -> MultiPlan:
+    """The plan of a join; what cannot be right for any inputs is refused."""
+    if not isinstance(inputs, Mapping) or len(inputs) < FEWEST:
+        raise InvalidJoin("Give the inputs by their names, two at least: {'orders': orders, 'customers': customers}.")
+    names = list(inputs)
+    for name in names:
+        if not isinstance(name, str) or not name or "." in name or "=" in name or name != name.strip():
+            raise InvalidJoin(f"{name!r} cannot name an input: give a word without dots.")
+    if algorithm not in ("auto", "mjoin"):
+        raise InvalidJoin(f"algorithm={algorithm!r} is not known; give 'auto' or 'mjoin'.")
+    several = [on] if isinstance(on, str) or _is_pair(on, names) else list(on)
+    if not several:
+        raise InvalidJoin(f"`on` is empty; say which columns are equal, {FORM}.")
+    return MultiPlan(graph_of(names, [pair for one in several for pair in _equalities(one, names)]))
+
+
+def _is_pair(on: object, names: Sequence[str]) -> bool:
+    """Whether it is one equality, and not two that are columns of all inputs."""
+    if not isinstance(on, tuple) or len(on) != FEWEST or not all(isinstance(one, str) for one in on):
+        return False
+    return all(one.partition(".")[0] in names and "." in one and "=" not in one for one in on)
+
+
+def _equalities(one: object, names: Sequence[str]) -> list[tuple[ColumnOf, ColumnOf]]:
+    """Of a text, of a pair, or of a column that all inputs have."""
+    if isinstance(one, str) and "=" not in one and one.partition(".")[0] not in names:
+        first, *others = (ColumnOf(name, one.strip()) for name in names)
+        return [(first, other) for other in others]
+    sides = one.replace("==", "=").split("=") if isinstance(one, str) else one
+    if not isinstance(sides, list | tuple) or len(sides) < FEWEST or not all(isinstance(side, str) for side in sides):
+        raise InvalidJoin(f"on={one!r} does not say which columns are equal; write it {FORM}.")
+    first, *others = (_column_of(side.strip(), names) for side in sides)
+    return [(first, other) for other in others]
+
+
+def _column_of(text: str, names: Sequence[str]) -> ColumnOf:
+    name, dot, column = text.partition(".")
+    if not dot or not column:
+        raise InvalidJoin(f"{text!r} does not say of which input it is; write it as input.column, {FORM}.")
+    if name not in names:
+        raise InvalidJoin(f"{text!r} names an input {name!r}, and there are {', '.join(map(repr, names))}.")
+    return ColumnOf(name, column)

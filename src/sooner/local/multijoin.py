@@ -1,0 +1,52 @@
+"""`sooner.multijoin`: many inputs in one operator. No row is read here."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sooner.asked.multijoins import Equality, MultiAlgorithmName, plan_of
+from sooner.local.arguments import settings_of
+from sooner.local.query import Query
+from sooner.sources.opening import opened
+from sooner.trace import Tracer, open_trace
+
+
+def multijoin(
+    inputs: Mapping[str, object],
+    on: Equality | Sequence[Equality],
+    *,
+    algorithm: MultiAlgorithmName = "auto",
+    memory: int | str | None = "1GB",
+    spill_dir: str | Path | None = None,
+    trace: str | Path | Tracer | None = None,
+) -> Query:
+    """Join many inputs while they arrive, over one or several attributes, with no intermediate state.
+
+    inputs: by their names, each as an input of `sooner.join`; the same thing may be given twice, by two names.
+    on: which columns are equal, as texts or pairs: "orders.customer = customers.id". A name alone is a column that all
+        inputs have. Chains, stars, snowflakes and any number of inputs on one attribute can be joined; circles cannot.
+    algorithm: what leaves memory when it is full; "mjoin" is all there is, and "auto" means it.
+    memory: what rows and their indexes may take, such as "256MB"; beyond it rows go to `spill_dir`. None is no limit.
+    trace: a file for what happens, an entry a line, or something that is called with each `sooner.trace.Entry`.
+
+    A result comes out when the last of its rows arrives, if all others are in memory then; the rest when all inputs
+    have ended. Columns come in the order of the inputs: a key that several inputs have by one name comes once, and
+    others of one name are told apart by the names of their inputs.
+
+    >>> import pyarrow as pa, sooner
+    >>> orders = pa.table({"order": [10, 11, 12], "customer": [1, 2, 1]})
+    >>> customers = pa.table({"customer": [1, 2], "nation": [7, 8]})
+    >>> nations = pa.table({"nation": [7, 8], "name": ["Chile", "Peru"]})
+    >>> query = sooner.multijoin(
+    ...     {"orders": orders, "customers": customers, "nations": nations},
+    ...     on=["orders.customer = customers.customer", "customers.nation = nations.nation"],
+    ... )
+    >>> query.to_table().sort_by("order").to_pydict()
+    {'order': [10, 11, 12], 'customer': [1, 2, 1], 'nation': [7, 8, 7], 'name': ['Chile', 'Peru', 'Chile']}
+    """
+    plan = plan_of(inputs, on, algorithm)
+    settings = settings_of(None, memory, None, 1, spill_dir)
+    names = list(plan.graph.inputs)
+    with opened(list(inputs.values()), names) as sources:
+        plan.output([source.schema for source in sources])  # refused before anything is made
+        tracing = open_trace(trace, "a join of many inputs in process", [plan])
+        return Query(plan, sources, settings, names, tracing)

@@ -1,0 +1,1 @@
+"""Many inputs in one operator, over one or several attributes, with no intermediate state."""

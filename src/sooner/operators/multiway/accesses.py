@@ -1,0 +1,53 @@
+"""Other orders over the same rows: an input has an index in memory for each of its attributes but the first.
+
+Rows are kept in the order of the first, so that needs none. MINER has an index for each join attribute as well (Bornea
+et al., sec. 4); what they take is charged to the budget.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from sooner.kernels.array_types import Codes, Positions
+from sooner.kernels.sorting import sort
+from sooner.operators.order import CodeRows
+from sooner.runs.run import Run
+
+ROW_BYTES: Final = 8 + 8 + 8  # of an index: a code by its row, a code in its order, and where its row is
+
+
+class Access(NamedTuple):
+    """Rows by one attribute. Without `order` they lie as their codes do."""
+
+    of_rows: Codes  # the code of each row, as the rows lie
+    codes: Codes  # sorted
+    order: Positions | None = None  # where the rows of those are
+
+
+class Accesses:
+    """The indexes of one input. An index is made when it is first asked for, and counted from the start."""
+
+    def __init__(self, coders: Sequence[CodeRows]) -> None:
+        """`coders` are those of its attributes, in order."""
+        self._coders = coders
+        self._known: dict[tuple[int, int], tuple[Run, Access]] = {}  # by run and attribute
+
+    @property
+    def row_bytes(self) -> int:
+        """What all indexes take of a row."""
+        return ROW_BYTES * (len(self._coders) - 1)
+
+    def of(self, run: Run, attribute: int) -> Access:
+        """`attribute` is its place among those of the input."""
+        if attribute == 0:
+            return Access(run.codes, run.codes)
+        key = id(run), attribute
+        if key not in self._known:
+            of_rows, _ = self._coders[attribute](run.rows)
+            codes, order = sort(of_rows)
+            self._known[key] = run, Access(of_rows, codes, order)
+        return self._known[key][1]
+
+    def keep_only(self, runs: Sequence[Run]) -> None:
+        """Others are in memory no more."""
+        kept = {id(run) for run in runs}
+        self._known = {key: known for key, known in self._known.items() if key[0] in kept}

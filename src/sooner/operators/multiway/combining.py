@@ -1,0 +1,152 @@
+"""Combinations of rows in memory, one of each input: what a row that arrives makes with all that is there.
+
+From the input of the row it goes to the others one after the other, always by an attribute that a joined one has, and
+to those first that match least (Bornea et al., sec. 4.1). A partial match is two numbers for each input, and is gone
+when nothing matches it: nothing that does not become a result is kept.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from sooner.kernels.array_types import Codes, Positions
+from sooner.kernels.equality import only_equal
+from sooner.kernels.gathering import gather_from
+from sooner.kernels.keys import KeyPlan
+from sooner.kernels.matching import matches
+from sooner.kernels.sorting import Places, sort
+from sooner.operators.multiway.accesses import Accesses
+from sooner.operators.multiway.graph import Graph, Step
+from sooner.operators.pairs import PAIRS_AT_ONCE
+from sooner.runs.run import Run
+from sooner.runs.store import counts_of_each
+
+HALVED_AT: Final = 2**40  # probes: older ones count less
+
+Combinations = Mapping[int, Places]  # by input: where its row is, in which run and at which position
+
+
+class Combining:
+    def __init__(self, graph: Graph, accesses: Sequence[Accesses], keys: Sequence[KeyPlan]) -> None:
+        """`keys` are the types of each attribute, and whether equal codes are equal keys."""
+        self._graph = graph
+        self._accesses = accesses
+        self._keys = keys
+        n_inputs = len(graph.inputs)
+        self._probes = [0] * n_inputs  # partial matches that were looked up in each input, and what they met
+        self._met = [0] * n_inputs
+
+    def of(self, which: int, run: Run, others: Sequence[Sequence[Run]]) -> Iterator[Combinations]:
+        """All combinations of rows of this run with those of the other inputs, up to PAIRS_AT_ONCE at a time."""
+        runs = [[run] if one == which else there for one, there in enumerate(others)]
+        if not all(runs):
+            return
+        every = Places(np.arange(len(run)), np.zeros(len(run), np.int32))
+        yield from self._grown(self._route(which), runs, {which: every})
+
+    def _route(self, first: int) -> list[Step]:
+        """The most selective first; an input that was never looked into may match anything."""
+        route: list[Step] = []
+        while steps := list(self._graph.next_steps([first, *(step.input for step in route)])):
+            route.append(min(steps, key=lambda step: (self._fan_out(step.input), step.input)))
+        return route
+
+    def _fan_out(self, which: int) -> float:
+        return self._met[which] / self._probes[which] if self._probes[which] else float("inf")
+
+    def _grown(
+        self, route: Sequence[Step], runs: Sequence[Sequence[Run]], partial: Combinations
+    ) -> Iterator[Combinations]:
+        if not route:
+            yield partial
+            return
+        step, *rest = route
+        some: list[Combinations] = []
+        n_some = n_met = 0
+        for grown in self._matched(step, runs, partial):
+            n_met += len(grown[step.input].positions)
+            n_some += len(grown[step.input].positions)
+            some.append(grown)
+            if n_some >= PAIRS_AT_ONCE:
+                yield from self._grown(rest, runs, _together(some))
+                some, n_some = [], 0
+        self._count(step.input, len(partial[step.parent].positions), n_met)
+        if some:
+            yield from self._grown(rest, runs, _together(some))
+
+    def _matched(self, step: Step, runs: Sequence[Sequence[Run]], partial: Combinations) -> Iterator[Combinations]:
+        """These partial matches with the rows of one more input, a part of them at a time."""
+        codes, order = sort(self._codes_of(step, runs[step.parent], partial[step.parent]))
+        place = self._graph.of_input(step.input).index(step.attribute)
+        for number, run in enumerate(runs[step.input]):
+            access = self._accesses[step.input].of(run, place)
+            for at_code, at in matches(codes, access.codes, PAIRS_AT_ONCE):
+                whose, where = order[at_code], at if access.order is None else access.order[at]
+                whose, where = self._only_equal(step, runs[step.parent], partial[step.parent], run, whose, where)
+                if len(whose):
+                    parts = np.full(len(where), number, np.int32)
+                    yield {one: _picked(places, whose) for one, places in partial.items()} | {
+                        step.input: Places(where.copy(), parts)
+                    }
+
+    def _codes_of(self, step: Step, runs: Sequence[Run], places: Places) -> Codes:
+        """The codes of the attribute in these rows of the parent."""
+        place = self._graph.of_input(step.parent).index(step.attribute)
+        of_rows = [self._accesses[step.parent].of(run, place).of_rows for run in runs]
+        if len(of_rows) == 1:
+            return of_rows[0][places.positions]
+        codes = np.empty(len(places.positions), np.uint64)
+        for number, some in enumerate(of_rows):
+            here = np.flatnonzero(places.parts == number)
+            codes[here] = some[places.positions[here]]
+        return codes
+
+    def _only_equal(
+        self, step: Step, parents: Sequence[Run], places: Places, run: Run, whose: Positions, where: Positions
+    ) -> tuple[Positions, Positions]:
+        keys = self._keys[step.attribute]
+        if keys.exact:
+            return whose, where
+        columns = self._graph.attributes[step.attribute].by_input
+        names = columns[step.parent]
+        numbers = tuple(parents[0].rows.schema.get_field_index(name) for name in names)
+        picked = _picked(places, whose)
+        parent = pa.RecordBatch.from_arrays(
+            gather_from([one.columns.only(numbers) for one in parents], picked), names=list(names)
+        )
+        plan = KeyPlan(names, columns[step.input], keys.types, exact=False)
+        kept, where = only_equal(parent, run.rows, plan, np.arange(len(whose)), where.copy())
+        return whose[kept], where
+
+    def _count(self, which: int, probes: int, met: int) -> None:
+        self._probes[which] += probes
+        self._met[which] += met
+        if self._probes[which] > HALVED_AT:
+            self._probes[which] //= 2
+            self._met[which] //= 2
+
+    def to_plain(self) -> dict[str, Any]:
+        return {"probes": self._probes, "met": self._met}
+
+    def load_plain(self, data: dict[str, Any]) -> None:
+        self._probes = counts_of_each(data["probes"], len(self._probes))
+        self._met = counts_of_each(data["met"], len(self._met))
+
+
+def _picked(places: Places, at: Positions) -> Places:
+    assert places.parts is not None
+    return Places(places.positions[at], places.parts[at])
+
+
+def _together(some: Sequence[Combinations]) -> Combinations:
+    if len(some) == 1:
+        return some[0]
+    return {
+        which: Places(
+            np.concatenate([one[which].positions for one in some]),
+            np.concatenate([parts for one in some if (parts := one[which].parts) is not None]),
+        )
+        for which in some[0]
+    }

@@ -1,0 +1,125 @@
+"""Which inputs a join over many has, and by which attributes they hang together.
+
+An *attribute* is what columns of two or more inputs have in common: a row of each must have the same value. Inputs and
+attributes must be a tree: chains, stars, snowflakes and any number of inputs on one attribute are.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from sooner.errors import InvalidJoin
+
+
+class ColumnOf(NamedTuple):
+    """A column of an input, by their names."""
+
+    input: str
+    column: str
+
+    def __str__(self) -> str:
+        return f"{self.input}.{self.column}"
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """The columns of each input that has it, as many in each, by the place of the input."""
+
+    columns: tuple[tuple[int, tuple[str, ...]], ...]
+
+    @cached_property
+    def by_input(self) -> Mapping[int, tuple[str, ...]]:
+        return dict(self.columns)
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        return tuple(which for which, _ in self.columns)
+
+
+class Step(NamedTuple):
+    """Another input joins those that are joined already: by this attribute, which `parent` of them has too."""
+
+    input: int
+    attribute: int
+    parent: int
+
+
+@dataclass(frozen=True)
+class Graph:
+    inputs: tuple[str, ...]
+    attributes: tuple[Attribute, ...]
+
+    def of_input(self, which: int) -> tuple[int, ...]:
+        """The attributes that an input has."""
+        return tuple(at for at, attribute in enumerate(self.attributes) if which in attribute.by_input)
+
+    def next_steps(self, joined: Sequence[int]) -> Iterator[Step]:
+        """What can be joined with these inputs next. In a tree there is one way to each of the others."""
+        for at, attribute in enumerate(self.attributes):
+            parents = [which for which in joined if which in attribute.by_input]
+            if parents:
+                yield from (Step(which, at, parents[0]) for which in attribute.inputs if which not in joined)
+
+    def steps_from(self, first: int) -> list[Step]:
+        """From one input to all others, those first that are named first."""
+        steps: list[Step] = []
+        while step := next(self.next_steps([first, *(one.input for one in steps)]), None):
+            steps.append(step)
+        return steps
+
+
+def graph_of(inputs: Sequence[str], equalities: Sequence[tuple[ColumnOf, ColumnOf]]) -> Graph:
+    """The graph of a join, or a sentence that says why there is none."""
+    groups: list[set[ColumnOf]] = []
+    for pair in equalities:
+        if pair[0].input == pair[1].input:
+            raise InvalidJoin(
+                f"{pair[0]} = {pair[1]} compares columns of one input; filter it before, or give it twice by two names."
+            )
+        touched = [group for group in groups if not group.isdisjoint(pair)]
+        groups = [group for group in groups if group not in touched] + [set(pair).union(*touched)]
+    attributes = _attributes(inputs, equalities, groups)
+    graph = Graph(tuple(inputs), tuple(attributes))
+    _require_tree(graph)
+    return graph
+
+
+def _attributes(
+    inputs: Sequence[str], equalities: Sequence[tuple[ColumnOf, ColumnOf]], groups: Sequence[set[ColumnOf]]
+) -> list[Attribute]:
+    """In the order in which they are named; those of the same inputs are one, of several columns."""
+    named = list(dict.fromkeys(column for pair in equalities for column in pair))
+    by_inputs: dict[tuple[int, ...], list[dict[str, str]]] = {}
+    for group in sorted(groups, key=lambda group: min(named.index(column) for column in group)):
+        columns: dict[str, str] = {}
+        for one in sorted(group, key=named.index):
+            if one.input in columns:
+                raise InvalidJoin(
+                    f"{one.input}.{columns[one.input]} and {one} must be equal, since both are compared with the same "
+                    "columns; filter that input before, and name one of them."
+                )
+            columns[one.input] = one.column
+        by_inputs.setdefault(tuple(sorted(map(inputs.index, columns))), []).append(columns)
+    return [
+        Attribute(tuple((which, tuple(columns[inputs[which]] for columns in several)) for which in members))
+        for members, several in by_inputs.items()
+    ]
+
+
+def _require_tree(graph: Graph) -> None:
+    reached = {0, *(step.input for step in graph.steps_from(0))}
+    if alone := [name for which, name in enumerate(graph.inputs) if which not in reached]:
+        raise InvalidJoin(
+            f"Nothing connects {graph.inputs[0]!r} with {', '.join(map(repr, alone))}; name columns of both in `on`."
+        )
+    memberships = sum(len(attribute.columns) for attribute in graph.attributes)
+    if memberships != len(graph.inputs) + len(graph.attributes) - 1:
+        named = "; ".join(
+            " = ".join(f"{graph.inputs[which]}.{'+'.join(columns)}" for which, columns in attribute.columns)
+            for attribute in graph.attributes
+        )
+        raise InvalidJoin(
+            f"There is a circle among {named}: two inputs hang together in two ways. Leave one out, and compare its "
+            "columns in the result."
+        )

@@ -1,0 +1,179 @@
+"""`sooner.multijoin` as a user meets it, beside DuckDB."""
+
+import itertools
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sooner
+
+PLENTY = "64MB"
+
+
+def rows_of(table: pa.Table) -> Counter[tuple[Any, ...]]:
+    names = sorted(table.column_names)
+    return Counter(zip(*(table[name].to_pylist() for name in names), strict=True))
+
+
+def asked_of_duckdb(query: str, **tables: pa.Table) -> pa.Table:
+    with duckdb.connect() as database:
+        for name, table in tables.items():
+            database.register(name, table)
+        return database.sql(query).to_arrow_table()
+
+
+def shop(rows: int = 4_000, seed: int = 0) -> dict[str, pa.Table]:
+    """Sales of articles by customers of nations; keys of texts among them, nulls, and one that is hot."""
+    dice = np.random.default_rng(seed)
+    customers = [None if at % 50 == 0 else f"customer {at * at % 300:05}" for at in dice.integers(0, 300, rows)]
+    articles = np.where(dice.random(rows) < 0.2, 7, dice.integers(0, 200, rows))
+    nations = dice.integers(0, 20, 300)
+    return {
+        "sales": pa.table({"sale": np.arange(rows), "customer": customers, "article": articles}),
+        "customers": pa.table({"customer": [f"customer {at:05}" for at in range(300)], "nation": nations}),
+        "articles": pa.table({"article": dice.permutation(180), "title": [f"title {at}" for at in range(180)]}),
+        "nations": pa.table({"nation": np.arange(20), "name": [f"nation {at}" for at in range(20)]}),
+    }
+
+
+SNOWFLAKE = [
+    "sales.customer = customers.customer",
+    "sales.article = articles.article",
+    "customers.nation = nations.nation",
+]
+SNOWFLAKE_IN_SQL = (
+    "SELECT * FROM sales JOIN customers USING (customer) JOIN articles USING (article) JOIN nations USING (nation)"
+)
+
+
+@pytest.mark.parametrize("memory", [PLENTY, "200kB", "80kB"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_snowflake_is_what_duckdb_says(memory: str, seed: int) -> None:
+    tables = shop(seed=seed)
+    for order in itertools.islice(itertools.permutations(tables), seed, None, 9):
+        query = sooner.multijoin({name: tables[name] for name in order}, on=SNOWFLAKE, memory=memory)
+        assert rows_of(query.to_table()) == rows_of(asked_of_duckdb(SNOWFLAKE_IN_SQL, **tables))
+
+
+@pytest.mark.parametrize("memory", [PLENTY, "100kB"])
+@pytest.mark.parametrize("n_inputs", [2, 3, 5])
+def test_one_attribute_of_many_inputs(n_inputs: int, memory: str) -> None:
+    dice = np.random.default_rng(n_inputs)
+    tables = {
+        f"t{at}": pa.table({"key": dice.integers(0, 900, 1_200), f"row_{at}": np.arange(1_200)})
+        for at in range(n_inputs)
+    }
+    others = " ".join(f"JOIN t{at} USING (key)" for at in range(1, n_inputs))
+    expected = asked_of_duckdb(f"SELECT * FROM t0 {others}", **tables)
+    assert rows_of(sooner.multijoin(tables, on="key", memory=memory).to_table()) == rows_of(expected)
+
+
+def test_keys_of_several_columns_and_columns_of_one_name() -> None:
+    left = pa.table({"day": [1, 1, 2], "shop": ["a", "b", "a"], "n": [1, 2, 3]})
+    middle = pa.table({"day": [1, 2, 2], "store": ["a", "a", "b"], "n": [4, 5, 6], "who": [7, 8, 9]})
+    right = pa.table({"who": [7, 8], "n": [10, 11]})
+    query = sooner.multijoin(
+        {"left": left, "middle": middle, "right": right},
+        on=[("left.day", "middle.day"), "left.shop = middle.store", "middle.who == right.who"],
+    )
+    assert query.schema.names == ["day", "shop", "n_left", "store", "n_middle", "who", "n_right"]
+    assert query.to_table().sort_by("day").to_pylist() == [
+        {"day": 1, "shop": "a", "n_left": 1, "store": "a", "n_middle": 4, "who": 7, "n_right": 10},
+        {"day": 2, "shop": "a", "n_left": 3, "store": "a", "n_middle": 5, "who": 8, "n_right": 11},
+    ]
+
+
+def test_an_input_may_come_twice_by_two_names() -> None:
+    people = pa.table({"person": [1, 2, 3], "boss": [2, 3, 3]})
+    query = sooner.multijoin({"p": people, "b": people, "bb": people}, on=["p.boss = b.person", "b.boss = bb.person"])
+    found = query.to_table().sort_by("person_p")
+    assert found["person_bb"].to_pylist() == [3, 3, 3]
+    assert found["boss_p"].to_pylist() == [2, 3, 3]
+
+
+def test_results_come_while_inputs_are_open() -> None:
+    more = threading.Event()
+
+    def orders() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"o": [1, 2], "c": [1, 2]})
+        assert more.wait(30)
+        yield pa.record_batch({"o": [3], "c": [1]})
+
+    schema = pa.schema([("o", pa.int64()), ("c", pa.int64())])
+    query = sooner.multijoin(
+        {
+            "orders": pa.RecordBatchReader.from_batches(schema, orders()),
+            "customers": pa.table({"c": [1, 2], "n": [5, 6]}),
+            "nations": pa.table({"n": [5, 6], "name": ["x", "y"]}),
+        },
+        on=["orders.c = customers.c", "customers.n = nations.n"],
+    )
+    batches = iter(query)
+    early = sum(batch.num_rows for batch in itertools.takewhile(lambda _: not more.is_set(), _until(batches, 2)))
+    assert early == 2
+    more.set()
+    assert sum(batch.num_rows for batch in batches) == 1
+
+
+def _until(batches: Iterator[pa.RecordBatch], n_rows: int) -> Iterator[pa.RecordBatch]:
+    while n_rows > 0:
+        batch = next(batches)
+        n_rows -= batch.num_rows
+        yield batch
+
+
+@pytest.mark.parametrize("empty", ["sales", "customers", "nations"])
+@pytest.mark.parametrize("memory", [PLENTY, "80kB"])
+def test_with_an_empty_input_there_is_nothing(empty: str, memory: str) -> None:
+    tables = shop(1_000)
+    tables[empty] = tables[empty].slice(0, 0)
+    assert sooner.multijoin(tables, on=SNOWFLAKE, memory=memory).to_table().num_rows == 0
+
+
+def test_files_are_gone_in_the_end(tmp_path: Any) -> None:
+    query = sooner.multijoin(shop(), on=SNOWFLAKE, memory="80kB", spill_dir=tmp_path)
+    next(iter(query))
+    query.stop()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("inputs", "on", "sentence"),
+    [
+        ({"a": 1}, "k", "two at least"),
+        ({"a": "k", "b.c": "k"}, "k", "cannot name an input"),
+        ({"a": "k", "b": "k"}, [], "`on` is empty"),
+        ({"a": "k", "b": "k"}, [7], "does not say which columns are equal"),
+        ({"a": "k", "b": "k"}, ["a.k = k"], "does not say of which input"),
+        ({"a": "k", "b": "k"}, ["a.k = z.k"], "names an input 'z', and there are 'a', 'b'"),
+        ({"a": "k", "b": "k"}, ["a.k = a.l"], "columns of one input"),
+        ({"a": "k", "b": "k"}, ["a.k = b.x"], "the b has no column 'x'"),
+        ({"a": "k", "b": "k", "c": "k"}, ["a.k = b.k"], "Nothing connects 'a' with 'c'"),
+        ({"a": "kl", "b": "kl", "c": "kl"}, ["a.k = b.k", "b.l = c.l", "c.k = a.l"], "There is a circle"),
+        ({"a": "kl", "b": "k"}, ["a.k = b.k", "b.k = a.l"], "must be equal, since both"),
+        ({"a": "k", "b": "t"}, ["a.k = b.t"], "cast one of them"),
+        ({"a": "k", "b": "k", "c": "f"}, ["a.k = b.k", "b.k = c.f"], "cannot be compared in one type"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_sentence(inputs: dict[str, Any], on: Any, sentence: str) -> None:
+    columns = {"k": pa.array([1]), "l": pa.array([1]), "t": pa.array(["x"]), "f": pa.array([1.5])}
+    tables = {
+        name: pa.table({one: columns[one] for one in has}) if isinstance(has, str) else has
+        for name, has in inputs.items()
+    }
+    with pytest.raises(sooner.InvalidCall, match=sentence.replace("(", r"\(")):
+        sooner.multijoin(tables, on=on)
+
+
+def test_an_algorithm_that_is_not_there_is_refused() -> None:
+    tables = {"a": pa.table({"k": [1]}), "b": pa.table({"k": [1]})}
+    with pytest.raises(sooner.InvalidJoin, match="not known"):
+        sooner.multijoin(tables, on="k", algorithm="miner")  # type: ignore[arg-type]
+    with pytest.raises(sooner.BudgetTooSmall, match="memory"):
+        sooner.multijoin(tables, on="k", memory="1kB")

@@ -1,0 +1,114 @@
+"""Joins of many inputs as subjects of the conformance suite, and the answer that they must give."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from sooner.kernels.keys import KeyPlan
+from sooner.operators.multiway.graph import ColumnOf, Graph, graph_of
+from sooner.operators.multiway.plan import MultiPlan
+from sooner.operators.order import CodeRows
+from sooner.testing.dice import Dice
+from sooner.testing.subject import Row, Subject
+from sooner.testing.two_way import _with_few_bits
+
+# Which attributes each input has.
+SHAPES: dict[str, tuple[str, ...]] = {
+    "two": ("a", "a"),
+    "chain of three": ("a", "ab", "b"),
+    "chain of four": ("a", "ab", "bc", "c"),
+    "star of four": ("abc", "a", "b", "c"),
+    "one attribute of three": ("a", "a", "a"),
+    "one attribute of four": ("a", "a", "a", "a"),
+    "two in the middle": ("a", "ab", "b", "b"),
+    "snowflake of six": ("ab", "ac", "bd", "c", "d", "d"),
+}
+SPREAD = 3  # times as many keys as for two inputs, or a hot one would meet itself in too many ways
+
+
+def graph_of_shape(shape: str) -> Graph:
+    inputs = [f"i{which}" for which in range(len(SHAPES[shape]))]
+    equalities = []
+    for attribute in sorted(set("".join(SHAPES[shape]))):
+        first, *others = (
+            ColumnOf(name, attribute) for name, has in zip(inputs, SHAPES[shape], strict=True) if attribute in has
+        )
+        equalities += [(first, other) for other in others]
+    return graph_of(inputs, equalities)
+
+
+@dataclass(frozen=True)
+class CollidingMultiPlan(MultiPlan):
+    """Codes with so few bits that different keys share them."""
+
+    def keys(self, schemas: Sequence[pa.Schema]) -> list[KeyPlan]:
+        return [replace(keys, exact=False) for keys in super().keys(schemas)]
+
+    def coders(self, schemas: Sequence[pa.Schema]) -> list[list[CodeRows]]:
+        return [[_with_few_bits(code) for code in coders] for coders in super().coders(schemas)]
+
+
+def multi_subject(shape: str, *, colliding: bool = False) -> Subject:
+    attributes = SHAPES[shape]
+
+    def draw_rows(dice: Dice, which: int, n_rows: int, first_number: int) -> pa.RecordBatch:
+        def keys() -> pa.Array:
+            spread = SPREAD if len(attributes) > 2 else 1
+            drawn = ((key, dice.randrange(spread)) for key in dice.keys(n_rows))
+            return pa.array([None if key is None else key * spread + more for key, more in drawn], pa.int64())
+
+        columns = {attribute: keys() for attribute in attributes[which]}
+        numbers = pa.array(range(first_number, first_number + n_rows), pa.int64())
+        return pa.record_batch(columns | {f"row_{which}": numbers}, schema=schemas[which])
+
+    schemas = tuple(
+        pa.schema([*((attribute, pa.int64()) for attribute in has), (f"row_{which}", pa.int64())])
+        for which, has in enumerate(attributes)
+    )
+    plan_of = CollidingMultiPlan if colliding else MultiPlan
+    return Subject(
+        name=f"a join of many inputs: {shape}" + ", with codes that collide" * colliding,
+        plan=plan_of(graph_of_shape(shape)),
+        schemas=schemas,
+        draw_rows=draw_rows,
+        answer=answer,
+        invariants=check_state,
+    )
+
+
+def answer(tables: Sequence[pa.Table]) -> Counter[Row]:
+    """One input after the other; a column that is there by its name already must have the same value."""
+    names: list[str] = []
+    found: list[Row] = [()]
+    left = list(tables)
+    while left:
+        table = next(one for one in left if not names or set(one.column_names) & set(names))
+        left.remove(table)
+        shared = [name for name in table.column_names if name in names]
+        own = [name for name in table.column_names if name not in names]
+        by_key: dict[Row, list[Row]] = {}
+        for row in table.to_pylist():
+            key = tuple(row[name] for name in shared)
+            if None not in key:
+                by_key.setdefault(key, []).append(tuple(row[name] for name in own))
+        places = [names.index(name) for name in shared]
+        found = [row + more for row in found for more in by_key.get(tuple(row[at] for at in places), ())]
+        names += own
+    ordered = list(dict.fromkeys(name for table in tables for name in table.column_names))
+    keys = [names.index(name) for name in ordered if not name.startswith("row_")]
+    places = [names.index(name) for name in ordered]
+    return Counter(tuple(row[at] for at in places) for row in found if all(row[at] is not None for at in keys))
+
+
+def check_state(operator: object) -> None:
+    """What is counted is what is there, with indexes."""
+    from sooner.operators.multiway.join import MultiJoin
+
+    assert isinstance(operator, MultiJoin)
+    weights = [
+        operator._weight(which, run) for which, one in enumerate(operator.inputs) for run in one.partitions[0].resident
+    ]
+    of_chain = 0 if operator._chain is None else operator._chain._taken_bytes
+    assert sum(weights) + of_chain == operator.account.used_bytes
