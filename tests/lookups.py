@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ class Lookup:
     queue: Queue = "block"
     gathers: bool = False  # whether rows that are probed may wait for others
     found: Counter[Row] = field(default_factory=Counter)
+    now: float = 0.0
 
     def __post_init__(self) -> None:
         plan_of = CollidingEnrichPlan if self.colliding else EnrichPlan
@@ -82,10 +83,12 @@ class Lookup:
     def _arrive(self, which: int, keys: Keys) -> list[Row]:
         batch = numbered_rows([*keys], sum(map(len, self._given[which])))
         self._given[which].append(batch)
-        return self._noted(self.operator.arrive([[batch] if one == which else [] for one in (STREAM, MASTER)], 0.0))
+        return self._noted(
+            self.operator.arrive([[batch] if one == which else [] for one in (STREAM, MASTER)], self.now)
+        )
 
     def work(self, quantum_bytes: int = WHOLE) -> list[Row]:
-        return self._noted(self.operator.work(quantum_bytes, SILENT))
+        return self._noted(self.operator.work(quantum_bytes, replace(SILENT, now=self.now)))
 
     def settle(self, quantum_bytes: int = WHOLE) -> list[Row]:
         """Until there is nothing to do."""

@@ -1,4 +1,4 @@
-"""The README's words about the in-process join are run as they stand there."""
+"""The README's words about what runs in process are run as they stand there."""
 
 import contextlib
 import io
@@ -16,17 +16,38 @@ import pytest
 
 import sooner
 
-IN_PROCESS = (Path(__file__).parents[1] / "README.md").read_text().split("## In process\n")[1].split("\n## ")[0]
-FIRST, OUTPUT, OTHERS = re.findall(r"^```(?:python)?\n(.*?)^```$", IN_PROCESS, re.DOTALL | re.MULTILINE)
+README = (Path(__file__).parents[1] / "README.md").read_text()
+
+
+def section(title: str) -> str:
+    return README.split(f"## {title}\n")[1].split("\n## ")[0]
+
+
+def blocks_of(text: str) -> list[str]:
+    return re.findall(r"^```(?:python)?\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+IN_PROCESS = section("In process")
+FIRST, OUTPUT, OTHERS = blocks_of(IN_PROCESS)
 ORDERS = pa.table({"cust": [3, 1, 2, 1], "cents": [500, 120, 990, 75]})
 CUSTOMERS = pa.table({"id": [1, 2, 3], "name": ["Ada", "Grace", "Edsger"]})
 
 
-def test_the_first_query_prints_what_the_readme_says() -> None:
+def printed_by(program: str, **known: object) -> str:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(FIRST, {})
-    assert printed.getvalue() == OUTPUT
+        exec(program, known)
+    return printed.getvalue()
+
+
+def test_the_first_query_prints_what_the_readme_says() -> None:
+    assert printed_by(FIRST) == OUTPUT
+
+
+def test_a_look_up_explains_itself_as_the_readme_says() -> None:
+    _, program, output = blocks_of(section("A stream and a master table: `enrich`"))
+    events = pa.table({"customer": [3, 1], "cents": [500, 120]})
+    assert printed_by(program, sooner=sooner, pa=pa, events=events) == output
 
 
 @pytest.mark.parametrize(

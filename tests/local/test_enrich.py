@@ -174,6 +174,39 @@ def test_a_semi_enrichment_keeps_the_keys_alone() -> None:
     assert query.progress.peak_bytes < MASTER_ROWS * 30
 
 
+# What it says before it begins
+
+
+@pytest.mark.parametrize(("memory", "told"), [(SMALL, "too much for about 682"), (PLENTY, "fits about 42")])
+def test_it_explains_itself_before_data_is_read(memory: str, told: str) -> None:
+    query = sooner.enrich(Untouched(), master_of(), on="k", how="left", memory=memory)
+    first, master, *others = query.explain().splitlines()
+    assert first == "enriched by probe, how='left'"
+    assert master.startswith("master: 20,000 rows of about 60 bytes, 1.1 MB, ")
+    assert told in master
+    assert [line.partition(":")[0] for line in others] == (["look-up", "wait"] if memory == SMALL else [])
+
+
+def test_what_is_explained_to_fit_does_and_what_is_not_does_not() -> None:
+    """Around the size at which it changes, of rows whose width is known."""
+    seen = set()
+    for rows in range(20_000, 35_000, 2_000):
+        master = pa.table({"k": range(rows), "b": range(rows)})
+        query = sooner.enrich(pa.table({"k": [1]}), master, on="k", memory=SMALL)
+        fits = "fits" in query.explain()
+        soon(query.to_table)
+        assert (query.progress.manner == "all of it in memory") == fits
+        seen.add(fits)
+    assert seen == {True, False}
+
+
+def test_of_a_reader_nobody_knows_the_size() -> None:
+    told = sooner.enrich(Untouched(), master_of().to_reader(), on="k", algorithm="ssbj", memory=SMALL).explain()
+    assert "if there are more, on disk" in told
+    assert "one cycle of the scan" in told
+    assert "no limit" in sooner.enrich(Untouched(), master_of().to_reader(), on="k", memory=None).explain()
+
+
 # While the stream goes on
 
 

@@ -38,6 +38,20 @@ def test_batches_have_the_schema_of_the_query() -> None:
     assert {batch.schema for batch in running} == {running.schema}
 
 
+def test_a_query_explains_itself_before_it_begins() -> None:
+    first, memory = query(how="left", algorithm="hmj", memory="64MB").explain().splitlines()
+    assert first == "joined by hmj, how='left', where left k = right k"
+    assert memory == "memory: about 42.7 MB for rows; what does not fit goes to disk"
+    near = sooner.join(LEFT, RIGHT, left_on="a", right_on="b", within=(None, 5), by="k", memory=None)
+    assert near.explain().splitlines() == [
+        "joined by rpj, how='inner', where left k = right k and left a and right b within (None, 5)",
+        "memory: has no limit",
+    ]
+    rows = sooner.sql("SELECT l.a, r.b FROM l LEFT JOIN r ON l.k = r.k", {"l": LEFT, "r": RIGHT})
+    assert isinstance(rows, sooner.Query)
+    assert "how='left', where left k = right k" in rows.explain()
+
+
 def test_a_query_is_an_arrow_stream() -> None:
     assert soon(lambda: pa.table(query())).num_rows == N_RESULTS
 

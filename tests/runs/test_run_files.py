@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 
 from run_building import concatenated, content, contents, files_in, load, run_of, spill
 from sooner.errors import SpillFailed, StateCorrupted
+from sooner.runs.formats import files as files_module
+from sooner.runs.run import Run
 from sooner.runs.store import SpilledRun, remove_run, run_from_plain
 
 MOMENT = datetime(2024, 2, 29, 12, 30, 15, 123456)
@@ -299,3 +301,63 @@ def test_blocks_do_not_depend_on_the_order_of_rows_with_equal_codes(seed: int, t
     assert cuts[1:] == cuts[:-1], f"seed {seed}"
     assert contents[1:] == contents[:-1], f"seed {seed}: other rows are in a block"
     assert all(n_bytes <= files.block_bytes or n_rows == 1 for n_rows, n_bytes, _, _ in cuts[0])
+
+
+# Blocks are decoded by their layout, which is known by their headers
+
+
+def test_blocks_of_many_layouts_come_back_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nulls and numbers of rows change where codes and stamps lie; few layouts are kept, and blocks come in turn."""
+    monkeypatch.setattr(files_module, "LAYOUTS_KEPT", 3)
+    dice = np.random.default_rng(1)
+    schema = pa.schema([("number", pa.int64()), ("text", pa.string()), ("flag", pa.bool_())])
+    files = files_in(tmp_path, schema, block_bytes=300)
+    runs = [by_chance(schema, int(rows), dice) for rows in dice.integers(1, 60, 40)]
+    written = [(segment, run) for run in runs for segment in spill(files, run)]
+    for at in dice.permutation(len(written) * 3):
+        segment, run = written[at % len(written)]
+        assert contents(load(files, segment)) == content(run)
+        assert len(files._layouts) <= 3
+    blocks = [(segment, block) for segment, _ in written for block in segment.blocks]
+    assert len({block.n_rows for _, block in blocks}) > 5
+    for segment, run in written:
+        rows = content(run)
+        for block in list(segment.blocks)[::-1]:
+            [found] = files.read(segment, [block])
+            first = sum(before.n_rows for before in segment.blocks if before.offset < block.offset)
+            assert content(found) == rows[first : first + block.n_rows]
+
+
+def by_chance(schema: pa.Schema, rows: int, dice: np.random.Generator) -> Run:
+    """Rows of which some columns have nulls and some have not, with texts of any length."""
+
+    def column(values: list[object], type_: pa.DataType) -> pa.Array:
+        share = dice.choice([0.0, 0.3, 1.0])
+        return pa.array([None if dice.random() < share else value for value in values], type_)
+
+    values = [[*range(rows)], ["x" * int(size) for size in dice.integers(0, 9, rows)], [*(dice.random(rows) < 0.5)]]
+    columns = [column(some, field.type) for some, field in zip(values, schema, strict=True)]
+    stamps = [dice.integers(1, 99, rows).astype(np.int32) for _ in range(3)]
+    batch = pa.RecordBatch.from_arrays(columns, schema=schema)
+    return run_of(np.sort(dice.choice(2**40, rows, replace=False)), batch, *stamps)
+
+
+def test_blocks_of_one_row_have_one_layout_whatever_is_in_them(tmp_path: Path) -> None:
+    files = files_in(tmp_path, block_bytes=1)
+    runs = [run_of([code], arrived=code, departed=code + 1, met_disk=code + 2) for code in range(1, 200)]
+    written = spill(files, *runs)
+    for segment, run in zip(written, runs, strict=True):
+        assert contents(load(files, segment)) == content(run)
+    assert len(files._layouts) == 1
+
+
+def test_a_block_of_rows_in_memory_has_another_layout_than_one_of_rows_on_disk(tmp_path: Path) -> None:
+    """Those that share stamps have a column of them, others three: in one file of each kind, read in turn."""
+    files = files_in(tmp_path)
+    run = run_of(range(40), arrived=7, departed=8, met_disk=3)
+    [alike] = spill(files, run)
+    with files.writer(shares_stamps=True) as writer:
+        writer.append(files.encode(run, shares_stamps=True))
+        shared = writer.end_segment(shared=(8, 3))
+    for segment in (alike, shared, alike, shared):
+        assert contents(load(files, segment)) == content(run)

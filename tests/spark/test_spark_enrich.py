@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
+import sooner.spark as ss
 from enrich_driver import MASTER_ROWS, STREAM_ROWS, EnrichCase
 from queries import refused
 from sooner.errors import InvalidJoin
@@ -50,6 +51,24 @@ def test_each_row_gets_sparks_own_answer(turn: int, spark: SparkSession, tmp_pat
         assert query.progress is not None
         assert query.progress.total.phase == "done"
         assert max(progress.total.spilled_rows for progress in case.progress) > 0
+
+
+@pytest.mark.parametrize(("memory", "told"), [("128KB", "too much for about 120.0 KB"), ("64MB", "fits about 60.0 MB")])
+def test_it_is_explained_before_it_begins(memory: str, told: str, spark: SparkSession, tmp_path: Path) -> None:
+    """Of Parquet files it is known how many rows they have, and of a batch of rows which was written to some."""
+    case = EnrichCase(spark, tmp_path, arguments={"how": "left"})
+    for form in ("path", "batch"):
+        looked_up = ss.enrich(
+            case.stream(), master_in(form, case), on="k", how="left", memory=memory, partitions=2,
+            state=tmp_path / f"state of {form}",
+        )  # fmt: skip
+        _, first, master, *others = ss.explain(looked_up).splitlines()
+        assert first == "  enriched by probe, how='left'"
+        assert master.startswith("  master: 10,000 rows of about 60 bytes")
+        assert told in master
+        if memory == "128KB":
+            assert others[0].startswith("  look-up: ")
+            assert others[1] == "  wait: a row is answered in the batch in which it comes"
 
 
 # Stopped, and started again

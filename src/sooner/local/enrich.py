@@ -7,10 +7,13 @@ from sooner.arguments import Columns
 from sooner.asked.enrichments import Asked, EnrichAlgorithm, EnrichHow, changed_columns, kept_columns, plan_of
 from sooner.local.arguments import Settings, settings_of
 from sooner.local.query import Query
+from sooner.local.running import block_bytes_of, rows_bytes_of
+from sooner.operators.enrich.expected import Room, expected
 from sooner.operators.enrich.plan import CHANGES, INPUTS, EnrichPlan
 from sooner.operators.enrich.scanning import Queue
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
+from sooner.sources.source import Source, n_rows_of
 from sooner.trace import Tracer, open_trace
 
 
@@ -92,4 +95,10 @@ def _enriched(
         wanted = [sources[0], only_columns(sources[1], kept)]
         wanted += [only_columns(one, changed_columns(one.schema.names, kept, plan)) for one in sources[2:]]
         tracing = open_trace(trace, "an enrichment in process", [plan])
-        return Query(plan, wanted, settings, names, tracing)
+        return Query(plan, wanted, settings, names, tracing, _expected(plan, wanted, settings))
+
+
+def _expected(plan: EnrichPlan, sources: Sequence[Source], settings: Settings) -> list[str]:
+    memory_bytes = settings.memory_bytes
+    room = Room(rows_bytes_of(memory_bytes, len(sources)), block_bytes_of(memory_bytes), alone=True)
+    return expected(plan, [source.schema for source in sources], n_rows_of(sources[1]), room)

@@ -5,12 +5,14 @@ from pathlib import Path
 
 from sooner.arguments import Columns
 from sooner.asked.joins import Asked, plan_of
+from sooner.budget import UNLIMITED_BYTES, format_bytes
 from sooner.how import How
 from sooner.kernels.ranges import Width, Within
-from sooner.local.arguments import settings_of
+from sooner.local.arguments import Settings, settings_of
 from sooner.local.query import Query
+from sooner.local.running import rows_bytes_of
 from sooner.named_algorithms import Algorithm, AlgorithmName
-from sooner.operators.two_way.plan import INPUTS
+from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sides import LEFT, RIGHT
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
@@ -78,4 +80,17 @@ def join(
         plan.output([source.schema for source in sources])  # refused before anything is made
         if not plan.kind.pairs:
             sources = [sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)]
-        return Query(plan, sources, settings, tracing=open_trace(trace, "a join in process", [plan]))
+        tracing = open_trace(trace, "a join in process", [plan])
+        return Query(plan, sources, settings, tracing=tracing, notes=explained(plan, settings))
+
+
+def explained(plan: TwoWayPlan, settings: Settings) -> list[str]:
+    """What a join will do, in words."""
+    matching = [f"left {left} = right {right}" for left, right in zip(plan.left_on, plan.right_on, strict=True)]
+    if plan.near is not None:
+        matching.append(f"left {plan.near.left} and right {plan.near.right} within {plan.near.within}")
+    first = f"joined by {plan.algorithm.name}, how={plan.kind.name!r}, where {' and '.join(matching)}"
+    if settings.memory_bytes == UNLIMITED_BYTES:
+        return [first, "memory: has no limit"]
+    rows_bytes = rows_bytes_of(settings.memory_bytes, len(INPUTS))
+    return [first, f"memory: about {format_bytes(rows_bytes)} for rows; what does not fit goes to disk"]

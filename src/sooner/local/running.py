@@ -77,9 +77,8 @@ class Running(Generic[R]):
         expected_rows: int | None = None,
     ) -> None:
         """Any operator, from the plan of it, over any sources; nothing has begun to read."""
-        memory_bytes, pieces = settings.memory_bytes, PIECES_HELD * len(sources)
-        most_piece_bytes = max(LARGE_PIECE_BYTES, memory_bytes // PIECES_IN_MEMORY)
-        self._piece_bytes = min(memory_bytes // INBOX_SHARE // pieces, most_piece_bytes)
+        memory_bytes = settings.memory_bytes
+        self._piece_bytes = piece_bytes_of(memory_bytes, len(sources))
         self._silence_seconds = settings.silence_seconds
         self._spill_directory = _spill_directory(settings.spill_parent)
         self._inbox = Inbox(len(sources), self._piece_bytes)
@@ -88,7 +87,7 @@ class Running(Generic[R]):
         self._fallbacks = tuple(filter(None, [self._returned_memory.trouble]))
         report(self._fallbacks)
         budget = Budget(memory_bytes)
-        budget.account("rows that wait").take(self._piece_bytes * pieces)
+        budget.account("rows that wait").take(memory_bytes - rows_bytes_of(memory_bytes, len(sources)))
         account = budget.account("the operator")
         means = Means(
             account,
@@ -99,9 +98,8 @@ class Running(Generic[R]):
             expected_rows=expected_rows,
             memory_bytes=memory_bytes,
         )
-        block_bytes = min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
         folder = str(self._spill_directory.path)
-        files = partial(RunFiles, pafs.LocalFileSystem(), folder, block_bytes=block_bytes)
+        files = partial(RunFiles, pafs.LocalFileSystem(), folder, block_bytes=block_bytes_of(memory_bytes))
         schemas = [source.schema for source in sources]
         self._operator = plan.make(names, schemas, Storage(settings.partitions, files), means)
         self._results = self._run()
@@ -275,6 +273,21 @@ class OneReader(Generic[R]):
                 return next(self._results)
         finally:
             self._in_hands.release()
+
+
+def piece_bytes_of(memory_bytes: int, inputs: int) -> int:
+    """What rows take at most that arrive in one call, of one of so many inputs."""
+    most_bytes = max(LARGE_PIECE_BYTES, memory_bytes // PIECES_IN_MEMORY)
+    return min(memory_bytes // INBOX_SHARE // (PIECES_HELD * inputs), most_bytes)
+
+
+def rows_bytes_of(memory_bytes: int, inputs: int) -> int:
+    """What is left of the memory for the operator when each input has rows that wait."""
+    return memory_bytes - PIECES_HELD * inputs * piece_bytes_of(memory_bytes, inputs)
+
+
+def block_bytes_of(memory_bytes: int) -> int:
+    return min(max(memory_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
 
 
 def _spill_directory(parent: Path | None) -> PrivateDirectory:

@@ -15,6 +15,7 @@ from sooner.errors import InvalidJoin
 from sooner.expressions.checking import Typed
 from sooner.local.arguments import Settings, settings_of
 from sooner.local.estimate import Estimates, Limits, estimates_of
+from sooner.local.join import explained
 from sooner.local.query import Query
 from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.folding.join import require_sampling
@@ -110,7 +111,8 @@ def _require_no_limits(until: object, seconds: object) -> None:
 
 def _query(wanted: RowsWanted, sources: Sequence[Source], plan: TwoWayPlan, settings: Settings) -> Query:
     inputs = [FilteredSource(sources[side], *wanted.of_input(side)) for side in SIDES]
-    query = Query(replace(plan, left_on=wanted.keys(LEFT), right_on=wanted.keys(RIGHT)), inputs, settings)
+    notes = explained(plan, settings)
+    query = Query(replace(plan, left_on=wanted.keys(LEFT), right_on=wanted.keys(RIGHT)), inputs, settings, notes=notes)
     selection = wanted.selection(query.schema)
     return query.through(selection.schema, selection.of)
 

@@ -1,5 +1,6 @@
 """A master that changes, and rows that were valid then: against DuckDB and a plain oracle."""
 
+import datetime as dt
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +17,7 @@ from sooner.operators.enrich.as_of import AsOf
 from sooner.operators.enrich.plan import EnrichPlan
 from sooner.operators.enrich.versions import Versioning
 from sooner.policies.view import SILENT
+from sooner.progress import Progress
 
 HOWS = ("inner", "left", "semi", "anti")
 
@@ -98,6 +100,19 @@ class World:
                 return
             assert not list(self._operator.work(2_000, SILENT))
 
+    @property
+    def progress(self) -> Progress:
+        return self._operator.progress()
+
+    @property
+    def runs_on_disk(self) -> list[int]:
+        """Of the master, by their numbers, which rise."""
+        return [run.number for run in self._operator.inputs[1].partitions[0].spilled]
+
+    @property
+    def newest_version(self) -> int | float | None:
+        return self.progress.newest_version
+
     def end(self) -> None:
         self._operator.end(0)
         while self._operator.phase != "done":
@@ -135,12 +150,66 @@ def test_as_of_needs_two_columns() -> None:
 
 
 def test_what_is_gone_stays_gone_when_an_older_version_comes_late() -> None:
+    """Also when all runs have become one, the one with the word of it among them."""
     world = World("inner", 400)
     world.begin(range(200))
     world.call(np.arange(50), np.full(50, 5), np.full(50, True), np.arange(60))
-    for version in range(6, 26):  # so many changes that runs become one, in all of which the word is
-        world.call(np.arange(100, 150), np.full(50, version), np.full(50, False), np.arange(60))
+    first = 0
+    for version in range(6, 26):
+        keys = np.arange(50 * version, 50 * version + 50)
+        world.call(keys, np.full(50, version), np.full(50, False), np.arange(60))
         world.work(1_000)
+        first = first or min(world.runs_on_disk, default=0)
+    assert 0 < first < min(world.runs_on_disk), "the first run has become another"
     world.call(np.arange(50), np.full(50, 4), np.full(50, False), np.arange(60))
     world.call(np.arange(50), np.full(50, 6), np.full(50, False), np.arange(60))
     world.end()
+
+
+MOMENT = dt.datetime(2024, 2, 29, 12, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize(
+    ("versions", "newest"),
+    [
+        (pa.array([3, None, -7]), 3),
+        (pa.array([-3, -7, None]), -3),
+        (pa.array([2**64 - 1, 0, 1], pa.uint64()), 2**64 - 1),
+        (pa.array([0.5, float("nan"), None]), 0.5),
+        (pa.array([float("nan"), None, None]), None),
+        (pa.array([1, 2, None], pa.float16()), 2.0),
+        (pa.array([MOMENT, None, MOMENT - dt.timedelta(1)], pa.timestamp("us", "UTC")), MOMENT.timestamp() * 10**6),
+        (pa.array([MOMENT, None, None], pa.timestamp("s", "Europe/Vienna")), MOMENT.timestamp()),
+        (pa.array([dt.date(1970, 1, 3), dt.date(1969, 1, 1), None]), 2),
+        (pa.array([dt.timedelta(seconds=2), None, dt.timedelta(seconds=1)], pa.duration("ms")), 2_000),
+        (pa.nulls(3, pa.int64()), None),
+        (pa.nulls(3, pa.timestamp("us")), None),
+    ],
+    ids=str,
+)
+def test_the_newest_version_of_the_changes_is_told_in_its_own_units(versions: pa.Array, newest: float | None) -> None:
+    rows = pa.record_batch([versions], ["version"])
+    versioning = Versioning(("k",), "version")
+    assert versioning.newest_of([]) is None
+    for batches in ([rows], [rows.slice(0, 0), rows], [rows.slice(1), rows.slice(0, 1)]):
+        assert versioning.newest_of(batches) == newest
+
+
+@pytest.mark.parametrize("memory_rows", [400, 100_000])
+def test_progress_tells_the_newest_version_that_was_taken_up(memory_rows: int) -> None:
+    """Not that of the master, and none that comes late."""
+    world = World("inner", memory_rows)
+    world.begin(range(200))
+    assert world.newest_version is None
+    for version, newest in ((5, 5), (9, 9), (7, 9)):
+        world.call(np.arange(3), np.full(3, version), np.full(3, version == 9), np.arange(10))
+        assert world.newest_version == newest
+    assert "changes up to version 9" in str(world.progress)
+    world.end()
+
+
+@pytest.mark.parametrize("type_", [pa.string(), pa.decimal128(9, 2), pa.bool_(), pa.list_(pa.int64()), pa.null()])
+def test_versions_without_an_order_are_refused_before_data_is_read(type_: pa.DataType) -> None:
+    table = pa.table({"k": pa.array([], pa.int64()), "version": pa.array([], type_)})
+    with pytest.raises(sooner.InvalidJoin, match=r"version='version' is .*; give a column of numbers, dates or times"):
+        sooner.enrich(table, table, on="k", changes=table, version="version")

@@ -101,6 +101,25 @@ def test_rows_that_wait_go_to_disk_when_memory_is_less_and_are_answered(tmp_path
     lookup.end()
 
 
+def test_rows_that_have_met_all_there_is_meet_nothing_more(tmp_path: Path) -> None:
+    """They leave memory when they are many: until then they lie in one run with others who wait."""
+    lookup = begun(tmp_path)
+    half = blocks_of(lookup) // 2
+    lookup.ask(range(10))
+    for begin in range(10, 210, 10):
+        if begin == 20:
+            for _ in range(half):
+                lookup.work(ONE_BLOCK)
+        lookup.ask(range(begin, begin + 10))
+    for _ in range(blocks_of(lookup) - half):
+        lookup.work(ONE_BLOCK)
+    assert lookup.waiting_rows == 190
+    assert lookup.operator.inputs[0].partitions[0].resident.n_rows == 210
+    lookup.settle(ONE_BLOCK)
+    assert max(lookup.found.values()) == 1
+    lookup.end()
+
+
 def test_progress_counts_rows_that_have_met_all_there_is(tmp_path: Path) -> None:
     lookup = begun(tmp_path)
     lookup.ask(range(100))

@@ -11,7 +11,9 @@ from lookups import BLOCK_BYTES, HOWS, MASTER_ROWS, ROWS_IN_BLOCK, WHOLE, Lookup
 from queries import refused
 from run_building import run_of
 from sooner.errors import BudgetTooSmall
+from sooner.kernels.array_types import Codes
 from sooner.operators.enrich import master
+from sooner.operators.enrich.cache import WINDOW
 from sooner.operators.enrich.plan import EnrichPlan
 from sooner.operators.enrich.probing import _Found
 from sooner.operators.enrich.versions import Versioning
@@ -128,6 +130,26 @@ def test_a_hot_set_that_fills_much_of_the_memory_gives_way_to_another(tmp_path: 
         lookup.ask(hot)
         assert lookup.master.read_bytes == before, hot
     lookup.end()
+
+
+def test_keys_that_nobody_asks_for_any_more_are_not_counted_for_ever(tmp_path: Path) -> None:
+    """Neither those in the cache nor those that no master row has: with each window they count half."""
+    lookup = compacted(tmp_path, "left")
+    lookup.ask([1] * 8 + [ABSENT] * 8)
+    seen = []
+    for _ in range(5 * WINDOW):
+        lookup.ask([2])
+        seen.append(int(lookup.cache.asked(codes_of(lookup, [1, ABSENT])).sum()))
+    assert seen[::WINDOW] == [16, 8, 4, 2, 0]
+    before = lookup.master.read_bytes
+    lookup.ask([ABSENT])
+    assert lookup.master.read_bytes > before, "that there are none takes room, too"
+    lookup.end()
+
+
+def codes_of(lookup: Lookup, keys: list[int]) -> Codes:
+    codes, _ = lookup.operator.inputs[0].code(numbered_rows(keys, 0))
+    return np.sort(codes)
 
 
 def test_of_a_code_all_rows_are_kept_for_the_cache_or_none() -> None:
@@ -310,8 +332,7 @@ def test_a_probe_needs_no_memory_for_the_stream(tmp_path: Path) -> None:
 def test_a_key_with_more_rows_than_memory_is_read_a_slab_at_a_time(tmp_path: Path) -> None:
     lookup = Lookup(tmp_path, "probe").has_master([7] * (3 * MASTER_ROWS), rows_at_once=100)
     lookup.settle()
-    codes, _ = lookup.operator.inputs[0].code(numbered_rows([7], 0))
-    longest = max(run.n_bytes for run in lookup.operator._master.rows_with(codes))
+    longest = max(run.n_bytes for run in lookup.operator._master.rows_with(codes_of(lookup, [7])))
     assert longest <= max(lookup.operator._bench.slab_bytes, BLOCK_BYTES)
     assert len(lookup.ask([7, 7])) == 6 * MASTER_ROWS
     lookup.end()

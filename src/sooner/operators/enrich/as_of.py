@@ -22,6 +22,11 @@ from sooner.runs.run import Run
 BEFORE_ALL: Final = -1
 
 
+def has_order(type_: pa.DataType) -> bool:
+    """Whether values have one in 64 bits."""
+    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_temporal(type_))
+
+
 @dataclass(frozen=True)
 class AsOf:
     """The column of the stream with the time that counts, and that of the master from when on a row is valid."""
@@ -33,10 +38,7 @@ class AsOf:
         """In which both are compared. Refuses what has no order, or none in 64 bits."""
         types = [stream.field(self.time).type, master.field(self.valid_from).type]
         type_ = common_type(*types)
-        ordered = type_ is not None and (
-            pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_temporal(type_)
-        )
-        if type_ is None or not ordered:
+        if type_ is None or not has_order(type_):
             raise InvalidJoin(
                 f"as_of={self.time!r} is {types[0]} and valid_from={self.valid_from!r} is {types[1]}; give two times, "
                 "dates or numbers that can be compared."

@@ -162,10 +162,12 @@ class Enrichment(Operator[pa.RecordBatch]):
         self._master.take_in(master)
         for some in filter(None, changes):
             self._manner.changed(self._master.take_changes(some, self._manner.make_room))
-        known_before = self._read_so_far()[0]
         if stream:
-            yield from self._take(self._stream.sorted(stream))
-        self._waits.look(n_rows[STREAM], self._read_so_far()[0] - known_before, self._manner.waiting_rows, now)
+            known_before, arrivals = self._read_so_far()[0], self._stream.sorted(stream)
+            yield from self._take(arrivals)
+            keyless = n_rows[STREAM] - sum(map(len, filter(None, arrivals.runs)))
+            at_once = keyless + self._read_so_far()[0] - known_before
+            self._waits.look(n_rows[STREAM], at_once, self._manner.waiting_rows, now)
         for which, count in enumerate(n_rows):
             self._statistics.rows_received(which, count, now)
             self._statistics.arrived_rows[which] += count

@@ -55,7 +55,7 @@ class EnrichPlan:
     def columns(self, schemas: Sequence[pa.Schema]) -> OutputPlan:
         """Columns of the master that are kept for other reasons do not come out."""
         stream, master, *_ = schemas
-        kept = master if self.versioning is None else self.versioning.stored(master, schemas[2:])
+        kept = self.stored(schemas)
         shown_names = master.names if self.added is None else [*self.master_on, *self.added]
         names = [name for name in kept.names if name in shown_names]
         shown = plan_output(
@@ -69,6 +69,17 @@ class EnrichPlan:
             )
         )
 
+    def stored(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
+        """The columns of the master as they are kept."""
+        return schemas[1] if self.versioning is None else self.versioning.stored(schemas[1], schemas[2:])
+
+    def gathers(self, *, alone: bool) -> bool:
+        """Whether rows that are probed wait for others.
+
+        What changes later must not be met, and an engine with others beside it gives its rows in few calls.
+        """
+        return alone and self.versioning is None
+
     def order(self, schemas: Sequence[pa.Schema]) -> Order:
         order = by_hashes(self.keys(schemas))
         return replace(order, coders=[*order.coders, *order.coders[1:]][: len(schemas)])
@@ -76,13 +87,15 @@ class EnrichPlan:
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
         if self.as_of is not None:
             self.as_of.type_of(schemas[0], schemas[1])  # it may be impossible
+        if self.versioning is not None:
+            self.versioning.require_order(self.stored(schemas))
         return self.columns(schemas).schema
 
     def make(self, names: Sequence[str], schemas: Sequence[pa.Schema], storage: Storage, means: Means) -> Enrichment:
         account, shell, order = means.account, Shell(means.listener), self.order(schemas)
         bench = Workbench(scratch_bytes_of(account), shell.breathe)
         whole = replace(storage, partitions=1)
-        stored = schemas[1] if self.versioning is None else self.versioning.stored(schemas[1], schemas[2:])
+        stored = self.stored(schemas)
         stream, rows, *changes = whole.inputs(order, names, [schemas[0], stored, *schemas[2:]])
         answers = Answers(order, self.kind, shell.breathe, self._validity(schemas, order))
         stream.follows_matches = answers.examines
@@ -100,9 +113,8 @@ class EnrichPlan:
         kept = partial(KeyCache, inner("cache", stored), inner("census", CENSUS_SCHEMA), account, bench.merge_bytes)
         manner: Manner
         if self.algorithm == "probe":
-            # What changes later must not be met, and an engine with others beside it gives its rows in few calls.
-            gathers = means.alone and self.versioning is None
             gathered = Gathered(stream, account, answers, bench.merge_bytes)
+            gathers = self.gathers(alone=means.alone)
             manner = Probe(master, kept(), answers, bench, account, gathered, gathers=gathers)
         else:
             waiting = Waiting(stream, account, answers, bench.merge_bytes)

@@ -5,6 +5,7 @@ of one version the one that is there wins over the one that is gone, and else th
 depends on the order in which they came.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,7 +18,8 @@ from sooner.errors import InvalidJoin
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.arrays import to_arrow, to_numpy
 from sooner.kernels.content_order import hash_of_content
-from sooner.kernels.value_codes import code_values
+from sooner.kernels.value_codes import as_integers, code_values
+from sooner.operators.enrich.as_of import has_order
 from sooner.runs.run import Run
 
 GONE: Final = pa.field("gone", pa.int8())  # the last column of rows that are kept
@@ -50,17 +52,21 @@ class Versioning:
         columns = [_like(batch.column(field.name), field) for field in list(stored)[:-1]]
         return pa.RecordBatch.from_arrays([*columns, gone], schema=stored)
 
+    def require_order(self, stored: pa.Schema) -> None:
+        """Refuse versions of which it cannot be told which is newer."""
+        if not has_order(type_ := stored.field(self.version).type):
+            raise InvalidJoin(f"version={self.version!r} is {type_}; give a column of numbers, dates or times.")
+
     def newest_of(self, batches: Sequence[pa.RecordBatch]) -> int | float | None:
-        """The highest version among these, in the units of its type; None if it is no number and no time."""
-        highest = (pc.max(batch.column(self.version)) for batch in batches)
-        numbers = [_number(one) for one in highest if one.is_valid]
-        return max((number for number in numbers if number is not None), default=None)
+        """The highest version among these, in the units of its type; NaN is none."""
+        highest = [pc.max(_numbers(batch.column(self.version))).as_py() for batch in batches]
+        return max((one for one in highest if one is not None and not math.isnan(one)), default=None)
 
 
-def _number(version: pa.Scalar) -> int | float | None:
-    if pa.types.is_temporal(version.type):
-        return int(version.value)
-    return version.as_py() if pa.types.is_integer(version.type) or pa.types.is_floating(version.type) else None
+def _numbers(versions: pa.Array) -> pa.Array:
+    if pa.types.is_floating(versions.type):
+        return versions.cast(pa.float64())
+    return versions if pa.types.is_integer(versions.type) else to_arrow(as_integers(versions.drop_null()))
 
 
 def _like(column: pa.Array, field: pa.Field) -> pa.Array:

@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 from sooner.arguments import Columns
 from sooner.asked.enrichments import Asked, EnrichAlgorithm, EnrichHow, changed_columns, kept_columns, plan_of
 from sooner.errors import InvalidJoin
+from sooner.operators.enrich.expected import Room, expected
 from sooner.operators.enrich.plan import CHANGES, INPUTS, EnrichPlan
 from sooner.operators.enrich.scanning import Queue
 from sooner.spark.dataflow.dataflow import dataflow
@@ -127,7 +128,8 @@ def _enriched(frames: Sequence[DataFrame], plan: EnrichPlan, rooms: Rooms) -> Da
         trace=rooms.trace,
     )
     results = result_schema(frames[0].schema, _stored(frames[1:], plan), plan.columns(schemas), plan.kind)
-    return dataflow(inflows, step, results, [f"enriched by {plan.algorithm}, how={plan.kind.name!r}"])
+    room = Room(step.partitions * step.rows_bytes, step.block_bytes, alone=False)
+    return dataflow(inflows, step, results, expected(plan, schemas, step.complete_rows[1], room))
 
 
 def _stored(frames: Sequence[DataFrame], plan: EnrichPlan) -> StructType:

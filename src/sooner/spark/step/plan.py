@@ -3,13 +3,17 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
 from sooner.operators.operator import OperatorPlan
 from sooner.spark.shuffle.shared_columns import SharedColumns
 
+FRAMING_SHARE: Final = 16  # of the memory, one part in so many is for what files add to rows
+MEMORY_IN_BLOCKS: Final = 64  # blocks of spilled runs are small beside the memory
+LEAST_BLOCK_BYTES: Final = 16 * 2**10
+MOST_BLOCK_BYTES: Final = 2**20
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
@@ -36,6 +40,16 @@ class StepPlan:
     def partition_bytes(self) -> int:
         """What rows of one partition may take in shared memory."""
         return self.memory_bytes // self.partitions
+
+    @property
+    def rows_bytes(self) -> int:
+        """The same without what files add to rows."""
+        return self.partition_bytes - self.partition_bytes // FRAMING_SHARE
+
+    @property
+    def block_bytes(self) -> int:
+        """What a block of a spilled run takes."""
+        return min(max(self.partition_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
 
     def schemas(self, batch_schema: pa.Schema) -> list[pa.Schema]:
         """The columns of each input, in the types in which Spark sends them."""

@@ -37,7 +37,6 @@ from sooner.spark.step.state_directory import QUERY, open_state, partition_direc
 from sooner.spark.step.step_trace import StepTrace
 
 CODE_RANGES: Final = 4  # per Spark partition: how finely a flush can choose
-FRAMING_SHARE: Final = 16  # of the memory, one part in so many is for what files add to rows
 ARRIVING_SHARE: Final = 2  # rows that arrive together take at most one part of the memory in so many, or are cut
 MOST_ARRIVING_BYTES: Final = 256 * 2**20
 WORK_BYTES: Final = 64 * 2**20  # of disk work in a step, or so many times the bytes that arrived if that is more:
@@ -46,9 +45,6 @@ QUANTUM_BYTES: Final = 16 * 2**20
 CROWD: Final = 16  # of so many runs on disk that are alike the smaller ones become one
 ONE_BLOCK: Final = 2**62
 ALL_THERE_IS: Final = 2**62
-MEMORY_IN_BLOCKS: Final = 64  # blocks of spilled runs are small beside the memory
-LEAST_BLOCK_BYTES: Final = 16 * 2**10
-MOST_BLOCK_BYTES: Final = 2**20
 RESULT_ROWS: Final = 64 * 1024  # results go to Spark in batches of about so many rows,
 RESULT_BYTES: Final = 8 * 2**20  # and of at most so many bytes, unless one row has more
 
@@ -94,9 +90,7 @@ class Step:
         self._parent = start_from(self._versions, attempt.version, self._identity, plan.state, place)
         if self._parent is None:
             make_directory(filesystem, directory)
-        share_bytes = plan.partition_bytes
-        self._copies = open_shared_memory(plan.state, place, share_bytes, plan.shared_memory)
-        block_bytes = min(max(share_bytes // MEMORY_IN_BLOCKS, LEAST_BLOCK_BYTES), MOST_BLOCK_BYTES)
+        self._copies = open_shared_memory(plan.state, place, plan.partition_bytes, plan.shared_memory)
         files = partial(RunFiles, filesystem, directory, removal="by the owner", prefix=version_prefix(attempt.version))
         self._mapped: list[MappedRuns] = []
 
@@ -104,8 +98,8 @@ class Step:
             self._mapped.append(MappedRuns(files(schema, ONE_BLOCK, rows="resident"), self._copies))
             return self._mapped[-1]
 
-        storage = Storage(CODE_RANGES, partial(files, block_bytes=block_bytes), mapped)
-        account = Budget(share_bytes - share_bytes // FRAMING_SHARE).account("the operator")
+        storage = Storage(CODE_RANGES, partial(files, block_bytes=plan.block_bytes), mapped)
+        account = Budget(plan.rows_bytes).account("the operator")
         means = Means(account, crowd=CROWD, listener=self._note, memory_bytes=plan.memory_bytes, alone=False)
         self._operator = plan.operator.make(plan.inputs, delivery.schemas, storage, means)
         told = place, attempt.version, attempt.query, plan.identity
@@ -113,7 +107,9 @@ class Step:
         self._arrived_bytes = 0
         self._was_busy = False
         self._most_at_once = min(account.share_bytes // ARRIVING_SHARE, MOST_ARRIVING_BYTES)
-        self._shelves = [SpilledShelf(files(schema, block_bytes), self._most_at_once) for schema in delivery.schemas]
+        self._shelves = [
+            SpilledShelf(files(schema, plan.block_bytes), self._most_at_once) for schema in delivery.schemas
+        ]
         self._doors = Doors(self._operator, self._shelves)
         self._ended = [False] * len(plan.inputs)  # by the driver's word: what is held back comes before it
         self._late_rows = [0] * len(plan.inputs)
