@@ -1,6 +1,7 @@
 """A driver with several queries, each in a folder of its own, that can be killed: python queries_driver.py FOLDER
 
-A full join, an estimate, the small operators, and two enrichments. It goes on from their checkpoints, if there are any.
+A full join, an estimate, the small operators, two enrichments, and a join of many inputs. It goes on from their
+checkpoints, if there are any.
 """
 
 import sys
@@ -8,12 +9,13 @@ from pathlib import Path
 
 import enrich_driver
 import estimate_driver
+import multijoin_driver
 import small_operators_driver
 import spark_driver
 from spark_joins import killable_session
 
-ESTIMATE, JOIN = "estimate", "join"
-QUERIES = (ESTIMATE, JOIN, *small_operators_driver.OPERATORS, *enrich_driver.KILLED)
+ESTIMATE, JOIN, MANY = "estimate", "join", "many inputs"
+QUERIES = (ESTIMATE, JOIN, MANY, *small_operators_driver.OPERATORS, *enrich_driver.KILLED)
 BATCHES = 6  # of the join
 
 
@@ -27,6 +29,7 @@ def main(folder: Path) -> None:
         spark_driver.case_in(spark, folder / JOIN, BATCHES, "packed", "full").start(),
         *small_operators_driver.start(spark, folder).values(),
         *enrich_driver.start(spark, folder).values(),
+        multijoin_driver.case_in(spark, folder / MANY).start(),
     ]
     for query in queries:
         query.awaitTermination()

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 import enrich_driver
 import estimate_driver
+import multijoin_driver
 import queries_driver
 import small_operators_driver
 import spark_driver
@@ -97,6 +98,10 @@ def test_enrichments_go_on_after_a_kill_amid_the_master_and_amid_the_stream(spar
     enrich_driver.require_right_answers(spark, killed)
 
 
+def test_a_join_of_many_inputs_goes_on_after_a_kill(spark: SparkSession, killed: Path) -> None:
+    multijoin_driver.require_right_answers(spark, killed / queries_driver.MANY)
+
+
 def test_an_estimate_ends_exactly_after_a_kill_and_none_is_lost_or_given_twice(
     spark: SparkSession, killed: Path
 ) -> None:
@@ -144,6 +149,15 @@ def test_an_estimate_ends_exactly_after_many_kills(spark: SparkSession, tmp_path
     for _ in range(4):
         kill_in_a_batch(tmp_path, dice, estimate_driver)
     require_exact_end(spark, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(400, 406))
+def test_a_join_of_many_inputs_goes_on_after_many_kills(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    for _ in range(3):
+        kill_in_a_batch(tmp_path, dice, multijoin_driver)
+    multijoin_driver.require_right_answers(spark, tmp_path)
 
 
 @pytest.mark.long

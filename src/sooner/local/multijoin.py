@@ -6,6 +6,7 @@ from pathlib import Path
 from sooner.asked.multijoins import Equality, MultiAlgorithmName, plan_of
 from sooner.local.arguments import settings_of
 from sooner.local.query import Query
+from sooner.operators.multiway.plan import MultiPlan
 from sooner.sources.opening import opened
 from sooner.trace import Tracer, open_trace
 
@@ -49,4 +50,18 @@ def multijoin(
     with opened(list(inputs.values()), names) as sources:
         plan.output([source.schema for source in sources])  # refused before anything is made
         tracing = open_trace(trace, "a join of many inputs in process", [plan])
-        return Query(plan, sources, settings, names, tracing)
+        return Query(plan, sources, settings, names, tracing, _explained(plan))
+
+
+def _explained(plan: MultiPlan) -> list[str]:
+    """What it will do, in words."""
+    graph = plan.graph
+    attributes = [
+        " = ".join(f"{graph.inputs[which]}.{'+'.join(columns)}" for which, columns in attribute.columns)
+        for attribute in graph.attributes
+    ]
+    indexes = ", ".join(f"{name} {len(graph.of_input(which))}" for which, name in enumerate(graph.inputs))
+    return [
+        f"joined by {plan.algorithm}, where {' and '.join(attributes)}",
+        f"orders in which rows are kept: {indexes}; results come when the last of their rows arrives",
+    ]

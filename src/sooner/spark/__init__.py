@@ -6,7 +6,7 @@
 
 Its rooms, each of which imports only from those below it:
 
-    joins                    `join`, `enrich` and `estimate`
+    joins                    `join`, `multijoin`, `enrich` and `estimate`
     query, sinks             a running query; files and tables that take each batch once
     dataflow                 any operator inside a streaming DataFrame, and the pacemaker
     sources, step            streams that end; what a task does in a batch
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sooner.spark.joins.enrich import enrich
     from sooner.spark.joins.estimate import estimate
     from sooner.spark.joins.join import join
+    from sooner.spark.joins.multijoin import multijoin
     from sooner.spark.query.joins import explain
     from sooner.spark.query.query import Query, start
     from sooner.spark.session.session import local_session
@@ -39,6 +40,7 @@ __all__ = [
     "explain",
     "join",
     "local_session",
+    "multijoin",
     "sinks",
     "sources",
     "start",
@@ -54,6 +56,7 @@ __getattr__, __dir__ = lazily(
         "explain": "sooner.spark.query.joins",
         "join": "sooner.spark.joins.join",
         "local_session": "sooner.spark.session.session",
+        "multijoin": "sooner.spark.joins.multijoin",
         "sinks": "sooner.spark.sinks",
         "sources": "sooner.spark.sources",
         "start": "sooner.spark.query.query",

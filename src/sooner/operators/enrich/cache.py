@@ -79,7 +79,12 @@ class KeyCache:
     def most_bytes_at_once(self) -> int:
         """For which there is room, or will be when some have gone."""
         room = min(self._account.free_bytes, self._limit_bytes - self.n_bytes)
-        return max(room, int((1 - KEPT_SHARE) * self._limit_bytes))
+        return max(room, 0) + max(self.n_bytes - self._kept_bytes, 0)
+
+    @property
+    def _kept_bytes(self) -> int:
+        """What it has when some have made room for others."""
+        return int(KEPT_SHARE * self._limit_bytes)
 
     def has(self, codes: Codes) -> Flags:
         """Whether each of these codes, which are sorted, is an entry: all that it matches is known."""
@@ -129,7 +134,7 @@ class KeyCache:
                 return
             if self.n_bytes + wanted.n_bytes <= self._limit_bytes and self._account.try_reserve(wanted.n_bytes):
                 break
-            if not self.n_rows or not self.evict(int(KEPT_SHARE * self._limit_bytes), row_bytes):
+            if self.n_bytes <= self._kept_bytes or not self.n_rows or not self.evict(self._kept_bytes, row_bytes):
                 return
         self.take_up([wanted])
 

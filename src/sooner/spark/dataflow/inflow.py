@@ -14,6 +14,7 @@ from sooner.spark.interop.streams import options_of, streams_of
 from sooner.spark.shuffle.packing import OPTION, PACK, PACKED_ROWS, PLACE, Packing
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.sampled import Sampled
+from sooner.spark.shuffle.shares import GridPlacement
 from sooner.spark.sources.pushed_down import SOURCES, Reading, reading_of
 
 PACKS = StructType([PACKED_ROWS[PACK]])
@@ -31,15 +32,20 @@ class Inflow:
     fallback: str | None = None  # why a source of ours does not pack them
 
 
-def inflow_of(rows: DataFrame, others: Sequence[DataFrame], schema: pa.Schema, placement: Placement) -> Inflow:
+def inflow_of(
+    rows: DataFrame, others: Sequence[DataFrame], schema: pa.Schema, placement: Placement | GridPlacement
+) -> Inflow:
     """The way into the union of an input that Spark sends with this schema; `others` are the other inputs."""
     reading = _reading(rows, others)
     if isinstance(reading, Reading) and not placement.is_a_readers:
-        reading = f"keys of {', '.join(map(str, placement.types))} are placed by Spark"
+        of_grid = isinstance(placement, GridPlacement)
+        placed = "rows of a grid" if of_grid else f"keys of {', '.join(map(str, placement.types))}"
+        reading = f"{placed} are placed by Spark"
     if isinstance(reading, str):
         wanted, places = placement.of_rows(rows)
         path = f"as Spark's rows: {reading}"
         return Inflow(wanted, rows.schema, places, None, path, _could_be_better(rows, path))
+    assert isinstance(placement, Placement), "no reader places rows in a grid"
     packs = _packs(rows, reading, schema, placement)
     return Inflow(packs, PACKS, [F.col(PLACE)], schema, f"packed by {reading}")
 

@@ -56,11 +56,11 @@ class Placement:
 
     def of_rows(self, rows: DataFrame) -> tuple[DataFrame, Sequence[Column]]:
         """The rows that are wanted, and the place of each; of an input that is copied, the first and the last."""
-        keys = [_comparable(name, type_) for name, type_ in zip(self.keys, self.types, strict=True)]
+        keys = [comparable(name, type_) for name, type_ in zip(self.keys, self.types, strict=True)]
         complete = [F.col(quoted(name)).isNotNull() for name in self.keys]
         bins: Sequence[Column] = ()
         if self.grid is not None:
-            values = _comparable(self.grid.column, self.grid.type)
+            values = comparable(self.grid.column, self.grid.type)
             is_nan = F.isnan(values) if pa.types.is_floating(self.grid.type) else F.lit(False)
             complete.append(F.col(quoted(self.grid.column)).isNotNull() & ~is_nan)
             bins = self.grid.of_column(values)
@@ -118,7 +118,7 @@ def require_binary_collation(side: str, schema: StructType, names: Sequence[str]
             )
 
 
-def _comparable(name: str, type_: pa.DataType) -> Column:
+def comparable(name: str, type_: pa.DataType) -> Column:
     column = F.col(quoted(name))
     sql_type = next((name for belongs, name, _ in _PLACED_AS if belongs(type_)), None)
     if sql_type is None:

@@ -1,0 +1,147 @@
+"""`sooner.spark.multijoin`: many streaming DataFrames in one operator, after one shuffle. No row is read here."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructField, StructType
+
+from sooner.asked.multijoins import Equality, MultiAlgorithmName, plan_of
+from sooner.errors import InvalidJoin
+from sooner.operators.multiway.output import output_columns
+from sooner.operators.multiway.plan import MultiPlan
+from sooner.spark.dataflow.dataflow import dataflow
+from sooner.spark.dataflow.inflow import inflow_of
+from sooner.spark.joins.checking import checked_schemas, session_of
+from sooner.spark.joins.rooms import Rooms
+from sooner.spark.shuffle.shared_columns import share_columns
+from sooner.spark.shuffle.shares import GridPlacement, Shares, fewest_copies
+from sooner.spark.sources.known_rows import known_rows
+from sooner.spark.step.plan import StepPlan
+
+
+def multijoin(
+    inputs: Mapping[str, DataFrame],
+    on: Equality | Sequence[Equality],
+    *,
+    rows: Mapping[str, int] | None = None,
+    copies: float = 2.0,
+    algorithm: MultiAlgorithmName = "auto",
+    memory: int | str | None = "1GB",
+    partitions: int | None = None,
+    state: str | Path,
+    shared_memory: str | Path | None = None,
+    trace: str | Path | None = None,
+) -> DataFrame:
+    """Join many streaming DataFrames while they arrive, in one operator, after one shuffle.
+
+    inputs, on, algorithm: as for `sooner.multijoin`.
+    rows: about how many rows each input will have, if you know. What is known of files need not be said. Partitions are
+        the cells of a grid with a dimension for each attribute, and rows are copied along those that they lack; with
+        this the grid is laid so that few are copied. `sooner.spark.explain` says how often each input is.
+    copies: how many times as many rows may be sent as there are, at most; a join that needs more is refused.
+    memory, partitions, state, shared_memory, trace: as for `sooner.spark.join`.
+
+    Results come when the last of their rows arrives, and the rest when the inputs have ended.
+    """
+    plan = plan_of(inputs, on, algorithm)
+    names, frames = list(inputs), list(inputs.values())
+    spark = session_of(names, frames)
+    rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
+    counts = _rows_of(names, frames, rows or {})
+    return _joined(frames, plan, rooms, counts, copies)
+
+
+def _rows_of(names: Sequence[str], frames: Sequence[DataFrame], told: Mapping[str, int]) -> list[float]:
+    """As told, or as files say; an input of which nothing is known is taken to be as large as the largest."""
+    if unknown := [name for name in told if name not in names]:
+        raise InvalidJoin(f"rows= names {unknown[0]!r}, and there are {', '.join(map(repr, names))}.")
+    counts = [told.get(name) or known_rows(frame) for name, frame in zip(names, frames, strict=True)]
+    largest = max((count for count in counts if count), default=1)
+    return [float(count or largest) for count in counts]
+
+
+def _joined(
+    frames: Sequence[DataFrame], plan: MultiPlan, rooms: Rooms, counts: Sequence[float], copies: float
+) -> DataFrame:
+    graph, names = plan.graph, plan.graph.inputs
+    keys = [
+        [name for at in graph.of_input(which) for name in graph.attributes[at].by_input[which]]
+        for which in range(len(names))
+    ]
+    schemas = checked_schemas(names, frames, keys, plan.output)
+    shares = _shares(plan, rooms, counts, copies)
+    types = tuple(one.types for one in plan.keys(schemas))
+    placed = [
+        GridPlacement(tuple(one.by_input.get(which) for one in graph.attributes), types, shares)
+        for which in range(len(names))
+    ]
+    identity = _identity_of(frames, plan, rooms.partitions, shares)
+    rooms.require_same(identity)
+    inflows = [
+        inflow_of(frame, [other for other in frames if other is not frame], schema, placement)
+        for frame, schema, placement in zip(frames, schemas, placed, strict=True)
+    ]
+    step = StepPlan(
+        operator=plan,
+        state=rooms.location,
+        inputs=tuple(names),
+        columns=tuple(tuple(frame.columns) for frame in frames),
+        packed=tuple(inflow.packed for inflow in inflows),
+        shared=share_columns(*(inflow.columns for inflow in inflows)),
+        memory_bytes=rooms.memory_bytes,
+        partitions=rooms.partitions,
+        identity=identity,
+        shared_memory=rooms.shared_memory,
+        trace=rooms.trace,
+    )
+    return dataflow(inflows, step, _result_schema(frames, plan, schemas), _in_words(plan, shares))
+
+
+def _shares(plan: MultiPlan, rooms: Rooms, counts: Sequence[float], copies: float) -> Shares:
+    """Those of the state, or the best there are."""
+    if rooms.stored is not None and (stored := rooms.stored.get("shares")) is not None:
+        return Shares(tuple(stored))
+    attributes = [plan.graph.of_input(which) for which in range(len(plan.graph.inputs))]
+    shares = fewest_copies(rooms.partitions, attributes, counts)
+    sent = sum(count * shares.copies(has) for count, has in zip(counts, attributes, strict=True)) / sum(counts)
+    if sent > copies:
+        raise InvalidJoin(
+            f"In {rooms.partitions} partitions {sent:.1f} times as many rows would be sent as there are, since no "
+            f"attribute is in all inputs, and copies={copies:g} is the most. Say by rows= which inputs are small, give "
+            "fewer partitions or a larger copies=, or join two at a time by sooner.spark.join."
+        )
+    return shares
+
+
+def _in_words(plan: MultiPlan, shares: Shares) -> list[str]:
+    graph = plan.graph
+    grid = " x ".join(map(str, shares.of_attribute))
+    often = [
+        f"{name} {times} times" if (times := shares.copies(graph.of_input(which))) > 1 else f"{name} once"
+        for which, name in enumerate(graph.inputs)
+    ]
+    return [f"joined by {plan.algorithm}, in a grid of {grid} cells; each row is sent: {', '.join(often)}"]
+
+
+def _result_schema(frames: Sequence[DataFrame], plan: MultiPlan, schemas: Sequence[pa.Schema]) -> StructType:
+    fields = []
+    for column in output_columns(plan.graph, schemas):
+        field = frames[column.input].schema.fields[column.column]
+        fields.append(StructField(column.field.name, field.dataType, field.nullable))
+    return StructType(fields)
+
+
+def _identity_of(frames: Sequence[DataFrame], plan: MultiPlan, partitions: int, shares: Shares) -> dict[str, Any]:
+    """What must not change while a state is in use."""
+    named = zip(plan.graph.inputs, frames, strict=True)
+    return {
+        "partitions": partitions,
+        "algorithm": plan.algorithm,
+        "inputs": [f"{name}: {frame.schema.simpleString()}" for name, frame in named],
+        "on": [str(attribute.columns) for attribute in plan.graph.attributes],
+        "shares": list(shares.of_attribute),
+        "arrow": frames[0].sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes"),
+    }
