@@ -13,7 +13,7 @@ from sooner.spark.shuffle.shares import Shares, fewest_copies
 
 @pytest.mark.parametrize("partitions", [2, pytest.param(6, marks=pytest.mark.long)])
 def test_a_snowflake_is_sparks_own_answer(partitions: int, spark: SparkSession, tmp_path: Path) -> None:
-    case = MultiCase(spark, tmp_path, arguments={"partitions": partitions, "memory": f"{partitions * 128}KB"})
+    case = MultiCase(spark, tmp_path, arguments={"partitions": partitions, "memory": f"{partitions * 64}KB"})
     query = case.run()
     assert case.written() == case.expected()
     assert query.progress is not None

@@ -44,7 +44,8 @@ def inflow_of(
     if isinstance(reading, str):
         wanted, places = placement.of_rows(rows)
         path = f"as Spark's rows: {reading}"
-        return Inflow(wanted, rows.schema, places, None, path, _could_be_better(rows, path))
+        fallback = None if isinstance(placement, GridPlacement) else _could_be_better(rows, path)
+        return Inflow(wanted, rows.schema, places, None, path, fallback)
     assert isinstance(placement, Placement), "no reader places rows in a grid"
     packs = _packs(rows, reading, schema, placement)
     return Inflow(packs, PACKS, [F.col(PLACE)], schema, f"packed by {reading}")
