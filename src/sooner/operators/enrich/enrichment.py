@@ -216,7 +216,9 @@ class Enrichment(Operator[pa.RecordBatch]):
         if self.phase != "clean-up":
             self._shell.enter("reactive")
         self._shell.advance()
-        if self._manner.has_work(SILENT if self.phase == "clean-up" else around):
+        if self._master.is_scattered and self.phase != "clean-up":
+            self._compact(quantum_bytes)
+        elif self._manner.has_work(SILENT if self.phase == "clean-up" else around):
             before = self._manner.worked_bytes
             yield from self._results(self._manner.work(quantum_bytes))
             n_bytes = self._manner.worked_bytes - before
@@ -227,8 +229,11 @@ class Enrichment(Operator[pa.RecordBatch]):
             self._forget()
             self._shell.enter("done")
         else:
-            self.worked_bytes += self._master.compact(quantum_bytes)
-            self._count()
+            self._compact(quantum_bytes)
+
+    def _compact(self, quantum_bytes: int) -> None:
+        self.worked_bytes += self._master.compact(quantum_bytes)
+        self._count()
 
     def _forget(self) -> None:
         self._manner.forget()

@@ -34,6 +34,7 @@ MASTER: Final = 1  # the second input
 SEGMENT_BYTES: Final = 64 * 2**20  # of the table, under one first code and one index
 CHANGES_SHARE: Final = 8  # of the memory, one part in so many at most is for rows that replace others
 FEW: Final = 4  # rows that were found are few if they have less than one part in so many of a slab
+SCATTERED: Final = 8  # runs: with more it is compacted before rows are looked up that can wait
 FAN_IN: Final = 32  # runs that become one at a time: a block of each is in memory
 
 
@@ -281,6 +282,11 @@ class Master:
         if self.rows.ended:
             return self._is_probed and len(self._alike()) > 1
         return len(self.spilled) > 2 * FAN_IN
+
+    @property
+    def is_scattered(self) -> bool:
+        """Whether it lies in so many runs that to look into all of them costs more than to make them one first."""
+        return self.rows.ended and self.is_crowded and len(self.spilled) > SCATTERED
 
     def _alike(self) -> list[SpilledRun]:
         """The smallest runs that are worth becoming one: a large one only with others that are half of it together.
