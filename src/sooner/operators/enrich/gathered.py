@@ -2,8 +2,9 @@
 
 A pass over the master costs nearly the same for many rows as for a few. So rows that miss the cache wait for each other
 as long as others wait behind them, and are then answered from the lowest code to the highest, a quantum at a time, like
-passengers of a lift: who comes to a pass before it has reached his code goes along, and others wait for the next. No
-row waits longer than a whole pass, or half of one on the average, and whose code was passed makes room at once.
+passengers of a lift: who comes to a pass before it has reached his code goes along, and others wait for the next. Once
+passes have begun no row waits longer than a whole one, or half of one on the average, and whose code was passed soon
+makes room.
 """
 
 import itertools
