@@ -121,3 +121,19 @@ def test_a_state_of_another_shape_is_refused(
 ) -> None:
     with refused(InvalidJoin, str(used.folder / "state"), *mentions):
         used.enriched(master_in(form, used), **changes)
+
+
+def test_a_master_that_disappears_midway_is_named_and_goes_on_when_it_is_there_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Rows of the stream that came before wait in the state, and none is lost."""
+    case = EnrichCase(spark, tmp_path, stream_batches=6, arguments={"how": "left"})
+    case.run_until(lambda progress: 0 < progress.total.arrived_rows[1] < MASTER_ROWS, case.slow_master(8))
+    looked_up = case.slow_master(8)
+    away = case.path("master").rename(tmp_path / "elsewhere")
+    with pytest.raises(Exception, match=r"master\.parquet"):
+        case.start(looked_up).awaitTermination()
+    assert case.held_rows() > 0
+    away.rename(case.path("master"))
+    case.run(case.slow_master(8))
+    assert case.written() == case.expected("left")
