@@ -53,7 +53,41 @@ MODULES = (
     "It was 0.36 s before. Of what is left NumPy and Arrow take a third, and a fifth goes into making the classes of "
     "plain data: Python 3.11 takes a millisecond for each."
 )
+STEPS = (
+    "rows are sorted as they come, for early results, and partial matches are sorted again on the way to each of the "
+    "other three inputs; DuckDB builds three hash tables and looks up"
+)
+FOUND_AGAIN = (
+    "most results are out long before the end: then all rows go to disk, and a chain of two-way joins finds every "
+    "combination again, to give the few that are missing"
+)
+ROW_GROUPS = (
+    "each input has to be decoded up to its first rows, which takes most of it: four files and two cores, and columns "
+    "that are decoded by row groups"
+)
+CHAIN_AT_THE_END = (
+    "while inputs arrive nothing is kept but their rows; at the end a chain of two-way joins finds what is missing, "
+    "and its intermediate results go to disk as those of any chain"
+)
+NOT_PACKED = (
+    "Spark places the rows of a grid one by one, where those of a join of two files come packed: of the same two files "
+    "a multijoin takes twice the CPU seconds of a join"
+)
 REASONS: dict[str, dict[str, str]] = {
+    "multi_join": {
+        "memory for all: seconds, times DuckDB's": STEPS,
+        "memory for all: CPU seconds, times DuckDB's": STEPS,
+        "first rows, seconds after the files are open": ROW_GROUPS,
+        **{
+            f"both with {limit} MB: {seconds}, times DuckDB's": FOUND_AGAIN
+            for limit in (256, 128, 64)
+            for seconds in ("seconds", "CPU seconds")
+        },
+        "memory for one row in 4: the most bytes in files until the end, times those of a chain of joins": (
+            CHAIN_AT_THE_END
+        ),
+        "on Spark, complete: times Spark's batch join": NOT_PACKED,
+    },
     "enrich": {
         "rows a second of probe over ssbj, with memory for 1%": BACKLOG,
         "in process, rows a second of probe over ssbj at 1%": PASSES,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from sooner.kernels.keys import KeyPlan
+from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS
 from sooner.operators.multiway.graph import ColumnOf, Graph, graph_of
 from sooner.operators.multiway.plan import MultiPlan
 from sooner.operators.order import CodeRows
@@ -28,12 +29,13 @@ SHAPES: dict[str, tuple[str, ...]] = {
 SPREAD = 3  # times as many keys as for two inputs, or a hot one would meet itself in too many ways
 
 
-def graph_of_shape(shape: str) -> Graph:
-    inputs = [f"i{which}" for which in range(len(SHAPES[shape]))]
+def graph_of_shape(shape: Sequence[str]) -> Graph:
+    """Of inputs that have these attributes."""
+    inputs = [f"i{which}" for which in range(len(shape))]
     equalities = []
-    for attribute in sorted(set("".join(SHAPES[shape]))):
+    for attribute in sorted(set("".join(shape))):
         first, *others = (
-            ColumnOf(name, attribute) for name, has in zip(inputs, SHAPES[shape], strict=True) if attribute in has
+            ColumnOf(name, attribute) for name, has in zip(inputs, shape, strict=True) if attribute in has
         )
         equalities += [(first, other) for other in others]
     return graph_of(inputs, equalities)
@@ -50,7 +52,7 @@ class CollidingMultiPlan(MultiPlan):
         return [[_with_few_bits(code) for code in coders] for coders in super().coders(schemas)]
 
 
-def multi_subject(shape: str, *, colliding: bool = False) -> Subject:
+def multi_subject(shape: str, *, algorithm: str = "miner", colliding: bool = False) -> Subject:
     attributes = SHAPES[shape]
 
     def draw_rows(dice: Dice, which: int, n_rows: int, first_number: int) -> pa.RecordBatch:
@@ -69,8 +71,8 @@ def multi_subject(shape: str, *, colliding: bool = False) -> Subject:
     )
     plan_of = CollidingMultiPlan if colliding else MultiPlan
     return Subject(
-        name=f"a join of many inputs: {shape}" + ", with codes that collide" * colliding,
-        plan=plan_of(graph_of_shape(shape)),
+        name=f"a join of many inputs by {algorithm}: {shape}" + ", with codes that collide" * colliding,
+        plan=plan_of(graph_of_shape(attributes), replace(MULTI_ALGORITHMS[algorithm], of_two=None)),
         schemas=schemas,
         draw_rows=draw_rows,
         answer=answer,
@@ -108,7 +110,9 @@ def check_state(operator: object) -> None:
 
     assert isinstance(operator, MultiJoin)
     weights = [
-        operator._weight(which, run) for which, one in enumerate(operator.inputs) for run in one.partitions[0].resident
+        operator._leaving.weight(which, run)
+        for which, one in enumerate(operator.inputs)
+        for run in one.partitions[0].resident
     ]
     of_chain = 0 if operator._chain is None else operator._chain._taken_bytes
     assert sum(weights) + of_chain == operator.account.used_bytes

@@ -5,12 +5,13 @@ import subprocess
 import sys
 from importlib import import_module
 from importlib.metadata import version
-from typing import get_args, get_type_hints
+from typing import Literal, get_args, get_type_hints
 
 import pytest
 
 import sooner
 import sooner.spark
+from sooner.asked.choosing_algorithm import AskedAlgorithm
 from sooner.how import KINDS, How, kind_of
 from sooner.named_algorithms import ALGORITHMS, Algorithm, AlgorithmName
 
@@ -57,8 +58,10 @@ def test_editors_know_all_algorithms_and_kinds_of_join() -> None:
     assert get_args(AlgorithmName) == sooner.algorithms() == tuple(ALGORITHMS)
     for join in (sooner.join, sooner.spark.join):
         hints = get_type_hints(join)
-        assert hints["algorithm"] == AlgorithmName | Algorithm
         assert hints["how"] == How
+    for asking in (sooner.join, sooner.estimate, sooner.sql, sooner.spark.join, sooner.spark.estimate):
+        assert get_type_hints(asking)["algorithm"] == AskedAlgorithm == AlgorithmName | Literal["auto"] | Algorithm
+        assert inspect.signature(asking).parameters["algorithm"].default == "auto"
     assert {kind_of(how).name for how in get_args(How)} == {*KINDS} <= {*get_args(How)}
 
 

@@ -137,7 +137,7 @@ ALGORITHMS: Final = {
 
 
 def algorithms() -> tuple[str, ...]:
-    """The names that `algorithm=` takes."""
+    """The names that `algorithm=` takes, beside "auto"."""
     return tuple(ALGORITHMS)
 
 

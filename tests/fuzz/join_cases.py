@@ -173,7 +173,7 @@ def _name_columns(dice: Random, arguments: dict[str, Any], names: Sequence[tuple
 
 def _choose_means(dice: Random, arguments: dict[str, Any], question: dict[str, Any]) -> None:
     arguments["how"] = question["how"] = dice.choice(HOWS)
-    arguments["algorithm"] = dice.choice(sooner.algorithms())
+    arguments["algorithm"] = dice.choice(("auto", *sooner.algorithms()))
     arguments["memory"] = dice.choice((LEAST_MEMORY, LEAST_MEMORY, LEAST_MEMORY, 100_000, "256KB", "1MB", "1GB", None))
     arguments["workers"] = dice.choice((1, 1, 2))
     if dice.random() < 0.3:

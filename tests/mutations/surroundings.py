@@ -46,6 +46,26 @@ MUTATIONS: Final = (
         breaks="A condition on both tables is not applied.",
         tests=("local/test_sql.py",),
     ),
+    # asked
+    Mutation(
+        "state-loses-its-algorithm",
+        "asked/choosing_algorithm.py",
+        old="    if known.of_state in ALGORITHMS:\n",
+        new="    if known.of_state in ALGORITHMS and known.resting_bytes is None and known.is_estimate:\n",
+        breaks="With algorithm='auto' a state is refused when it goes on, since another algorithm would be chosen now.",
+        tests=(
+            "local/test_choosing_algorithm.py",
+            "spark/test_spark_algorithm.py::test_a_state_keeps_its_algorithm_whatever_is_known_when_it_goes_on",
+        ),
+    ),
+    Mutation(
+        "replay-taken-for-a-file",
+        "sources/at_rest.py",
+        old="    return None\n",
+        new='    return getattr(source, "n_rows", None)\n',
+        breaks="A replay that takes its time is joined as if it were a file that is here as a whole.",
+        tests=("local/test_choosing_algorithm.py",),
+    ),
     # sources
     Mutation(
         "shuffle-leaves-the-order",

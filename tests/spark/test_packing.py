@@ -221,8 +221,11 @@ def test_a_join_says_which_path_its_inputs_take(spark: SparkSession, files: Path
     rows = ss.sources.parquet(spark, str(files / "rows.parquet"))
     others = ss.sources.parquet(spark, str(files / "rows.parquet"), rows_per_batch=50).select("long", "int")
     told = ss.explain(ss.join(rows.select("long", "text"), others, on="long", state=tmp_path / "state", partitions=2))
-    assert told.splitlines() == [
-        f"join in 2 partitions, state {tmp_path / 'state'}",
+    first, joined, algorithm, *paths = told.splitlines()
+    assert first == f"join in 2 partitions, state {tmp_path / 'state'}"
+    assert joined == "  joined by rpj, how='inner', where left long = right long"
+    assert algorithm.startswith("  algorithm: rpj, since the inputs, about ")
+    assert paths == [
         "  left: packed by sooner.parquet: long, text",
         "  right: packed by sooner.parquet: long, int",
     ]

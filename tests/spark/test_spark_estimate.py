@@ -69,7 +69,9 @@ def test_estimates_close_in_on_the_exact_answer_whatever_fails(spark: SparkSessi
         key: (value["n"].value, *[float(value["s"].value)] * 3) for key, value in found.values.items()
     }
 
-    query = case.start(case.estimates(), write)  # it has nothing left to do, and shows what it had found
+    again = case.estimates()
+    assert "  algorithm: pr_join, since the state was made with it" in ss.explain(again).splitlines()
+    query = case.start(again, write)  # it has nothing left to do, and shows what it had found
     case.require_exact(query.estimate)
     ended(query)
     with refused(InvalidJoin, "answers another question", "sum(q)"):

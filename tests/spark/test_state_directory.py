@@ -73,6 +73,16 @@ def test_the_state_goes_on_for_its_own_join(tmp_path: Path) -> None:
     assert stored_identity(str(tmp_path / "new")) is None
 
 
+def test_a_first_batch_that_was_cut_off_tells_whose_the_state_is(tmp_path: Path) -> None:
+    """Other partitions than the first may have been faster."""
+    versions = used_state(tmp_path)
+    Path(partition_directory(str(tmp_path), 0)).rename(partition_directory(str(tmp_path), 2))
+    Path(partition_directory(str(tmp_path), 0)).mkdir()
+    Path(partition_directory(str(tmp_path), 1)).mkdir()
+    assert versions.published() == []
+    assert stored_identity(str(tmp_path)) == IDENTITY
+
+
 @pytest.mark.parametrize("version", [0, 5])
 @pytest.mark.parametrize("what", OTHERS)
 def test_a_step_of_another_join_or_query_is_refused(what: str, version: int, tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ def test_the_algorithms_are_listed_with_what_they_do(capsys: pytest.CaptureFixtu
     assert main(["algorithms"]) == 0
     listed = capsys.readouterr().out
     assert all(a.name in listed and a.summary in listed for a in ALGORITHMS.values())
+    assert listed.splitlines()[1].startswith("auto ")
 
 
 def test_an_experiment_prints_claims_and_writes_json_and_a_picture(

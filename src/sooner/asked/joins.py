@@ -4,10 +4,10 @@ import datetime as dt
 from typing import Final, TypedDict
 
 from sooner.arguments import Columns, key_names, usable_suffixes
+from sooner.asked.choosing_algorithm import AskedAlgorithm, Choice, choose
 from sooner.errors import InvalidJoin
 from sooner.how import How, kind_of
 from sooner.kernels.ranges import Near, Width, Within
-from sooner.named_algorithms import Algorithm, AlgorithmName, find_algorithm
 from sooner.operators.two_way.plan import TwoWayPlan
 
 BY: Final = ("by", "left_by", "right_by")
@@ -27,11 +27,11 @@ class Asked(TypedDict):
     retention: dt.timedelta | None
     how: How
     suffixes: tuple[str, str] | None
-    algorithm: AlgorithmName | Algorithm
+    algorithm: AskedAlgorithm
 
 
 def plan_of(asked: Asked) -> TwoWayPlan:
-    """The plan of a join; what cannot be right for any inputs is refused."""
+    """The plan of a join; what cannot be right for any inputs is refused. For "auto" nothing is known of them yet."""
     kind = kind_of(asked["how"])
     left_on, right_on, near = _columns(asked)
     lateness, retention = asked["lateness"], asked["retention"]
@@ -40,7 +40,7 @@ def plan_of(asked: Asked) -> TwoWayPlan:
         tuple(left_on),
         tuple(right_on),
         usable_suffixes(asked["suffixes"], kind),
-        find_algorithm(asked["algorithm"]),
+        choose(asked["algorithm"]).algorithm,
         kind,
         near,
         lateness,
@@ -53,7 +53,7 @@ def equi_join(
     left_on: Columns | None,
     right_on: Columns | None,
     suffixes: tuple[str, str] | None,
-    algorithm: AlgorithmName | Algorithm,
+    algorithm: AskedAlgorithm,
     how: How = "inner",
 ) -> TwoWayPlan:
     """The plan of a join by equal keys alone, whose rows are kept for good."""
@@ -63,6 +63,15 @@ def equi_join(
             retention=None, how=how, suffixes=suffixes, algorithm=algorithm,
         )
     )  # fmt: skip
+
+
+def in_words(plan: TwoWayPlan, choice: Choice) -> list[str]:
+    """What a join will do, and why by this algorithm."""
+    matching = [f"left {left} = right {right}" for left, right in zip(plan.left_on, plan.right_on, strict=True)]
+    if plan.near is not None:
+        matching.append(f"left {plan.near.left} and right {plan.near.right} within {plan.near.within}")
+    first = f"joined by {plan.algorithm.name}, how={plan.kind.name!r}, where {' and '.join(matching)}"
+    return [first, *choice.notes]
 
 
 def _columns(asked: Asked) -> tuple[list[str], list[str], Near | None]:

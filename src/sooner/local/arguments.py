@@ -41,7 +41,7 @@ def settings_of(
 
     Without an algorithm whose flushes choose among them, there is one partition.
     """
-    memory_bytes = _usable_memory(memory)
+    memory_bytes = usable_memory(memory)
     partitions = _partition_count(memory_bytes, algorithm) if partitions is None else partitions
     workers = len(os.sched_getaffinity(0)) if workers is None else workers
     require_whole_number("partitions", partitions)
@@ -51,7 +51,8 @@ def settings_of(
     return Settings(memory_bytes, partitions, workers, spill_parent, silence_seconds)
 
 
-def _usable_memory(memory: int | str | None) -> int:
+def usable_memory(memory: int | str | None) -> int:
+    """What was given, in bytes."""
     n_bytes = parse_bytes(memory)
     if n_bytes < LEAST_MEMORY_BYTES:
         raise BudgetTooSmall(

@@ -9,7 +9,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from sooner.arguments import Columns
-from sooner.asked.joins import equi_join
+from sooner.asked.choosing_algorithm import AskedAlgorithm, Known, choose
+from sooner.asked.joins import equi_join, in_words
 from sooner.errors import InvalidJoin
 from sooner.estimation.estimate import Estimate, as_rows
 from sooner.estimation.preparation import TAG
@@ -20,7 +21,6 @@ from sooner.local.arguments import Settings, settings_of
 from sooner.local.inbox import Waiting
 from sooner.local.running import Running
 from sooner.local.sampling import prepared_sources
-from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.folding.folds import Folds
 from sooner.operators.folding.join import require_sampling
 from sooner.operators.folding.plan import FoldingPlan, joined_columns
@@ -52,7 +52,7 @@ def estimate(
     total_rows: tuple[int | None, int | None] | None = None,
     seed: int = 0,
     suffixes: tuple[str, str] | None = None,
-    algorithm: AlgorithmName | Algorithm = "pr_join",
+    algorithm: AskedAlgorithm = "auto",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
     workers: int | None = None,
@@ -72,7 +72,7 @@ def estimate(
         in random order unless "rows" says that they are shuffled already; files of `sooner shuffle` say so themselves.
     total_rows: how many rows the inputs have, where they do not know. Without it counts and sums are those so far.
     seed: of the random order.
-    algorithm: one that covers rectangles of random rows: "pr_join", "ripple" or "grace".
+    algorithm: one that covers rectangles of random rows: "pr_join", "ripple" or "grace". "auto" is "pr_join".
 
     >>> import pyarrow as pa, sooner
     >>> orders = pa.table({"customer": [1, 2, 1], "amount": [10, 20, 30]})
@@ -81,13 +81,15 @@ def estimate(
     >>> estimates.final()["sum"]["Ada"].value
     40
     """
-    join = equi_join(on, left_on, right_on, suffixes, algorithm)
+    choice = choose(algorithm, Known(is_estimate=True))
+    join = equi_join(on, left_on, right_on, suffixes, choice.algorithm)
     require_sampling(join.algorithm)
     limits = Limits(confidence, until, seconds)
     settings = settings_of(join.algorithm, memory, partitions, workers, spill_dir)
     with opened((left, right), INPUTS) as sources:
         question = question_of(aggregates, by, where, join.output([source.schema for source in sources]))
-        return estimates_of(sources, join, question, limits, settings, sampling, total_rows, seed)
+        notes = in_words(join, choice)
+        return estimates_of(sources, join, question, limits, settings, sampling, total_rows, seed, notes)
 
 
 def estimates_of(
@@ -99,15 +101,17 @@ def estimates_of(
     sampling: Sampling | None,
     total_rows: Sequence[int | None] | None,
     seed: int,
+    notes: Sequence[str],
 ) -> "Estimates":
-    """The same of a question that was read already."""
+    """The same of a question that was read already. `notes` are what there is to explain of the join."""
     schemas = [source.schema for source in sources]
     keys = join.left_on, join.right_on
     workings = workings_of(question, schemas, keys, joined_columns(join, schemas))
     samples = samples_of(sources, [side.needed for side in workings.sides], keys, sampling, seed)
     sizes = usable_sizes(total_rows, [sample.n_rows for sample in samples])
     plan = FoldingPlan(*keys, join.algorithm, workings, guided_side(samples))
-    return Estimates(plan, prepared_sources(samples, workings.sides, settings.memory_bytes), settings, sizes, limits)
+    prepared = prepared_sources(samples, workings.sides, settings.memory_bytes)
+    return Estimates(plan, prepared, settings, sizes, limits, notes)
 
 
 class Limits:
@@ -131,10 +135,16 @@ class Estimates(Running[Folds]):
     """Iterate for estimates as they come: the last one is exact, unless it was to stop before."""
 
     def __init__(
-        self, plan: FoldingPlan, sources: Sequence[Source], settings: Settings, sizes: Sizes, limits: Limits
+        self,
+        plan: FoldingPlan,
+        sources: Sequence[Source],
+        settings: Settings,
+        sizes: Sizes,
+        limits: Limits,
+        notes: Sequence[str],
     ) -> None:
         known = None if None in sizes else sum(size or 0 for size in sizes)
-        super().__init__(plan, sources, settings, expected_rows=known)
+        super().__init__(plan, sources, settings, expected_rows=known, notes=notes)
         self._workings = plan.workings
         self._sizes = sizes
         self._limits = limits

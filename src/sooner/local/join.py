@@ -1,21 +1,25 @@
 """`sooner.join`: check what the user gave, and put a query together from it. No row is read here."""
 
 import datetime as dt
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from sooner.arguments import Columns
-from sooner.asked.joins import Asked, plan_of
+from sooner.asked.choosing_algorithm import AskedAlgorithm, Choice, Known, bytes_of_all, choose
+from sooner.asked.joins import Asked, in_words, plan_of
 from sooner.budget import UNLIMITED_BYTES, format_bytes
 from sooner.how import How
 from sooner.kernels.ranges import Width, Within
-from sooner.local.arguments import Settings, settings_of
+from sooner.local.arguments import Settings, settings_of, usable_memory
 from sooner.local.query import Query
 from sooner.local.running import rows_bytes_of
-from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sides import LEFT, RIGHT
+from sooner.sources.at_rest import resting_rows
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
+from sooner.sources.source import Source
 from sooner.trace import Tracer, open_trace
 
 
@@ -34,7 +38,7 @@ def join(
     retention: dt.timedelta | None = None,
     how: How = "inner",
     suffixes: tuple[str, str] | None = None,
-    algorithm: AlgorithmName | Algorithm = "rpj",
+    algorithm: AskedAlgorithm = "auto",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
     workers: int | None = None,
@@ -56,7 +60,8 @@ def join(
     how: "inner", "left", "right", "full", "semi" or "anti", or another word of PySpark, pandas or Polars for one of
         them. A row that matches nothing comes out as soon as that is certain: when the other input has ended.
     suffixes: for columns that are not keys and have the same name on both sides; by default ("_left", "_right").
-    algorithm: a name of `sooner.algorithms()`, or an `Algorithm` of your own.
+    algorithm: a name of `sooner.algorithms()`, or an `Algorithm` of your own. "auto" is the one that is right by what
+        is known of the inputs; `explain()` says which, and why.
     partitions: how finely a flush can choose what leaves memory; by default as fine as the memory allows.
     memory: what rows may take, such as "256MB"; beyond it rows go to `spill_dir`. None is no limit.
     workers: threads that join; by default one for each core.
@@ -75,22 +80,30 @@ def join(
             lateness=lateness, retention=retention, how=how, suffixes=suffixes, algorithm=algorithm,
         )
     )  # fmt: skip
-    settings = settings_of(plan.algorithm, memory, partitions, workers, spill_dir, silence_seconds)
     with opened((left, right), INPUTS) as sources:
         plan.output([source.schema for source in sources])  # refused before anything is made
         if not plan.kind.pairs:
             sources = [sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)]
+        choice = choice_of(algorithm, sources, [resting_rows(source) for source in sources], memory)
+        plan = replace(plan, algorithm=choice.algorithm)
+        settings = settings_of(plan.algorithm, memory, partitions, workers, spill_dir, silence_seconds)
         tracing = open_trace(trace, "a join in process", [plan])
-        return Query(plan, sources, settings, tracing=tracing, notes=explained(plan, settings))
+        return Query(plan, sources, settings, tracing=tracing, notes=explained(plan, choice, settings))
 
 
-def explained(plan: TwoWayPlan, settings: Settings) -> list[str]:
+def choice_of(
+    asked: AskedAlgorithm, sources: Sequence[Source], rows: Sequence[int | None], memory: int | str | None
+) -> Choice:
+    """Which algorithm these sources get; `rows` are those of inputs that are here as a whole."""
+    resting_bytes = bytes_of_all([source.schema for source in sources], rows)
+    rows_bytes = rows_bytes_of(usable_memory(memory), len(INPUTS))
+    return choose(asked, Known(resting_bytes=resting_bytes, memory_bytes=rows_bytes))
+
+
+def explained(plan: TwoWayPlan, choice: Choice, settings: Settings) -> list[str]:
     """What a join will do, in words."""
-    matching = [f"left {left} = right {right}" for left, right in zip(plan.left_on, plan.right_on, strict=True)]
-    if plan.near is not None:
-        matching.append(f"left {plan.near.left} and right {plan.near.right} within {plan.near.within}")
-    first = f"joined by {plan.algorithm.name}, how={plan.kind.name!r}, where {' and '.join(matching)}"
+    said = in_words(plan, choice)
     if settings.memory_bytes == UNLIMITED_BYTES:
-        return [first, "memory: has no limit"]
+        return [*said, "memory: has no limit"]
     rows_bytes = rows_bytes_of(settings.memory_bytes, len(INPUTS))
-    return [first, f"memory: about {format_bytes(rows_bytes)} for rows; what does not fit goes to disk"]
+    return [*said, f"memory: about {format_bytes(rows_bytes)} for rows; what does not fit goes to disk"]

@@ -62,6 +62,6 @@ def _explained(plan: MultiPlan) -> list[str]:
     ]
     indexes = ", ".join(f"{name} {len(graph.of_input(which))}" for which, name in enumerate(graph.inputs))
     return [
-        f"joined by {plan.algorithm}, where {' and '.join(attributes)}",
+        f"joined by {plan.algorithm.name}, where {' and '.join(attributes)}",
         f"orders in which rows are kept: {indexes}; results come when the last of their rows arrives",
     ]

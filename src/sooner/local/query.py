@@ -37,8 +37,7 @@ class Query(Running[pa.RecordBatch]):
     ) -> None:
         """`notes` are what whoever put the plan together has to explain."""
         self.schema = plan.output([source.schema for source in sources])
-        super().__init__(plan, sources, settings, names, tracing, n_rows_together(sources))
-        self._notes = notes
+        super().__init__(plan, sources, settings, names, tracing, n_rows_together(sources), notes)
         self._change: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]] = iter
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -50,10 +49,6 @@ class Query(Running[pa.RecordBatch]):
         """This query, whose batches are changed as they come; they are of another schema then."""
         self.schema, self._change = schema, change
         return self
-
-    def explain(self) -> str:
-        """What it will do and why, a line each. Nothing is read for it."""
-        return "\n".join(self._notes)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)

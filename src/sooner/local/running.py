@@ -13,7 +13,7 @@ import time
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, Self, TypeVar
@@ -61,6 +61,13 @@ R = TypeVar("R")
 _running: "Final[weakref.WeakSet[Running[Any]]]" = weakref.WeakSet()  # that were begun
 
 
+@dataclass(frozen=True)
+class QueryProgress(Progress):
+    """How far a query in process is, and by which algorithm."""
+
+    algorithm: str = ""  # its name; nothing if there is no choice
+
+
 class Running(Generic[R]):
     """Good for one reading.
 
@@ -75,6 +82,7 @@ class Running(Generic[R]):
         names: Sequence[str] = INPUTS,
         tracing: Tracing | None = None,
         expected_rows: int | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         """Any operator, from the plan of it, over any sources; nothing has begun to read."""
         memory_bytes = settings.memory_bytes
@@ -83,6 +91,8 @@ class Running(Generic[R]):
         self._spill_directory = _spill_directory(settings.spill_parent)
         self._inbox = Inbox(len(sources), self._piece_bytes)
         self._sources = [checked(source) for source in sources]
+        self._notes = notes
+        self._algorithm = _name_of_algorithm(plan)
         self._returned_memory = ReturnedMemory(memory_bytes)
         self._fallbacks = tuple(filter(None, [self._returned_memory.trouble]))
         report(self._fallbacks)
@@ -113,9 +123,14 @@ class Running(Generic[R]):
             self.at_end(tracing.close)
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> QueryProgress:
         """How far the join is; may be asked from any thread."""
-        return replace(self._operator.progress(), fallbacks=self._fallbacks)
+        told = vars(self._operator.progress()) | {"fallbacks": self._fallbacks}
+        return QueryProgress(**told, algorithm=self._algorithm)
+
+    def explain(self) -> str:
+        """What it will do and why, a line each. Nothing is read for it."""
+        return "\n".join(self._notes)
 
     def _read_once(self) -> Iterator[R]:
         if self._asked:
@@ -273,6 +288,12 @@ class OneReader(Generic[R]):
                 return next(self._results)
         finally:
             self._in_hands.release()
+
+
+def _name_of_algorithm(plan: object) -> str:
+    """As the plan of any operator has it: a name, or an `Algorithm` that has one."""
+    algorithm = getattr(plan, "algorithm", "")
+    return str(getattr(algorithm, "name", algorithm))
 
 
 def piece_bytes_of(memory_bytes: int, inputs: int) -> int:

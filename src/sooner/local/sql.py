@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sooner.asked.joins import equi_join
+from sooner.asked.choosing_algorithm import AskedAlgorithm, Choice, Known, choose
+from sooner.asked.joins import equi_join, in_words
 from sooner.errors import InvalidJoin
 from sooner.expressions.checking import Typed
 from sooner.local.arguments import Settings, settings_of
 from sooner.local.estimate import Estimates, Limits, estimates_of
-from sooner.local.join import explained
+from sooner.local.join import choice_of, explained
 from sooner.local.query import Query
-from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.folding.join import require_sampling
 from sooner.operators.folding.plan import joined_columns
 from sooner.operators.two_way.plan import TwoWayPlan
@@ -27,6 +27,7 @@ from sooner.queries.reading import statement_of
 from sooner.queries.rows import RowsWanted, filtered
 from sooner.queries.statement import Statement, TableName
 from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.sources.at_rest import resting_rows
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
 from sooner.sources.sampling import Sampling
@@ -43,7 +44,7 @@ def sql(
     sampling: Sampling | None = None,
     total_rows: Mapping[str, int] | None = None,
     seed: int = 0,
-    algorithm: AlgorithmName | Algorithm | None = None,
+    algorithm: AskedAlgorithm = "auto",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
     workers: int | None = None,
@@ -71,17 +72,22 @@ def sql(
     with opened((left, right), [table.alias for table in statement.tables]) as sources:
         scope, where = scope_of(statement, [source.schema for source in sources])
         left_on, right_on = ([key[side] for key in scope.keys] for side in SIDES)
-        usual: AlgorithmName = "pr_join" if statement.aggregates else "rpj"
-        plan = equi_join(None, left_on, right_on, None, algorithm or usual, statement.how)  # type: ignore[arg-type]
-        settings = settings_of(plan.algorithm, memory, partitions, workers, spill_dir)
+        choice = choose(algorithm, Known(is_estimate=bool(statement.aggregates)))
+        plan = equi_join(None, left_on, right_on, None, choice.algorithm, statement.how)  # type: ignore[arg-type]
+        settings = partial(settings_of, memory=memory, partitions=partitions, workers=workers, spill_dir=spill_dir)
         columns = partial(joined_columns, plan, scope.schemas)
         if not statement.aggregates:
             _require_no_limits(until, seconds)
-            return _query(RowsWanted(statement, scope, where, columns), sources, plan, settings)
+            wanted = RowsWanted(statement, scope, where, columns)
+            inputs = [FilteredSource(sources[side], *wanted.of_input(side)) for side in SIDES]
+            choice = choice_of(algorithm, inputs, [one.resting_rows for one in inputs], memory)
+            plan = replace(plan, algorithm=choice.algorithm)
+            return _query(wanted, inputs, plan, choice, settings(choice.algorithm))
         require_sampling(plan.algorithm)
         limits, total = Limits(confidence, until, seconds), _sizes(total_rows, statement)
         question = question_in(statement, scope, where, plan.output(scope.schemas), columns())
-        return estimates_of(sources, plan, question, limits, settings, sampling, total, seed)
+        room, notes = settings(plan.algorithm), in_words(plan, choice)
+        return estimates_of(sources, plan, question, limits, room, sampling, total, seed, notes)
 
 
 def _found(table: TableName, tables: object) -> object:
@@ -109,9 +115,8 @@ def _require_no_limits(until: object, seconds: object) -> None:
             raise InvalidJoin(f"{name}={value!r} is for aggregates, and the query has none; stop it, or take head(n).")
 
 
-def _query(wanted: RowsWanted, sources: Sequence[Source], plan: TwoWayPlan, settings: Settings) -> Query:
-    inputs = [FilteredSource(sources[side], *wanted.of_input(side)) for side in SIDES]
-    notes = explained(plan, settings)
+def _query(wanted: RowsWanted, inputs: Sequence[Source], plan: TwoWayPlan, choice: Choice, settings: Settings) -> Query:
+    notes = explained(plan, choice, settings)
     query = Query(replace(plan, left_on=wanted.keys(LEFT), right_on=wanted.keys(RIGHT)), inputs, settings, notes=notes)
     selection = wanted.selection(query.schema)
     return query.through(selection.schema, selection.of)
@@ -127,6 +132,7 @@ class FilteredSource:
         self._names = [name for name, _ in names]
         self.name = source.name
         self.n_rows = None if filters else n_rows_of(source)
+        self.resting_rows = None if filters else resting_rows(source)
         self.schema = pa.schema([source.schema.field(name).with_name(to) for name, to in names])
 
     def batches(self) -> Iterator[pa.RecordBatch]:

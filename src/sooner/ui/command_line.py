@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
+from sooner.asked.choosing_algorithm import AUTO
 from sooner.errors import SoonerError
 from sooner.extras import missing
 from sooner.named_algorithms import ALGORITHMS
@@ -100,7 +101,8 @@ def _no_arguments(parser: argparse.ArgumentParser) -> None:  # noqa: ARG001 - th
 
 
 def _list_algorithms(options: argparse.Namespace) -> int:  # noqa: ARG001 - the contract
-    print_table(("algorithm", "what it does"), [(a.name, a.summary) for a in ALGORITHMS.values()])
+    auto = (AUTO, "the one of these that is right by what is known of the inputs; the default")
+    print_table(("algorithm", "what it does"), [auto, *((a.name, a.summary) for a in ALGORITHMS.values())])
     return 0
 
 

@@ -3,14 +3,16 @@
 import pytest
 
 from multiway import SHAPES, multi_subject
+from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS
 from sooner.testing.checks import CHECKS
 
 
-@pytest.mark.parametrize("colliding", [False, True])
-@pytest.mark.parametrize("shape", ["two", "chain of three", "one attribute of three"])
-def test_all_promises(shape: str, colliding: bool) -> None:
-    """Of small graphs, with one seed; the long set has all of them."""
-    subject = multi_subject(shape, colliding=colliding)
+@pytest.mark.parametrize(
+    ("shape", "algorithm", "colliding"), [("chain of three", "miner", False), ("one attribute of three", "mjoin", True)]
+)
+def test_all_promises(shape: str, algorithm: str, colliding: bool) -> None:
+    """A small graph for each algorithm, with one seed; the long set has all of them."""
+    subject = multi_subject(shape, algorithm=algorithm, colliding=colliding)
     for check in CHECKS.values():
         check(subject, 0)
 
@@ -18,8 +20,9 @@ def test_all_promises(shape: str, colliding: bool) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("colliding", [False, True])
+@pytest.mark.parametrize("algorithm", MULTI_ALGORITHMS)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_all_promises_of_all_shapes(shape: str, colliding: bool, seed: int) -> None:
-    subject = multi_subject(shape, colliding=colliding)
+def test_all_promises_of_all_shapes(shape: str, algorithm: str, colliding: bool, seed: int) -> None:
+    subject = multi_subject(shape, algorithm=algorithm, colliding=colliding)
     for check in CHECKS.values():
         check(subject, seed)

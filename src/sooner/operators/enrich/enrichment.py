@@ -27,8 +27,9 @@ from sooner.operators.operator import Operator, Port
 from sooner.operators.order import Arrivals
 from sooner.operators.pairs import Bundle, bundled
 from sooner.operators.shell import Shell
-from sooner.operators.statistics.arrivals import Statistics, read_only
+from sooner.operators.statistics.arrivals import Statistics
 from sooner.operators.sweeping.parts import Workbench
+from sooner.operators.whole_inputs import count_whole, view_of
 from sooner.phases import Phase
 from sooner.policies.view import SILENT, Surroundings, View
 from sooner.progress import Progress
@@ -36,7 +37,6 @@ from sooner.runs.run import Run
 from sooner.runs.store import counts_of_each
 
 STREAM: Final = 0
-UNSEEN: Final = ("received_rows", "forgotten_rows")  # by policies
 
 
 class Manner(Protocol):
@@ -241,10 +241,7 @@ class Enrichment(Operator[pa.RecordBatch]):
         self._count()
 
     def view(self, around: Surroundings) -> View:
-        statistics = self._statistics
-        counts = {name: read_only(getattr(statistics, name)) for name in Statistics.SAVED if name not in UNSEEN}
-        ended = tuple(one.ended for one in self.inputs)
-        return View(tick=self._shell.tick, ended=ended, around=around, recent_rows=statistics.recent.rows, **counts)
+        return view_of(self._statistics, self.inputs, self._shell.tick, around)
 
     def progress(self) -> Progress:
         """Instead of pairs, stream rows are counted: those that have met all of the master are covered."""
@@ -319,10 +316,7 @@ class Enrichment(Operator[pa.RecordBatch]):
             yield from work
 
     def _count(self) -> None:
-        for which, one in enumerate(self.inputs):
-            partition = one.partitions[0]
-            self._statistics.count_resident(which, 0, partition.resident.n_rows, partition.resident.n_bytes)
-            self._statistics.count_spilled(which, 0, partition.spilled)
+        count_whole(self._statistics, self.inputs)
 
     def _report(self, event: Event) -> None:
         self._count()

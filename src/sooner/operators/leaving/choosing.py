@@ -13,7 +13,7 @@ import numpy as np
 from sooner.errors import InvalidJoin
 from sooner.kernels.array_types import Codes, Flags
 from sooner.operators.state.state import JoinState
-from sooner.operators.statistics.regions import go_round, join_bits_by_code
+from sooner.operators.statistics.regions import RegionStatistics, go_round, join_bits_by_code
 from sooner.policies.view import Evict, EvictCodes, EvictSince, EvictUpTo
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import NEVER, Run
@@ -33,7 +33,8 @@ class Choice(NamedTuple):
 def choice_of(state: JoinState, side: int, p: int, evictions: Sequence[Evict]) -> Choice:
     """Of all evictions of this side and partition together."""
     resident = state.inputs[side].partitions[p].resident
-    choices = [_choice(state, resident, eviction) for eviction in evictions]
+    regions = state.statistics.regions
+    choices = [choice_among(resident, eviction, regions, splits_codes=state.splits_codes) for eviction in evictions]
     if len(choices) == 1:
         return choices[0]
     all_go = any(choice.goes is None for choice in choices)
@@ -42,19 +43,24 @@ def choice_of(state: JoinState, side: int, p: int, evictions: Sequence[Evict]) -
     return Choice(goes, np.concatenate([choice.cleared for choice in choices]), hand)
 
 
-def _choice(state: JoinState, resident: ResidentRuns, eviction: Evict) -> Choice:
+def choice_among(
+    resident: ResidentRuns, eviction: Evict, regions: RegionStatistics | None, *, splits_codes: bool
+) -> Choice:
+    """Of one eviction of these rows."""
     match eviction:
         case EvictSince(tick=tick):
             return Choice(partial(came_after, tick))
         case EvictCodes(codes=codes, at_most_bytes=at_most_bytes):
-            if at_most_bytes is None or not state.splits_codes:
+            if at_most_bytes is None or not splits_codes:
                 return Choice(partial(has_one_of, codes))
             [code] = codes
             return Choice(_oldest(resident, code, _rows_in(resident, at_most_bytes)), codes)
         case EvictUpTo(codes_from="the clock's hand"):
-            return _by_clock(state, resident, eviction)
+            if regions is None:
+                raise InvalidJoin("An eviction by the clock needs join bits; give the Algorithm sees='regions'.")
+            return _by_clock(resident, eviction, regions, splits_codes)
         case EvictUpTo(at_most_bytes=at_most_bytes) if at_most_bytes < resident.n_bytes:
-            return _from_one_end(state, resident, eviction)
+            return _from_one_end(resident, eviction, splits_codes)
     return Choice(None)
 
 
@@ -66,12 +72,12 @@ def has_one_of(codes: Codes, run: Run) -> Flags:
     return np.isin(run.codes, codes)
 
 
-def _from_one_end(state: JoinState, resident: ResidentRuns, eviction: EvictUpTo) -> Choice:
+def _from_one_end(resident: ResidentRuns, eviction: EvictUpTo, splits_codes: bool) -> Choice:
     codes, rows = np.concatenate([run.codes for run in resident]), _rows_in(resident, eviction.at_most_bytes)
     from_above = eviction.codes_from == "highest"
     at = len(codes) - rows if from_above else rows - 1
     last = np.partition(codes, at)[at]
-    if not state.splits_codes:
+    if not splits_codes:
         return Choice((lambda run: run.codes >= last) if from_above else (lambda run: run.codes <= last))
     whole: Goes = (lambda run: run.codes > last) if from_above else (lambda run: run.codes < last)
     before_last = np.count_nonzero(codes > last if from_above else codes < last)
@@ -79,10 +85,8 @@ def _from_one_end(state: JoinState, resident: ResidentRuns, eviction: EvictUpTo)
     return Choice(goes, np.array([last]))
 
 
-def _by_clock(state: JoinState, resident: ResidentRuns, eviction: EvictUpTo) -> Choice:
+def _by_clock(resident: ResidentRuns, eviction: EvictUpTo, regions: RegionStatistics, splits_codes: bool) -> Choice:
     """The rows of the middle region over which the clock's hand moves (DINER sec. 3.3)."""
-    if (regions := state.statistics.regions) is None:
-        raise InvalidJoin("An eviction by the clock needs join bits; give the Algorithm sees='regions'.")
     first, last = regions.bounds[eviction.input, eviction.partition].tolist()
     middle = [part for run in resident if len(part := run.between(first, last + 1))]
     codes = np.concatenate([NO_CODE, *(part.codes for part in middle)])
@@ -90,7 +94,7 @@ def _by_clock(state: JoinState, resident: ResidentRuns, eviction: EvictUpTo) -> 
     by_code = join_bits_by_code(codes, np.concatenate([np.empty(0, np.bool_), *bits]))
     hand = int(regions.hands[eviction.input, eviction.partition])
     found = go_round(*by_code, hand, _rows_in(resident, eviction.at_most_bytes))
-    if not state.splits_codes:
+    if not splits_codes:
         return Choice(partial(has_one_of, found.going), found.passed, found.next_code)
     oldest = _oldest(resident, np.uint64(found.last), found.last_rows)
     some_stay = any((oldest(run) != (run.codes == found.last)).any() for run in resident)

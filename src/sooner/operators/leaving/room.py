@@ -1,14 +1,15 @@
 """How much room a two-way join has, uses and makes: numbers that the lab's twin of it shares."""
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
 
 from sooner.budget import Account
 from sooner.named_algorithms import Algorithm
 from sooner.operators.operator import Means
 from sooner.operators.statistics.regions import RegionStatistics
-from sooner.policies.view import Evict, Together
 from sooner.sides import SIDES
+
+E = TypeVar("E")  # of evictions
 
 SCRATCH_SHARE: Final = 8  # of the memory, one part in so many
 LEAST_SCRATCH_BYTES: Final = 4 * 2**20
@@ -35,9 +36,9 @@ def scratch_bytes_of(account: Account) -> int:
     return min(max(account.share_bytes // SCRATCH_SHARE, LEAST_SCRATCH_BYTES), MOST_SCRATCH_BYTES)
 
 
-def enough_of(groups: Iterable[Together], goal_bytes: int, freed_by: Callable[[Evict], int]) -> list[Evict]:
+def enough_of(groups: Iterable[Sequence[E]], goal_bytes: int, freed_by: Callable[[E], int]) -> list[E]:
     """The first of these groups of evictions that free so many bytes together."""
-    chosen: list[Evict] = []
+    chosen: list[E] = []
     for group in groups:
         chosen += group
         goal_bytes -= sum(map(freed_by, group))

@@ -5,12 +5,13 @@ et al., sec. 4); what they take is charged to the budget.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from sooner.kernels.array_types import Codes, Positions
 from sooner.kernels.sorting import sort
 from sooner.operators.order import CodeRows
-from sooner.runs.run import Run
+from sooner.runs.run import Run, pick
 
 ROW_BYTES: Final = 8 + 8 + 8  # of an index: a code by its row, a code in its order, and where its row is
 
@@ -32,6 +33,10 @@ class Accesses:
         self._known: dict[tuple[int, int], tuple[Run, Access]] = {}  # by run and attribute
 
     @property
+    def n_attributes(self) -> int:
+        return len(self._coders)
+
+    @property
     def row_bytes(self) -> int:
         """What all indexes take of a row."""
         return ROW_BYTES * (len(self._coders) - 1)
@@ -42,10 +47,24 @@ class Accesses:
             return Access(run.codes, run.codes)
         key = id(run), attribute
         if key not in self._known:
-            of_rows, _ = self._coders[attribute](run.rows)
+            of_rows = self.codes_of(run, attribute)
             codes, order = sort(of_rows)
             self._known[key] = run, Access(of_rows, codes, order)
         return self._known[key][1]
+
+    def codes_of(self, run: Run, attribute: int) -> Codes:
+        """The code of each row, as the rows lie, with no index made."""
+        return run.codes if attribute == 0 else self._coders[attribute](run.rows)[0]
+
+    def in_order(self, run: Run, attribute: int) -> Run:
+        """The codes of this attribute in their order, with the stamps and join bits of their rows; the rows themselves
+        are where they were.
+        """
+        access = self.of(run, attribute)
+        if access.order is None:
+            return run
+        joined = None if run.joined is None else run.joined[access.order]
+        return replace(run, codes=access.codes, arrived=pick(run.arrived, access.order), joined=joined)
 
     def keep_only(self, runs: Sequence[Run]) -> None:
         """Others are in memory no more."""

@@ -2,11 +2,15 @@
 
 Combinations that were in memory together are out, and which they are follows from the stamps of their rows: all of them
 were there from the latest arrival to the earliest departure, if that is not before it. Such intervals intersect one
-after the other, so a partial result carries two numbers, and the last join of the chain tells what is new.
+after the other, so a partial result carries two numbers, and one that says whether all of its rows are among those that
+a nested loop has joined; the last join of the chain tells what is new.
 
-Each join has an equal part of the memory, all of which is taken from the account for as long as the chain lives, and
-spills what it cannot hold. All rows of the inputs that are joined later are
-given to their joins first, then those of the first input; what a join finds goes to the next one at once.
+The chain begins with the input that is largest. All others are given to their joins first, where they stay in memory
+as far as there is room; then come the rows of the largest, and what one join finds goes to the next at once. A row that
+meets all that it can in memory is not kept, so nothing is written but what finds no room (hybrid hash join).
+
+All of the memory is taken from the account for as long as the chain lives. Each join has a part of it, by the size of
+the input that stays there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,9 +24,10 @@ from sooner.budget import Budget
 from sooner.kernels.arrays import to_arrow, to_numpy
 from sooner.kernels.content_order import order_by_content
 from sooner.kernels.gathering import gather
-from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.inputs import Input, Storage
+from sooner.operators.multiway.algorithms import HYBRID_HASH
 from sooner.operators.multiway.graph import Graph, Step
+from sooner.operators.multiway.nested_loop import Position
 from sooner.operators.operator import Means
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
@@ -33,7 +38,10 @@ from sooner.sides import LEFT, RIGHT
 
 ARRIVED: Final = ("arrived", "arrived_too")  # the stamps of the left and of the right, as columns
 DEPARTED: Final = ("departed", "departed_too")
+LOOPED: Final = ("looped", "looped_too")  # whether a nested loop has joined them
+STAMPS: Final = (ARRIVED, DEPARTED, LOOPED)
 PIECES_IN_SHARE: Final = 2  # a join is given rows in pieces of this part of its memory at most
+LEAST_SHARE: Final = 4  # of the memory a join has at least one part in so many, of its equal part
 
 
 class Fed(NamedTuple):
@@ -50,30 +58,32 @@ def named(which: int, column: str) -> str:
 
 
 class Chain:
-    """`numbers` are the runs on disk of each input that take part: all that there were when it began."""
+    """`joined` is how far a nested loop has come with each input."""
 
     def __init__(
-        self, graph: Graph, inputs: Sequence[Input], numbers: Sequence[Sequence[int]], storage: Storage, means: Means
+        self, graph: Graph, inputs: Sequence[Input], joined: Sequence[Position], storage: Storage, means: Means
     ) -> None:
-        self.numbers = numbers
+        self._joined = joined
         self._inputs = inputs
-        self._steps = graph.steps_from(0)
-        self._order = [*(step.input for step in reversed(self._steps)), 0]  # in which inputs are given
+        sizes = [sum(run.n_bytes for run in one.partitions[0].spilled) for one in inputs]
+        first = int(np.argmax(sizes))
+        self._steps = graph.steps_from(first)
+        self._order = [*(step.input for step in reversed(self._steps)), first]  # in which inputs are given
         self._fed = Fed()
         self._read_bytes = 0
         self._account = means.account
-        share_bytes = means.account.share_bytes // len(self._steps)
-        self._taken_bytes = share_bytes * len(self._steps)
+        shares = _shares(means.account.share_bytes, [sizes[step.input] for step in self._steps])
+        self._taken_bytes = sum(shares)
         self._account.reserve(self._taken_bytes)
         self._joins: list[TwoWayJoin[pa.RecordBatch]] = []
-        left = _with_stamps([(0, field) for field in inputs[0].schema], LEFT)
-        for step in self._steps:
+        left = _with_stamps([(first, field) for field in inputs[first].schema], LEFT)
+        for step, share_bytes in zip(self._steps, shares, strict=True):
             right = _with_stamps([(step.input, field) for field in inputs[step.input].schema], RIGHT)
-            plan = _two_way(graph, step)
             schemas = [pa.schema(left), pa.schema(right)]
             account = Budget(share_bytes).account(f"the join with {graph.inputs[step.input]}")
-            self._joins.append(plan.make(INPUTS, schemas, storage, replace(means, account=account, room=None)))
-            left = [*left[:-2], *right[:-2], *left[-2:]]
+            own_means = replace(means, account=account, room=None, listener=None)
+            self._joins.append(_two_way(graph, step).make(INPUTS, schemas, storage, own_means))
+            left = [*left[: -len(STAMPS)], *right[: -len(STAMPS)], *left[-len(STAMPS) :]]
 
     @property
     def is_done(self) -> bool:
@@ -84,7 +94,7 @@ class Chain:
         return self._read_bytes + sum(join.worked_bytes for join in self._joins)
 
     def work(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
-        """Go on for so many bytes: what comes out has the columns of all inputs, and two stamps."""
+        """Go on for so many bytes: what comes out has the columns of all inputs, and the stamps."""
         if self._fed.inputs < len(self._order):
             yield from self._feed(quantum_bytes)
             return
@@ -97,8 +107,9 @@ class Chain:
     def _feed(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
         """Some blocks of a run, or the end of an input."""
         which = self._order[self._fed.inputs]
-        at, side = (0, LEFT) if which == 0 else ([step.input for step in self._steps].index(which), RIGHT)
-        runs = [run for run in self._inputs[which].partitions[0].spilled if run.number in self.numbers[which]]
+        inner = [step.input for step in self._steps]
+        at, side = (inner.index(which), RIGHT) if which in inner else (0, LEFT)
+        runs = self._inputs[which].partitions[0].spilled
         if self._fed.runs == len(runs):
             self._joins[at].end(side)
             self._fed = Fed(self._fed.inputs + 1)
@@ -108,8 +119,9 @@ class Chain:
         sizes = blocks.n_bytes[self._fed.blocks :].astype(np.int64).cumsum()
         many = max(int(sizes.searchsorted(quantum_bytes, side="right")), 1)
         some = blocks[self._fed.blocks : self._fed.blocks + many]
-        for run in self._inputs[which].store.read(segment, some):
-            yield from self._given(at, side, _stamped(which, run, side))
+        for place, run in enumerate(self._inputs[which].store.read(segment, some), self._fed.blocks):
+            is_looped = (self._fed.runs, place) < self._joined[which]
+            yield from self._given(at, side, _stamped(which, run, side, is_looped=is_looped))
         self._read_bytes += sum(block.n_bytes for block in some)
         is_over = self._fed.blocks + len(some) == len(blocks)
         self._fed = Fed(self._fed.inputs, self._fed.runs + is_over, 0 if is_over else self._fed.blocks + len(some))
@@ -131,7 +143,7 @@ class Chain:
             yield from self._given(at + 1, LEFT, rows)
 
     def to_plain(self) -> dict[str, Any]:
-        return {"numbers": self.numbers, "fed": self._fed, "joins": [join.snapshot() for join in self._joins]}
+        return {"fed": self._fed, "joins": [join.snapshot() for join in self._joins]}
 
     def load_plain(self, data: dict[str, Any]) -> None:
         self._fed = Fed(*map(counted, data["fed"]))
@@ -152,17 +164,25 @@ def _two_way(graph: Graph, step: Step) -> TwoWayPlan:
     columns = graph.attributes[step.attribute].by_input
     left_on = tuple(named(step.parent, column) for column in columns[step.parent])
     right_on = tuple(named(step.input, column) for column in columns[step.input])
-    return TwoWayPlan(left_on, right_on, ("", ""), ALGORITHMS["grace"])
+    return TwoWayPlan(left_on, right_on, ("", ""), HYBRID_HASH)
+
+
+def _shares(n_bytes: int, sizes: Sequence[int]) -> list[int]:
+    """The memory in parts that go by these sizes, none of which is tiny."""
+    least = n_bytes // (LEAST_SHARE * len(sizes))
+    rest = n_bytes - least * len(sizes)
+    return [least + rest * size // max(sum(sizes), 1) for size in sizes]
 
 
 def _with_stamps(fields: Sequence[tuple[int, pa.Field]], side: int) -> list[pa.Field]:
-    stamps = [pa.field(names[side], pa.int32()) for names in (ARRIVED, DEPARTED)]
+    stamps = [pa.field(names[side], pa.int32()) for names in STAMPS]
     return [*(field.with_name(named(which, field.name)) for which, field in fields), *stamps]
 
 
-def _stamped(which: int, run: Run, side: int) -> pa.RecordBatch:
+def _stamped(which: int, run: Run, side: int, *, is_looped: bool) -> pa.RecordBatch:
     """Rows of an input with their stamps as columns, in an order that follows from their content."""
-    stamps = [to_arrow(np.broadcast_to(np.asarray(stamp, np.int32), len(run))) for stamp in (run.arrived, run.departed)]
+    of_rows = (run.arrived, run.departed, int(is_looped))
+    stamps = [to_arrow(np.broadcast_to(np.asarray(stamp, np.int32), len(run))) for stamp in of_rows]
     rows = pa.RecordBatch.from_arrays(
         [*run.rows.columns, *stamps],
         schema=pa.schema(_with_stamps([(which, field) for field in run.rows.schema], side)),
@@ -173,13 +193,13 @@ def _stamped(which: int, run: Run, side: int) -> pa.RecordBatch:
 
 
 def _with_common_stamps(found: pa.RecordBatch) -> pa.RecordBatch:
-    """Of both: the later arrival, and the earlier departure."""
+    """Of both: the later arrival, the earlier departure, and whether both were joined by a loop."""
     stamps = []
-    for names, chosen in ((ARRIVED, np.maximum), (DEPARTED, np.minimum)):
+    for names, chosen in zip(STAMPS, (np.maximum, np.minimum, np.minimum), strict=True):
         stamps.append(to_arrow(chosen(*(to_numpy(found.column(name)) for name in names))))
-    own = [name for name in found.schema.names if name not in (*ARRIVED, *DEPARTED)]
+    own = [name for name in found.schema.names if not any(name in names for names in STAMPS)]
     fields = [
         *(found.schema.field(name) for name in own),
-        *(pa.field(names[LEFT], pa.int32()) for names in (ARRIVED, DEPARTED)),
+        *(pa.field(names[LEFT], pa.int32()) for names in STAMPS),
     ]
     return pa.RecordBatch.from_arrays([*(found.column(name) for name in own), *stamps], schema=pa.schema(fields))

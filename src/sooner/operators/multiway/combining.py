@@ -1,8 +1,9 @@
 """Combinations of rows in memory, one of each input: what a row that arrives makes with all that is there.
 
 From the input of the row it goes to the others one after the other, always by an attribute that a joined one has, and
-to those first that match least (Bornea et al., sec. 4.1). A partial match is two numbers for each input, and is gone
-when nothing matches it: nothing that does not become a result is kept.
+to those first that match least (MINER, sec. 4.1). What counts is how many rows a probe meets, which is the paper's
+selectivity times the rows in memory: by that much partial matches become more or fewer. A partial match is two numbers
+for each input, and is gone when nothing matches it: nothing that does not become a result is kept.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,9 +35,8 @@ class Combining:
         self._graph = graph
         self._accesses = accesses
         self._keys = keys
-        n_inputs = len(graph.inputs)
-        self._probes = [0] * n_inputs  # partial matches that were looked up in each input, and what they met
-        self._met = [0] * n_inputs
+        # [input][attribute]: partial matches that were looked up in an input by an attribute, and what they met
+        self._probes, self._met = ([[0] * len(graph.attributes) for _ in graph.inputs] for _ in range(2))
 
     def of(self, which: int, run: Run, others: Sequence[Sequence[Run]]) -> Iterator[Combinations]:
         """All combinations of rows of this run with those of the other inputs, up to PAIRS_AT_ONCE at a time."""
@@ -50,11 +50,12 @@ class Combining:
         """The most selective first; an input that was never looked into may match anything."""
         route: list[Step] = []
         while steps := list(self._graph.next_steps([first, *(step.input for step in route)])):
-            route.append(min(steps, key=lambda step: (self._fan_out(step.input), step.input)))
+            route.append(min(steps, key=lambda step: (self._fan_out(step), step.input)))
         return route
 
-    def _fan_out(self, which: int) -> float:
-        return self._met[which] / self._probes[which] if self._probes[which] else float("inf")
+    def _fan_out(self, step: Step) -> float:
+        probes = self._probes[step.input][step.attribute]
+        return self._met[step.input][step.attribute] / probes if probes else float("inf")
 
     def _grown(
         self, route: Sequence[Step], runs: Sequence[Sequence[Run]], partial: Combinations
@@ -72,7 +73,7 @@ class Combining:
             if n_some >= PAIRS_AT_ONCE:
                 yield from self._grown(rest, runs, _together(some))
                 some, n_some = [], 0
-        self._count(step.input, len(partial[step.parent].positions), n_met)
+        self._count(step, len(partial[step.parent].positions), n_met)
         if some:
             yield from self._grown(rest, runs, _together(some))
 
@@ -87,7 +88,7 @@ class Combining:
                 whose, where = self._only_equal(step, runs[step.parent], partial[step.parent], run, whose, where)
                 if len(whose):
                     parts = np.full(len(where), number, np.int32)
-                    yield {one: _picked(places, whose) for one, places in partial.items()} | {
+                    yield {one: picked(places, whose) for one, places in partial.items()} | {
                         step.input: Places(where.copy(), parts)
                     }
 
@@ -112,30 +113,33 @@ class Combining:
         columns = self._graph.attributes[step.attribute].by_input
         names = columns[step.parent]
         numbers = tuple(parents[0].rows.schema.get_field_index(name) for name in names)
-        picked = _picked(places, whose)
+        parents_rows = picked(places, whose)
         parent = pa.RecordBatch.from_arrays(
-            gather_from([one.columns.only(numbers) for one in parents], picked), names=list(names)
+            gather_from([one.columns.only(numbers) for one in parents], parents_rows), names=list(names)
         )
         plan = KeyPlan(names, columns[step.input], keys.types, exact=False)
         kept, where = only_equal(parent, run.rows, plan, np.arange(len(whose)), where.copy())
         return whose[kept], where
 
-    def _count(self, which: int, probes: int, met: int) -> None:
-        self._probes[which] += probes
-        self._met[which] += met
-        if self._probes[which] > HALVED_AT:
-            self._probes[which] //= 2
-            self._met[which] //= 2
+    def _count(self, step: Step, probes: int, met: int) -> None:
+        which, at = step.input, step.attribute
+        self._probes[which][at] += probes
+        self._met[which][at] += met
+        if self._probes[which][at] > HALVED_AT:
+            self._probes[which][at] //= 2
+            self._met[which][at] //= 2
 
     def to_plain(self) -> dict[str, Any]:
         return {"probes": self._probes, "met": self._met}
 
     def load_plain(self, data: dict[str, Any]) -> None:
-        self._probes = counts_of_each(data["probes"], len(self._probes))
-        self._met = counts_of_each(data["met"], len(self._met))
+        n_attributes = len(self._graph.attributes)
+        for name, counts in (("probes", self._probes), ("met", self._met)):
+            counts[:] = [counts_of_each(saved, n_attributes) for saved, _ in zip(data[name], counts, strict=True)]
 
 
-def _picked(places: Places, at: Positions) -> Places:
+def picked(places: Places, at: Positions) -> Places:
+    """Some of these places."""
     assert places.parts is not None
     return Places(places.positions[at], places.parts[at])
 

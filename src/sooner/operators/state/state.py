@@ -14,7 +14,7 @@ from sooner.operators.ledgers.ledger import Ledger, numbers_on_disk
 from sooner.operators.ledgers.open_pairs import JoinStatistics
 from sooner.operators.shell import Shell
 from sooner.operators.state.looping import Loop
-from sooner.operators.statistics.regions import outer_codes, rows_by_region
+from sooner.operators.statistics.regions import rows_by_region
 from sooner.policies.view import RegionsView
 from sooner.runs.ledger import Rectangle
 from sooner.runs.run import NEVER, STILL_HERE, Run, arrived_between
@@ -112,12 +112,7 @@ class JoinState:
             return
         regions.begin_anew(side)
         for p, partition in enumerate(self.inputs[side].partitions):
-            resident = partition.resident
-            if resident.n_rows:
-                rows = max(1, -(-regions.outer_bytes * resident.n_rows // resident.n_bytes))
-                regions.set_outer_codes(side, p, *outer_codes([run.codes for run in resident], rows))
-            else:
-                regions.forget_bounds(side, p)
+            regions.cut_anew(side, p, [run.codes for run in partition.resident], partition.resident.n_bytes)
 
     def set_spilled(self, side: int, p: int, runs: list[SpilledRun]) -> None:
         self.inputs[side].partitions[p].spilled = runs

@@ -54,6 +54,13 @@ class RegionStatistics:
         """There are no rows: whatever comes is in the middle."""
         self.bounds[which, p] = 0, HIGHEST_CODE
 
+    def cut_anew(self, which: int, p: int, runs: Sequence[Codes], n_bytes: int) -> None:
+        """These sorted codes are left in memory, of rows with so many bytes: an outer region has enough for a flush."""
+        if n_rows := sum(map(len, runs)):
+            self.set_outer_codes(which, p, *outer_codes(runs, max(1, -(-self.outer_bytes * n_rows // n_bytes))))
+        else:
+            self.forget_bounds(which, p)
+
     def view(self, rows: Counts) -> RegionsView:
         return RegionsView(rows, read_only(self.joins))
 

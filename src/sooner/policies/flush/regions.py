@@ -35,7 +35,7 @@ class Regions:
             needed_bytes = max(1, needed_bytes - int(view.resident_bytes[useless].sum()))
             victims.remove(useless)
         for victim in victims:
-            for partition, region in _least_beneficial_first(view.regions, victim):
+            for partition, region in least_beneficial_first(view.regions, victim):
                 row_bytes = view.resident_bytes[victim, partition] / view.resident_rows[victim, partition]
                 region_bytes = int(view.regions.rows[victim, partition, region] * row_bytes)
                 at_most_bytes = min(needed_bytes, region_bytes)
@@ -43,7 +43,7 @@ class Regions:
                 needed_bytes = max(1, needed_bytes - at_most_bytes)
 
 
-def _least_beneficial_first(regions: RegionsView, which: int) -> Iterator[tuple[int, int]]:
+def least_beneficial_first(regions: RegionsView, which: int) -> Iterator[tuple[int, int]]:
     """The regions of an input that have any rows: partition and region."""
     rows = regions.rows[which]
     benefits = regions.joins[which] / np.maximum(rows, 1)

@@ -31,11 +31,12 @@ class ReactiveNestedLoop:
 
     def choose(self, view: JoinView) -> NestedLoop | None:
         waiting = np.flatnonzero(view.unmet_on_disk > 0)
-        if not len(waiting) or not self._wants_to_work(view.around):
+        if not len(waiting) or not self.wants_to_work(view.around):
             return None
         # The partition that waits longest, as with HMJ: every partition has its turn.
         partition = int(waiting[view.last_merge[waiting].argmin()])
         return NestedLoop(partition, int(view.spilled_bytes[:, partition].argmin()), self.max_outer_bytes)
 
-    def _wants_to_work(self, around: Surroundings) -> bool:
+    def wants_to_work(self, around: Surroundings) -> bool:
+        """Whether it begins, or goes on, with rows that come so."""
         return around.silent or (around.after_silence and sum(around.waiting_rows) <= self.max_new_arrivals)

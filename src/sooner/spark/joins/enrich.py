@@ -1,6 +1,7 @@
 """`sooner.spark.enrich`: a streaming DataFrame looked up in a master table. No row is read here."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,9 @@ from sooner.spark.joins.join import result_schema
 from sooner.spark.joins.masters import changes_of, master_stream
 from sooner.spark.joins.rooms import Rooms
 from sooner.spark.shuffle.placing import Placement
-from sooner.spark.shuffle.shared_columns import quoted, share_columns
+from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.sources.delta_changes import DELETED, VERSION
 from sooner.spark.sources.known_rows import known_rows
-from sooner.spark.step.plan import StepPlan
 
 
 def enrich(
@@ -113,19 +113,9 @@ def _enriched(frames: Sequence[DataFrame], plan: EnrichPlan, rooms: Rooms) -> Da
         inflow_of(frame, [other for other in frames if other is not frame], schema, placement)
         for frame, schema, placement in zip(frames, schemas, placed, strict=True)
     ]
-    step = StepPlan(
-        operator=plan,
-        state=rooms.location,
-        inputs=names,
-        columns=tuple(tuple(frame.columns) for frame in frames),
-        packed=tuple(inflow.packed for inflow in inflows),
-        shared=share_columns(*(inflow.columns for inflow in inflows)),
-        memory_bytes=rooms.memory_bytes,
-        partitions=rooms.partitions,
-        identity=identity,
-        shared_memory=rooms.shared_memory,
+    step = replace(
+        rooms.step(plan, names, [frame.columns for frame in frames], inflows, identity),
         complete_rows=(None, known_rows(frames[1])),
-        trace=rooms.trace,
     )
     results = result_schema(frames[0].schema, _stored(frames[1:], plan), plan.columns(schemas), plan.kind)
     room = Room(step.partitions * step.rows_bytes, step.block_bytes, alone=False)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,12 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from sooner.arguments import Columns
+from sooner.asked.choosing_algorithm import AskedAlgorithm, Known, choose
 from sooner.asked.joins import equi_join
 from sooner.errors import InvalidJoin
 from sooner.estimation.question import Aggregates, By, Question, question_of
 from sooner.estimation.reading_off import usable_confidence, usable_sizes
 from sooner.estimation.workings import workings_of
-from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.folding.join import require_sampling
 from sooner.operators.folding.plan import FoldingPlan, joined_columns
 from sooner.operators.folding.together import Wanted
@@ -29,10 +30,9 @@ from sooner.spark.joins.meeting_places import placements
 from sooner.spark.joins.rooms import Rooms
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.sampled import Sampled
-from sooner.spark.shuffle.shared_columns import quoted, share_columns
+from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.sources.known_rows import is_in_random_blocks, known_rows
 from sooner.spark.step.estimates import TOLD, adding_up, estimate_schema, told_row
-from sooner.spark.step.plan import StepPlan
 
 
 def estimate(
@@ -49,7 +49,7 @@ def estimate(
     sampling: Sampling | None = None,
     total_rows: tuple[int | None, int | None] | None = None,
     suffixes: tuple[str, str] | None = None,
-    algorithm: AlgorithmName | Algorithm = "pr_join",
+    algorithm: AskedAlgorithm = "auto",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
     state: str | Path,
@@ -59,7 +59,8 @@ def estimate(
     """Estimate aggregates over the inner join of two streaming DataFrames while they arrive, until they are exact.
 
     on, left_on, right_on, suffixes, memory, partitions, state, shared_memory, trace: as for `sooner.spark.join`.
-    aggregates, by, where, confidence, algorithm: as for `sooner.estimate`.
+    aggregates, by, where, confidence: as for `sooner.estimate`.
+    algorithm: as for `sooner.estimate`; "auto" is that of a state which is there.
     sampling: what comes in random order: "rows", or "blocks" if only batches do. By default "blocks" for
         `sources.parquet` with order="random", where rows of a row group come together; of all else you are warned.
     total_rows: how many rows the left and the right will have, where `sources.parquet` does not know. Without it counts
@@ -69,7 +70,7 @@ def estimate(
     `name_high` (null as long as there is no interval), and `batch`, `rows`, `share_read` and `exact`. Started with
     `sooner.spark.start`, the query has the newest as `query.estimate`, and ends when it is exact.
     """
-    join = equi_join(on, left_on, right_on, suffixes, algorithm)
+    join = equi_join(on, left_on, right_on, suffixes, choose(algorithm, Known(is_estimate=True)).algorithm)
     require_sampling(join.algorithm)
     samplings = _samplings((left, right), sampling)
     confidence, spark = usable_confidence(confidence), session_of(INPUTS, (left, right))
@@ -81,7 +82,10 @@ def estimate(
     require_distinct("the estimate", rows.names, spark.conf.get("spark.sql.caseSensitive") == "true")
     rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
     wanted = Wanted(workings, confidence, (sizes[0], sizes[1]))
-    told = _told((left, right), join, question, wanted, samplings, rooms)
+    choice = choose(algorithm, Known(is_estimate=True, of_state=rooms.algorithm))
+    told = _told(
+        (left, right), replace(join, algorithm=choice.algorithm), question, wanted, samplings, rooms, choice.notes
+    )
     return told.repartition(1).mapInArrow(adding_up(wanted), rows)
 
 
@@ -112,6 +116,7 @@ def _told(
     wanted: Wanted,
     samplings: Sequence[Sampling],
     rooms: Rooms,
+    notes: Sequence[str],
 ) -> DataFrame:
     """What all partitions say in every batch."""
     made = wanted.workings.sides
@@ -131,23 +136,12 @@ def _told(
         )
         for side in SIDES
     ]
-    plan = StepPlan(
-        operator=FoldingPlan(join.left_on, join.right_on, join.algorithm, wanted.workings),
-        state=rooms.location,
-        inputs=INPUTS,
-        columns=tuple(tuple(one.schema.names) for one in made),
-        packed=tuple(inflow.packed for inflow in inflows),
-        shared=share_columns(*(inflow.columns for inflow in inflows)),
-        memory_bytes=rooms.memory_bytes,
-        partitions=rooms.partitions,
-        identity=identity,
-        shared_memory=rooms.shared_memory,
-        trace=rooms.trace,
-        tells=told_row,
-    )
+    folding = FoldingPlan(join.left_on, join.right_on, join.algorithm, wanted.workings)
+    step = rooms.step(folding, INPUTS, [one.schema.names for one in made], inflows, identity)
+    plan = replace(step, tells=told_row)
     came = " and ".join(dict.fromkeys(samplings))
-    notes = [f"estimates: {', '.join(_in_words(question))}; {came} come in random order"]
-    return dataflow(inflows, plan, TOLD, notes, remember(wanted))
+    first = f"estimated by {join.algorithm.name}: {', '.join(_in_words(question))}; {came} come in random order"
+    return dataflow(inflows, plan, TOLD, [first, *notes], remember(wanted))
 
 
 def _require_places(placement: Placement) -> None:

@@ -1,6 +1,8 @@
 """`sooner.spark.join`: two streaming DataFrames in, one out. No row is read here."""
 
 import datetime as dt
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -9,20 +11,20 @@ from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType
 
 from sooner.arguments import Columns
-from sooner.asked.joins import Asked, plan_of
+from sooner.asked.choosing_algorithm import AUTO, AskedAlgorithm, Choice, Known, bytes_of_all, choose
+from sooner.asked.joins import Asked, in_words, plan_of
 from sooner.errors import InvalidJoin
 from sooner.how import How, Kind
 from sooner.kernels.ranges import Width, Within
-from sooner.named_algorithms import Algorithm, AlgorithmName
 from sooner.operators.two_way.output import OutputPlan
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import inflow_of
 from sooner.spark.joins.checking import checked_schemas, identity_of, session_of
-from sooner.spark.joins.meeting_places import in_words, placements
+from sooner.spark.joins.meeting_places import placements, places_in_words
 from sooner.spark.joins.rooms import Rooms
-from sooner.spark.shuffle.shared_columns import quoted, share_columns
-from sooner.spark.step.plan import StepPlan
+from sooner.spark.shuffle.shared_columns import quoted
+from sooner.spark.sources.known_rows import resting_rows
 
 
 def join(
@@ -40,7 +42,7 @@ def join(
     retention: dt.timedelta | None = None,
     how: How = "inner",
     suffixes: tuple[str, str] | None = None,
-    algorithm: AlgorithmName | Algorithm = "rpj",
+    algorithm: AskedAlgorithm = "auto",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
     state: str | Path,
@@ -49,12 +51,14 @@ def join(
 ) -> DataFrame:
     """Join two streaming DataFrames while they arrive: no watermark, exact, in bounded memory.
 
-    on, left_on, right_on, within, by, left_by, right_by, suffixes, algorithm: as for `sooner.join`.
+    on, left_on, right_on, within, by, left_by, right_by, suffixes: as for `sooner.join`.
     lateness, retention: as for `sooner.join`: what Spark does by a watermark. The newest values count from the next
         batch on, and the time of arrival is that of the batch; both are in Spark's log.
     how: "inner", "left", "right", "full", "semi" or "anti", or another word of PySpark, pandas or Polars for one of
         them. A row that matches nothing comes out as soon as that is certain: when the other input has ended, because
         its source is finite or by `query.finish`.
+    algorithm: as for `sooner.join`; "auto" is that of a state which is there, whatever is known of the inputs by then.
+        `sooner.spark.explain` says which it is, and why.
     memory: what rows of all partitions together may take in shared memory, such as "4g"; others are on disk only.
     partitions: of the join, each a task in every batch; by default one for each core, or as many as the state has.
     state: a directory of its own for the rows, by path or URI; all executors must reach it. It belongs to one query and
@@ -72,35 +76,37 @@ def join(
         )
     )  # fmt: skip
     spark = session_of(INPUTS, (left, right))
-    return _joined(left, right, operator, Rooms.of(spark, memory, partitions, state, shared_memory, trace))
+    rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
+    return _joined(left, right, operator, algorithm, rooms)
 
 
-def _joined(left: DataFrame, right: DataFrame, operator: TwoWayPlan, rooms: Rooms) -> DataFrame:
+def _joined(
+    left: DataFrame, right: DataFrame, operator: TwoWayPlan, algorithm: AskedAlgorithm, rooms: Rooms
+) -> DataFrame:
     if not operator.kind.pairs and {*operator.compared_of_right} <= {*right.columns}:
         right = right.select(*map(quoted, operator.compared_of_right))  # nobody needs the others
     keys = operator.left_on, operator.right_on
     schemas = checked_schemas(INPUTS, (left, right), keys, operator.output)
+    choice = _choice(algorithm, (left, right), schemas, rooms)
+    operator = replace(operator, algorithm=choice.algorithm)
     placed = placements(operator, schemas, rooms.partitions)
     identity = identity_of(left, right, operator, schemas, rooms.partitions)
     rooms.require_same(identity)
     sides = zip((left, right), (right, left), schemas, placed, strict=True)
     inflows = [inflow_of(side, [other], schema, placement) for side, other, schema, placement in sides]
-    plan = StepPlan(
-        operator=operator,
-        state=rooms.location,
-        inputs=INPUTS,
-        columns=(tuple(left.columns), tuple(right.columns)),
-        packed=tuple(inflow.packed for inflow in inflows),
-        shared=share_columns(*(inflow.columns for inflow in inflows), words=operator.forgets),
-        memory_bytes=rooms.memory_bytes,
-        partitions=rooms.partitions,
-        identity=identity,
-        shared_memory=rooms.shared_memory,
-        retention="" if operator.retention is None else str(operator.retention),
-        trace=rooms.trace,
-    )
+    columns = [left.columns, right.columns]
+    step = rooms.step(operator, INPUTS, columns, inflows, identity, words=operator.forgets)
+    plan = replace(step, retention="" if operator.retention is None else str(operator.retention))
     results = result_schema(left.schema, right.schema, operator.columns(schemas), operator.kind)
-    return dataflow(inflows, plan, results, in_words(operator, placed))
+    return dataflow(inflows, plan, results, [*in_words(operator, choice), *places_in_words(operator, placed)])
+
+
+def _choice(asked: AskedAlgorithm, frames: Sequence[DataFrame], schemas: Sequence[pa.Schema], rooms: Rooms) -> Choice:
+    """A state keeps its algorithm. How large inputs are is looked up only where that counts."""
+    if asked != AUTO or rooms.algorithm is not None:
+        return choose(asked, Known(of_state=rooms.algorithm))
+    resting_bytes = bytes_of_all(schemas, [resting_rows(frame) for frame in frames])
+    return choose(asked, Known(resting_bytes=resting_bytes, memory_bytes=rooms.memory_bytes))
 
 
 def result_schema(left: StructType, right: StructType, output: OutputPlan, kind: Kind) -> StructType:

@@ -34,7 +34,7 @@ def _require_an_end_or_keys(operator: TwoWayPlan, near: RangePlan) -> None:
         )
 
 
-def in_words(operator: TwoWayPlan, placed: Sequence[Placement]) -> list[str]:
+def places_in_words(operator: TwoWayPlan, placed: Sequence[Placement]) -> list[str]:
     """What there is to explain of a range."""
     grid = placed[LEFT].grid
     if grid is None:

@@ -16,10 +16,8 @@ from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import inflow_of
 from sooner.spark.joins.checking import checked_schemas, session_of
 from sooner.spark.joins.rooms import Rooms
-from sooner.spark.shuffle.shared_columns import share_columns
 from sooner.spark.shuffle.shares import GridPlacement, Shares, fewest_copies
 from sooner.spark.sources.known_rows import known_rows
-from sooner.spark.step.plan import StepPlan
 
 
 def multijoin(
@@ -84,19 +82,7 @@ def _joined(
         inflow_of(frame, [other for other in frames if other is not frame], schema, placement)
         for frame, schema, placement in zip(frames, schemas, placed, strict=True)
     ]
-    step = StepPlan(
-        operator=plan,
-        state=rooms.location,
-        inputs=tuple(names),
-        columns=tuple(tuple(frame.columns) for frame in frames),
-        packed=tuple(inflow.packed for inflow in inflows),
-        shared=share_columns(*(inflow.columns for inflow in inflows)),
-        memory_bytes=rooms.memory_bytes,
-        partitions=rooms.partitions,
-        identity=identity,
-        shared_memory=rooms.shared_memory,
-        trace=rooms.trace,
-    )
+    step = rooms.step(plan, names, [frame.columns for frame in frames], inflows, identity)
     return dataflow(inflows, step, _result_schema(frames, plan, schemas), _in_words(plan, shares))
 
 
@@ -123,7 +109,7 @@ def _in_words(plan: MultiPlan, shares: Shares) -> list[str]:
         f"{name} {times} times" if (times := shares.copies(graph.of_input(which))) > 1 else f"{name} once"
         for which, name in enumerate(graph.inputs)
     ]
-    return [f"joined by {plan.algorithm}, in a grid of {grid} cells; each row is sent: {', '.join(often)}"]
+    return [f"joined by {plan.algorithm.name}, in a grid of {grid} cells; each row is sent: {', '.join(often)}"]
 
 
 def _result_schema(frames: Sequence[DataFrame], plan: MultiPlan, schemas: Sequence[pa.Schema]) -> StructType:
@@ -139,7 +125,7 @@ def _identity_of(frames: Sequence[DataFrame], plan: MultiPlan, partitions: int, 
     named = zip(plan.graph.inputs, frames, strict=True)
     return {
         "partitions": partitions,
-        "algorithm": plan.algorithm,
+        "algorithm": plan.algorithm.name,
         "inputs": [f"{name}: {frame.schema.simpleString()}" for name, frame in named],
         "on": [str(attribute.columns) for attribute in plan.graph.attributes],
         "shares": list(shares.of_attribute),

@@ -1,5 +1,6 @@
 """Where the rows of an operator are kept on Spark, as the user gave it: state, memory, partitions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from sooner.arguments import plain_path, require_whole_number
+from sooner.operators.operator import OperatorPlan
+from sooner.spark.dataflow.inflow import Inflow
 from sooner.spark.joins.checking import usable_memory
+from sooner.spark.shuffle.shared_columns import share_columns
+from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
 
 
@@ -40,7 +45,37 @@ class Rooms:
         told = None if trace is None else location_of(trace, "trace")
         return Rooms(location, partitions, usable_memory(memory, partitions), where, told, stored)
 
+    @property
+    def algorithm(self) -> str | None:
+        """The name of that which the state was made with, if it has been used."""
+        return None if self.stored is None else self.stored.get("algorithm")
+
     def require_same(self, identity: dict[str, Any]) -> None:
         """Refuse a state that another join has left."""
         if self.stored is not None:
             require_same_join(self.location, self.stored, identity)
+
+    def step(
+        self,
+        operator: OperatorPlan[Any],
+        inputs: Sequence[str],
+        columns: Sequence[Sequence[str]],
+        inflows: Sequence[Inflow],
+        identity: dict[str, Any],
+        *,
+        words: bool = False,
+    ) -> StepPlan:
+        """What a step of an operator does here, with inputs that come this way."""
+        return StepPlan(
+            operator=operator,
+            state=self.location,
+            inputs=tuple(inputs),
+            columns=tuple(map(tuple, columns)),
+            packed=tuple(inflow.packed for inflow in inflows),
+            shared=share_columns(*(inflow.columns for inflow in inflows), words=words),
+            memory_bytes=self.memory_bytes,
+            partitions=self.partitions,
+            identity=identity,
+            shared_memory=self.shared_memory,
+            trace=self.trace,
+        )

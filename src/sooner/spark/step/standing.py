@@ -24,6 +24,7 @@ class JoinProgress:
     total: Progress
     partitions: tuple[Progress, ...]
     late_rows: PerInput  # came after their input had ended, or too far behind its newest, and were left out
+    algorithm: str = ""  # its name; nothing if there is no choice
 
     def __str__(self) -> str:
         return f"batch {self.batch}, {self.total}"
@@ -73,7 +74,7 @@ def read_standing(state: str, partitions: int, batch: int) -> Standing | None:
         late_rows = tuple(map(sum, zip(*(one["late_rows"] for one in said), strict=True)))
         return Standing(
             query=headers[0].identity[QUERY],
-            progress=JoinProgress(batch, together(parts), parts, late_rows),
+            progress=JoinProgress(batch, together(parts), parts, late_rows, headers[0].identity.get("algorithm", "")),
             was_busy=any(one["was_busy"] for one in said),
             has_work=any(one["has_work"] for one in said),
             is_settled=all(one["is_settled"] for one in said),

@@ -7,6 +7,7 @@ A state belongs to one join of one query. Anything else that comes with it is re
 starts where that can be known, and by the first step otherwise.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from sooner.runs.formats.versions import Versions
 from sooner.spark.interop.locations import open_location
 
 QUERY: Final = "query"
+PARTITION: Final = "partition-"
 _WHAT_DIFFERS: Final = {
     "question": "answers another question",
     "partitions": "has another number of partitions",
@@ -55,17 +57,25 @@ def location_of(state: str | Path, argument: str = "state") -> str:
 
 
 def partition_directory(path: str, partition: int) -> str:
-    return f"{path}/partition-{partition:05}"
+    return f"{path}/{PARTITION}{partition:05}"
 
 
 def stored_identity(state: str) -> dict[str, Any] | None:
     """Which join a state belongs to, if it has been used."""
     filesystem, path = open_state(state)
-    versions = Versions(filesystem, partition_directory(path, 0))
-    for version in reversed(versions.published()):
-        if (header := versions.header(version)) is not None:
-            return header.identity
+    for directory in _partition_directories(filesystem, path):
+        versions = Versions(filesystem, directory)
+        for version in reversed(versions.published()):
+            if (header := versions.header(version)) is not None:
+                return header.identity
     return None
+
+
+def _partition_directories(filesystem: pafs.FileSystem, path: str) -> Iterator[str]:
+    """The first, which nearly always has versions if any has; then all, since a first batch may have been cut off."""
+    yield partition_directory(path, 0)
+    inside = filesystem.get_file_info(pafs.FileSelector(path, allow_not_found=True))
+    yield from sorted(info.path for info in inside if info.base_name.startswith(PARTITION))
 
 
 def require_same_join(state: str, stored: dict[str, Any], identity: dict[str, Any]) -> None:

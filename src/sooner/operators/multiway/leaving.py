@@ -1,0 +1,202 @@
+"""Room in memory for a join of many inputs: what its flush policy chooses becomes runs on disk.
+
+An input has its rows once, in the order of its first attribute, and an index for each of the others. Rows that leave by
+one of them leave all, so regions are cut anew by each attribute of the input.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from sooner.errors import BudgetTooSmall
+from sooner.kernels.array_types import Flags
+from sooner.operators.events import Flushed
+from sooner.operators.inputs import Input
+from sooner.operators.leaving.choosing import choice_among, has_one_of
+from sooner.operators.leaving.room import enough_of
+from sooner.operators.multiway.accesses import Accesses
+from sooner.operators.multiway.algorithms import MultiAlgorithm
+from sooner.operators.operator import Means
+from sooner.operators.shell import Shell
+from sooner.operators.statistics.arrivals import Statistics
+from sooner.operators.statistics.regions import RegionStatistics, rows_by_region
+from sooner.operators.whole_inputs import count_whole, view_of
+from sooner.policies.multi_view import EvictBuckets, EvictInput, EvictRegion, MultiEvict, MultiView
+from sooner.policies.view import BUSY, EvictUpTo, RegionsView
+from sooner.runs.resident import ResidentRuns
+from sooner.runs.run import NEVER, Run, merge
+from sooner.runs.store import SpilledRun, write_segments
+
+BUCKET_BITS: Final = 6  # of codes
+BUCKETS: Final = 2**BUCKET_BITS
+
+
+class Leaving:
+    """`regions` are indexed [input, attribute], by the attribute's place among those of the input."""
+
+    def __init__(
+        self,
+        inputs: Sequence[Input],
+        accesses: Sequence[Accesses],
+        algorithm: MultiAlgorithm,
+        n_attributes: int,
+        statistics: Statistics,
+        means: Means,
+        shell: Shell,
+    ) -> None:
+        self._inputs = inputs
+        self._accesses = accesses
+        self._algorithm = algorithm
+        self._n_attributes = n_attributes
+        self._statistics = statistics
+        self._account = means.account
+        self._flush_bytes = int(means.flush_fraction * means.account.share_bytes)
+        self._shell = shell
+        self.regions = self._new_regions() if algorithm.sees == "regions" else None
+
+    def _new_regions(self) -> RegionStatistics:
+        most = max(accesses.n_attributes for accesses in self._accesses)
+        return RegionStatistics(len(self._inputs), most, self._flush_bytes * most)
+
+    def weight(self, which: int, run: Run) -> int:
+        """What these rows take in memory, with their indexes."""
+        return run.n_bytes + self._accesses[which].row_bytes * len(run)
+
+    def weight_of(self, which: int) -> int:
+        """What an input takes in memory."""
+        return sum(self.weight(which, run) for run in self._inputs[which].partitions[0].resident)
+
+    def reserve(self, needed_bytes: int) -> None:
+        """Let rows leave until so many bytes are free, and take them."""
+        account = self._account
+        while (short_bytes := needed_bytes - account.free_bytes) > 0:
+            if not any(one.resident_bytes for one in self._inputs):
+                raise BudgetTooSmall(
+                    f"{needed_bytes:,} bytes of rows and their indexes arrived at once, and {account.free_bytes:,} are "
+                    "free for them; raise `memory`."
+                )
+            goal_bytes = max(short_bytes, self._flush_bytes)
+            chosen = self._algorithm.flush.choose(self._view(), goal_bytes)
+            self.evict(enough_of(chosen, goal_bytes, self._freed_by))
+        account.reserve(needed_bytes)
+
+    def _view(self) -> MultiView:
+        view = view_of(self._statistics, self._inputs, self._shell.tick, BUSY)
+        weights = np.array([[self.weight_of(which)] for which in range(len(self._inputs))])
+        sizes = None
+        if self._algorithm.sees == "buckets":
+            sizes = np.array([self._bytes_of_buckets(which) for which in range(len(self._inputs))])
+        seen = vars(view) | {"resident_bytes": weights}
+        return MultiView(**seen, n_attributes=self._n_attributes, buckets=sizes, regions=self._seen_regions())
+
+    def _seen_regions(self) -> RegionsView | None:
+        if (regions := self.regions) is None:
+            return None
+        rows = np.zeros_like(regions.joins)
+        for which, accesses in enumerate(self._accesses):
+            for place in range(accesses.n_attributes):
+                codes = [accesses.of(run, place).codes for run in self._inputs[which].partitions[0].resident]
+                rows[which, place] = rows_by_region(codes, *regions.bounds[which, place])
+        return regions.view(rows)
+
+    def _bytes_of_buckets(self, which: int) -> npt.NDArray[np.float64]:
+        sizes = np.zeros(BUCKETS)
+        for run in self._inputs[which].partitions[0].resident:
+            sizes += np.bincount(_bucket_of(run), minlength=BUCKETS) * (self.weight(which, run) / len(run))
+        return sizes
+
+    def _freed_by(self, eviction: MultiEvict) -> int:
+        match eviction:
+            case EvictInput(which):
+                return self.weight_of(which)
+            case EvictBuckets(which, buckets):
+                return int(self._bytes_of_buckets(which)[buckets].sum())
+            case EvictRegion(at_most_bytes=at_most_bytes):
+                return at_most_bytes
+
+    # What is chosen leaves
+
+    def evict(self, evictions: Sequence[MultiEvict]) -> None:
+        """These rows become runs on disk, one for each input; memory changes when they are safe there."""
+        self._shell.advance()
+        by_input: dict[int, list[MultiEvict]] = {}
+        for eviction in evictions:
+            by_input.setdefault(eviction.input, []).append(eviction)
+        for which, some in by_input.items():
+            goes = [np.logical_or.reduce(flags) for flags in zip(*(self._goes(one) for one in some), strict=True)]
+            if any(flags.any() for flags in goes):
+                self._spill(which, goes)
+
+    def evict_some(self, n_bytes: int) -> None:
+        """About so many bytes of one input."""
+        which = next(which for which, one in enumerate(self._inputs) if one.resident_bytes)
+        self.evict([EvictRegion(which, 0, n_bytes, "lowest")])
+
+    def evict_all(self) -> None:
+        self.evict([EvictInput(which) for which, one in enumerate(self._inputs) if one.resident_bytes])
+
+    def _goes(self, eviction: MultiEvict) -> list[Flags]:
+        """Which rows of each run in memory of the input leave."""
+        resident = self._inputs[eviction.input].partitions[0].resident
+        match eviction:
+            case EvictInput():
+                return [np.ones(len(run), np.bool_) for run in resident]
+            case EvictBuckets(_, buckets):
+                return [np.isin(_bucket_of(run), buckets) for run in resident]
+            case EvictRegion():
+                return self._goes_of_region(eviction)
+
+    def _goes_of_region(self, eviction: EvictRegion) -> list[Flags]:
+        """As DINER chooses rows (sec. 3.3), by an attribute that need not be the one in whose order they lie."""
+        which, place = eviction.input, eviction.attribute
+        resident, accesses = self._inputs[which].partitions[0].resident, self._accesses[which]
+        in_order = ResidentRuns()
+        for run in resident:
+            in_order.add(accesses.in_order(run, place))
+        at_most_bytes = max(eviction.at_most_bytes * resident.n_bytes // self.weight_of(which), 1)
+        chosen = EvictUpTo(which, place, at_most_bytes, eviction.codes_from)
+        choice = choice_among(in_order, chosen, self.regions, splits_codes=True)
+        if choice.hand is not None and self.regions is not None:
+            self.regions.hands[which, place] = choice.hand
+        as_they_lie = [replace(run, codes=accesses.of(run, place).of_rows) for run in resident]
+        for run in as_they_lie:
+            if run.joined is not None and len(choice.cleared):
+                run.joined[has_one_of(choice.cleared, run)] = False
+        return [np.ones(len(run), np.bool_) if choice.goes is None else choice.goes(run) for run in as_they_lie]
+
+    def _spill(self, which: int, goes: Sequence[Flags]) -> None:
+        one, before = self._inputs[which], self.weight_of(which)
+        partition = one.partitions[0]
+        going = [
+            run.take(np.flatnonzero(flags)) for run, flags in zip(partition.resident, goes, strict=True) if flags.any()
+        ]
+        run = replace(merge(going), departed=self._shell.tick, met_disk=NEVER, joined=None)
+        [segment] = write_segments(one.store, [one.store.encode(run)])
+        spilled = SpilledRun(partition.new_number(), 0, (segment,))
+        flags_of_each = iter(goes)
+        partition.resident.reduce(lambda run: _without(run, next(flags_of_each)))
+        self._accesses[which].keep_only(list(partition.resident))
+        self._account.release(before - self.weight_of(which))
+        partition.spilled.append(spilled)
+        self._renew_regions(which)
+        count_whole(self._statistics, self._inputs)
+        self._shell.report(Flushed(self._shell.tick, which, 0, spilled.n_rows, spilled.n_bytes, spilled.number))
+
+    def _renew_regions(self, which: int) -> None:
+        if (regions := self.regions) is None:
+            return
+        regions.begin_anew(which)
+        resident, accesses = self._inputs[which].partitions[0].resident, self._accesses[which]
+        for place in range(accesses.n_attributes):
+            regions.cut_anew(which, place, [accesses.of(run, place).codes for run in resident], self.weight_of(which))
+
+
+def _bucket_of(run: Run) -> npt.NDArray[np.int64]:
+    return (run.codes >> np.uint64(64 - BUCKET_BITS)).astype(np.int64)
+
+
+def _without(run: Run, leaving: Flags) -> Run:
+    return run.take(np.flatnonzero(~leaving)) if leaving.any() else run

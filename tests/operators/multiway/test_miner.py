@@ -1,0 +1,281 @@
+"""MINER (Bornea et al., sec. 4): what leaves memory, in which order rows are looked up, and the loop over the disk."""
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pytest
+
+from multiway import answer, graph_of_shape
+from sooner.budget import Budget
+from sooner.named_algorithms import ALGORITHMS
+from sooner.operators.events import Arrived, Event, Flushed
+from sooner.operators.inputs import Storage
+from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS, MultiAlgorithm
+from sooner.operators.multiway.join import MultiJoin
+from sooner.operators.multiway.nested_loop import START, BlocksOf, sequences
+from sooner.operators.multiway.plan import MultiPlan
+from sooner.operators.operator import Means, Operator
+from sooner.operators.two_way.plan import TwoWayPlan
+from sooner.policies.react.nested_loop import ReactiveNestedLoop
+from sooner.policies.view import BUSY, SETTLING, SILENT, Surroundings
+from sooner.runs.formats.files import RunFiles
+
+MINER = replace(MULTI_ALGORITHMS["miner"], of_two=None)
+CHAIN = ("a", "ab", "bc", "c")  # which attributes each input has: R1, R2, R3 and R4 of the paper
+QUANTUM = 2**14
+
+
+def schemas_of(shape: Sequence[str]) -> list[pa.Schema]:
+    return [
+        pa.schema([*((name, pa.int64()) for name in has), (f"row_{which}", pa.int64())])
+        for which, has in enumerate(shape)
+    ]
+
+
+def made(
+    directory: Path, plan: Any, schemas: Sequence[pa.Schema], memory_bytes: int, events: list[Event] | None = None
+) -> Any:
+    directory.mkdir(exist_ok=True)
+    storage = Storage(1, lambda schema: RunFiles(pafs.LocalFileSystem(), str(directory), schema, block_bytes=1024))
+    account = Budget(memory_bytes).account("the join")
+    means = Means(account, listener=None if events is None else events.append)
+    return plan.make([f"i{which}" for which in range(len(schemas))], schemas, storage, means)
+
+
+def chain_of_four(directory: Path, memory_bytes: int, algorithm: MultiAlgorithm = MINER) -> MultiJoin:
+    join = made(directory, MultiPlan(graph_of_shape(CHAIN), algorithm), schemas_of(CHAIN), memory_bytes)
+    assert isinstance(join, MultiJoin)
+    return join
+
+
+def drawn(shape: Sequence[str], n_rows: Sequence[int], n_keys: int, seed: int = 0) -> list[pa.Table]:
+    dice = np.random.default_rng(seed)
+    return [
+        pa.table([*(pa.array(dice.integers(0, n_keys, rows)) for _ in has), pa.array(np.arange(rows))], schema=schema)
+        for has, rows, schema in zip(shape, n_rows, schemas_of(shape), strict=True)
+    ]
+
+
+def arrive(join: Operator[Any], tables: Sequence[pa.Table], piece_rows: int = 50) -> Iterator[pa.RecordBatch]:
+    """Pieces of all inputs together, until the longest is through."""
+    for begin in range(0, max(map(len, tables)), piece_rows):
+        yield from join.arrive([table.slice(begin, piece_rows).to_batches() for table in tables], begin / 1000)
+
+
+def worked(join: Operator[Any], around: Surroundings, quantum_bytes: int = QUANTUM) -> Iterator[pa.RecordBatch]:
+    while join.has_work(around):
+        yield from join.work(quantum_bytes, around)
+
+
+def rows_of(batches: Sequence[pa.RecordBatch]) -> Counter[tuple[Any, ...]]:
+    return Counter(tuple(row.values()) for batch in batches for row in batch.to_pylist())
+
+
+# Two inputs
+
+
+def events_of(directory: Path, plan: Any, tables: Sequence[pa.Table]) -> list[Event]:
+    events: list[Event] = []
+    join = made(directory, plan, [table.schema for table in tables], 24_000, events)
+    for begin in range(0, 2_000, 100):
+        list(join.arrive([table.slice(begin, 100).to_batches() for table in tables], begin / 100))
+        if begin in (900, 1_400):
+            list(worked(join, SILENT))
+    for which in range(len(tables)):
+        join.end(which)
+    list(worked(join, BUSY))
+    join.close()
+    return events
+
+
+def skewed(seed: int) -> list[pa.Table]:
+    dice = np.random.default_rng(seed)
+    return [
+        pa.table([pa.array(dice.zipf(1.5, 2_000) % 500), pa.array(np.arange(2_000))], schema=schema)
+        for schema in schemas_of(("a", "a"))
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_two_inputs_it_is_diner_event_by_event(tmp_path: Path, seed: int) -> None:
+    tables = skewed(seed)
+    diner = events_of(tmp_path / "diner", TwoWayPlan(("a",), ("a",), ("", ""), ALGORITHMS["diner"]), tables)
+    miner = events_of(tmp_path / "miner", MultiPlan(graph_of_shape(("a", "a")), MULTI_ALGORITHMS["miner"]), tables)
+    assert sum(isinstance(event, Flushed) for event in diner) > 3
+    assert miner == diner
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_regions_of_two_inputs_let_the_same_rows_go_as_diner(tmp_path: Path, seed: int) -> None:
+    """The operator for many inputs, which two could have as well: what arrives and what leaves is the same."""
+    tables = skewed(seed)
+    algorithm = replace(ALGORITHMS["diner"], react=ReactiveNestedLoop(max_new_arrivals=0))
+    diner = events_of(tmp_path / "diner", TwoWayPlan(("a",), ("a",), ("", ""), algorithm), tables)
+    miner = events_of(tmp_path / "miner", MultiPlan(graph_of_shape(("a", "a")), MINER), tables)
+
+    def online(events: Sequence[Event]) -> list[tuple[Any, ...]]:
+        seen: list[tuple[Any, ...]] = []
+        for event in events:
+            if isinstance(event, Arrived):
+                seen.append(("arrived", event.rows))
+            elif isinstance(event, Flushed):
+                seen.append(("left", event.side, event.n_rows))
+        last = max(at for at, event in enumerate(seen) if event[0] == "arrived")
+        return seen[: last + 1]  # at the end all rows leave the one, and none the other
+
+    assert online(miner) == online(diner)
+
+
+# What leaves memory
+
+
+def test_a_region_that_only_matches_a_neighbour_leaves_before_one_with_results(tmp_path: Path) -> None:
+    """Results of the whole join count (footnote 2): half of R2 meets R1 only, and that half goes."""
+    r1 = pa.table([pa.array(range(200)), pa.array(range(200))], schema=schemas_of(CHAIN)[0])
+    keys = pa.array(np.random.default_rng(0).permutation(600) % 200)
+    r2 = pa.table([keys, keys, pa.array(range(600))], schema=schemas_of(CHAIN)[1])
+    r3 = pa.table([pa.array(range(100, 200)), pa.array([0] * 100), pa.array(range(100))], schema=schemas_of(CHAIN)[2])
+    r4 = pa.table([pa.array([0]), pa.array([0])], schema=schemas_of(CHAIN)[3])
+    needed = 36 * 201 + (48 + 24) * 700  # about, with indexes and join bits
+    join = chain_of_four(tmp_path, int(needed * 0.7))
+    list(arrive(join, [r1, r2.slice(0, 0), r3, r4], 200))
+    for begin in range(0, 600, 100):
+        list(join.arrive([[], r2.slice(begin, 100).to_batches(), [], []], 0.0))
+    segments = [run.segments[0] for run in join.inputs[1].partitions[0].spilled]
+    parts = [part for one in segments for part in join.inputs[1].store.read(one, one.blocks[:])]
+    assert join.inputs[1].partitions[0].resident.n_rows
+    assert max(key for part in parts for key in part.rows["b"].to_pylist()) < 100  # those from 100 on have results
+    join.close()
+
+
+def test_a_flush_by_one_attribute_leaves_all_indexes_consistent(tmp_path: Path) -> None:
+    """Rows of R2 leave by either of its attributes, and each index has what is in memory and nothing else."""
+    join = chain_of_four(tmp_path, 60_000)
+    tables = drawn(CHAIN, [100, 2_000, 2_000, 100], 400)
+    for begin in range(0, 2_000, 100):
+        list(arrive(join, [table.slice(begin, 100) for table in tables]))
+        for which, one in enumerate(join.inputs):
+            there = {(id(run), place) for run in one.partitions[0].resident for place in range(2)}
+            assert set(join._accesses[which]._known) <= there
+    assert all(len(join.inputs[which].partitions[0].spilled) for which in (1, 2))
+    regions = join._leaving.regions
+    assert regions is not None
+    seen = join._leaving._seen_regions()
+    assert seen is not None
+    for which, one in enumerate(join.inputs):
+        for place in range(join._accesses[which].n_attributes):
+            assert seen.rows[which, place].sum() == one.partitions[0].resident.n_rows
+    join.close()
+
+
+# The order of probes
+
+
+def test_the_most_selective_input_is_probed_first(tmp_path: Path) -> None:
+    """The paper's example: the join of R2 and R3 selects most, then R1 and R2, then R3 and R4; a row of R2 goes to R3,
+    then to R1, then to R4.
+    """
+    join = chain_of_four(tmp_path, 10**7)
+    combining = join._combining
+    for which, attribute, met in ((0, 0, 20), (2, 1, 10), (3, 2, 30)):
+        combining._probes[which][attribute], combining._met[which][attribute] = 100, met
+    assert [step.input for step in combining._route(1)] == [2, 0, 3]
+    combining._met[3][2] = 1  # R4 can be reached by R3 alone, however well it selects
+    assert [step.input for step in combining._route(1)] == [2, 3, 0]
+    combining._probes[2][1] = combining._met[2][1] = 0  # a pair that was never probed does not look selective
+    assert [step.input for step in combining._route(1)] == [0, 2, 3]
+    join.close()
+
+
+# The loop over the disk
+
+
+def test_two_join_sequences_when_the_outer_input_stands_in_the_middle(tmp_path: Path) -> None:
+    """The paper's figure 5: with R2 as the outer input, R3 and R4 are gone through, then comes more of R1, and R3 and
+    R4 are gone through again.
+    """
+    graph = graph_of_shape(CHAIN)
+    assert [step.input for step in sequences(graph, 1)] == [0, 2, 3]
+    assert [step.input for step in sequences(graph, 0)] == [1, 2, 3]
+    assert [step.input for step in sequences(graph, 3)] == [2, 1, 0]
+    join = chain_of_four(tmp_path, 40_000)
+    tables = drawn(CHAIN, [1_500] * 4, 500)
+    list(arrive(join, tables))
+    loop = join._loop
+    loop._share_bytes = 400  # of rows of 40 bytes or so
+    loop._outer, loop.joined = 1, [START if which == 1 else BlocksOf(join.inputs[which]).end for which in range(4)]
+    turns: list[int] = []  # of inner inputs
+    while loop.joined[1] == START:
+        list(join.work(1, SILENT))  # a block at a time
+        if (present := loop._present) is not None:
+            assert present.outer == 1
+            turns.append(present.levels[present.depth].step.input)
+    changes = [turn for turn, _ in itertools.groupby(turns)]
+    rounds = "".join(map(str, changes)).split("0")[1:]
+    assert len(rounds) > 1  # R1 came in several batches,
+    assert all(one.startswith("23") for one in rounds)  # and after each of them came R3 and R4,
+    assert all("3" in one for one in rounds)  # to their end, before R1 went on
+    join.close()
+
+
+@pytest.mark.parametrize("shape", [CHAIN, ("abc", "a", "b", "c"), ("a", "a", "a"), ("a", "ab", "b", "b")], ids="+".join)
+def test_what_the_disk_knows_comes_in_a_silence_and_once(tmp_path: Path, shape: tuple[str, ...]) -> None:
+    """All rows have left memory, the inputs are silent: all results are there before the inputs end."""
+    plan = MultiPlan(graph_of_shape(shape), MINER)
+    tables = drawn(shape, [400] * len(shape), 150, seed=len(shape))
+    join = made(tmp_path, plan, [table.schema for table in tables], 30_000)
+    online = rows_of([*arrive(join, tables)])
+    join._leaving.evict_all()
+    in_silence = rows_of([*worked(join, SILENT, 5_000)])
+    assert online and in_silence
+    assert online + in_silence == answer(tables)
+    for which in range(len(shape)):
+        join.end(which)
+    assert not rows_of([*worked(join, BUSY)])
+    join.close()
+
+
+def test_a_loop_hands_over_and_what_it_did_is_not_done_again(tmp_path: Path) -> None:
+    """Rows come in the middle of a pass, also of inputs that it has gone through; a new operator goes on from there."""
+    tables = drawn(CHAIN, [1_200] * 4, 400)
+    halves = [[table.slice(0, 600) for table in tables], [table.slice(600) for table in tables]]
+    join = chain_of_four(tmp_path, 30_000)
+    found = [*arrive(join, halves[0])]
+    for _ in range(5):
+        found += join.work(2_000, SILENT)
+    assert join._loop.is_in_the_middle
+    for half in halves[1:]:
+        found += arrive(join, half)
+    saved = join.snapshot()
+    join.close()
+    join = chain_of_four(tmp_path, 30_000)
+    join.restore(saved)
+    for _ in range(5):
+        found += join.work(2_000, SILENT)
+    found += worked(join, SETTLING, 5_000)
+    assert rows_of(found) == answer(tables)
+    for which in range(4):
+        join.end(which)
+    assert not rows_of([*worked(join, BUSY)])
+    join.close()
+
+
+def test_the_loop_begins_in_a_silence_and_yields_to_many_rows(tmp_path: Path) -> None:
+    join = chain_of_four(tmp_path, 30_000)
+    list(arrive(join, drawn(CHAIN, [600] * 4, 300)))
+    assert not join.has_work(BUSY)
+    assert join.has_work(SILENT)
+    assert join.has_work(Surroundings(after_silence=True, waiting_rows=(400, 300, 200, 100)))
+    assert not join.has_work(Surroundings(after_silence=True, waiting_rows=(400, 300, 200, 101)))
+    join.close()
+    mjoin = chain_of_four(tmp_path, 30_000, MULTI_ALGORITHMS["mjoin"])
+    list(arrive(mjoin, drawn(CHAIN, [600] * 4, 300)))
+    assert not mjoin.has_work(SILENT)
+    mjoin.close()
