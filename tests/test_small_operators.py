@@ -11,8 +11,8 @@ import pyarrow.compute
 import pytest
 
 from guarded import GuardedJoin, GuardedPlan
-from small_worlds import small_laboratory, small_trace
-from sooner.lab.races.rpj import PANELS
+from small_worlds import small_laboratory
+from sooner.lab.races.rpj import PANELS, PARTITIONS
 from sooner.lab.simulator import simulate_operator
 from sooner.lab.subject import ROW_BYTES, SCHEMA
 from sooner.lab.traces import Pushed, Trace
@@ -101,7 +101,7 @@ def test_an_operator_that_waits_for_nothing_is_an_error_and_no_hang(tmp_path: Pa
 
 
 def test_in_the_lab() -> None:
-    trace = small_trace(PANELS[0], "unreliable", seed=2)
+    trace = PANELS[0].arrivals("unreliable").draw(600, PARTITIONS * 10, 20, seed=2)
 
     def union(storage: Storage, means: Means) -> DistinctUnion:
         return DistinctUnion(storage.inputs(trace.order(), NAMES[:2], (SCHEMA, SCHEMA)), "key", means)

@@ -76,41 +76,51 @@ def only_first(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return list(found.items())
 
 
-def index_of(in_order: Any, bits: int) -> list[int]:
+def entries(dice: Random, in_order: Any) -> tuple[int, int, int]:
+    """Which entry of an index a code belongs to: where they begin, how wide they are, and how many there are."""
+    base = dice.choice((0, int(in_order[0]) if len(in_order) else 5))
+    return base, dice.randrange(64), dice.randrange(1, 9)
+
+
+def index_of(in_order: Any, base: int, shift: int, bits: int) -> list[int]:
     known = in_order.tolist()
-    return [bisect_left(known, high << (64 - bits)) for high in range(2**bits)] + [len(known)]
+    return [0, *(bisect_left(known, base + (high << shift)) for high in range(1, 2**bits)), len(known)]
 
 
 def make_index(dice: Random) -> list[Any]:
-    in_order, bits = ordered(dice, size(dice)), dice.randrange(1, 9)
-    return [in_order, len(in_order), bits, np.zeros(1 + 2**bits, np.uint32)]
+    in_order = ordered(dice, size(dice))
+    base, shift, bits = entries(dice, in_order)
+    return [in_order, len(in_order), base, shift, bits, np.zeros(1 + 2**bits, np.uint32)]
 
 
-def index_codes(in_order: Any, _: int, bits: int, begins: Any) -> None:
-    begins[:] = index_of(in_order, bits)
+def index_codes(in_order: Any, _: int, base: int, shift: int, bits: int, begins: Any) -> None:
+    begins[:] = index_of(in_order, base, shift, bits)
 
 
 def make_match_in_index(dice: Random) -> list[Any]:
-    probes, others, bits = codes(dice, dice.randrange(60)), ordered(dice, dice.randrange(60)), dice.randrange(1, 9)
-    index = np.array(index_of(others, bits), np.uint32)
+    probes, others = codes(dice, dice.randrange(60)), ordered(dice, dice.randrange(60))
+    of_entry = entries(dice, others)
+    index = np.array(index_of(others, *of_entry), np.uint32)
     first = dice.choice((0, 1))
     of_probes = [probes, flags(dice, len(probes)), len(probes)]
-    return [*of_probes, others, len(others), index, bits, *_reach(dice), first, dice.choice((1, 2, 7, 5000))]
+    return [*of_probes, others, len(others), index, *of_entry, *_reach(dice), first, dice.choice((1, 2, 7, 5000))]
 
 
 def match_in_index(
-    probes: Any, wanted: Any, n: int, others: Any, n_others: int, _: Any, __: int, below: int, above: int, first: int
+    probes: Any, wanted: Any, n: int, others: Any, n_others: int, *arguments: Any
 ) -> list[tuple[int, int]]:
+    below, above, first = arguments[-3:]
     pairs = match(probes, n, others, n_others, below, above)
     pairs = [(i, j) for i, j in pairs if wanted is None or wanted[i]]
     return only_first(pairs) if first else pairs
 
 
 def make_count_between(dice: Random) -> list[Any]:
-    rows, bounds, bits = codes(dice, size(dice)), ordered(dice, dice.randrange(40)), dice.randrange(1, 9)
-    index = np.array(index_of(bounds, bits), np.uint32)
+    rows, bounds = codes(dice, size(dice)), ordered(dice, dice.randrange(40))
+    of_entry = entries(dice, bounds)
+    index = np.array(index_of(bounds, *of_entry), np.uint32)
     counts = np.zeros(len(bounds) + 1, np.int64)
-    return [rows, flags(dice, len(rows)), len(rows), bounds, len(bounds), index, bits, counts]
+    return [rows, flags(dice, len(rows)), len(rows), bounds, len(bounds), index, *of_entry, counts]
 
 
 def count_between(rows: Any, wanted: Any, n: int, bounds: Any, *arguments: Any) -> None:

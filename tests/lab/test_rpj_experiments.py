@@ -98,8 +98,16 @@ def small_report(experiment: Experiment) -> Report:
     return report
 
 
-@pytest.mark.one_in(7)
-@pytest.mark.parametrize("name", ["rpj-8a", "rpj-9b", "rpj-10a", "rpj-11d", "rpj-12a", "rpj-10-why", "flush-b"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rpj-11d",
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in ("rpj-8a", "rpj-9b", "rpj-10a", "rpj-12a", "rpj-10-why", "flush-b")
+        ),
+    ],
+)
 def test_an_experiment_judges_each_of_its_claims(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rpj, "ROWS", 200_000)
     report = small_report(EXPERIMENTS[name])

@@ -66,11 +66,12 @@ def on(*names: str) -> str:
     return " and ".join(f"f.{name} = w.{name}" for name in names)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("memory", [SMALL, "64MB"])
 @pytest.mark.parametrize("how", ["inner", "left", "anti"])
 @pytest.mark.parametrize("algorithm", ["probe", "ssbj", "meshjoin"])
 def test_the_weather_of_the_hour(algorithm: EnrichAlgorithm, how: EnrichHow, memory: str) -> None:
-    stream, keys = flights(30_000, 1), ["origin", "time_hour"]
+    stream, keys = flights(20_000, 1), ["origin", "time_hour"]
     columns = None if how == "anti" else MEASURED
     query = sooner.enrich(stream, weather(), on=keys, how=how, columns=columns, algorithm=algorithm, memory=memory)
     table = soon(query.to_table)
@@ -79,6 +80,7 @@ def test_the_weather_of_the_hour(algorithm: EnrichAlgorithm, how: EnrichHow, mem
     require_duckdbs_rows(table, f"select {shown} from f {how} join w on {on(*keys)}", stream)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("how", ["inner", "left"])
 @pytest.mark.parametrize("algorithm", ["probe", "ssbj", "meshjoin"])
 def test_all_weather_of_the_day_many_to_many(algorithm: EnrichAlgorithm, how: EnrichHow) -> None:
@@ -92,6 +94,7 @@ def test_all_weather_of_the_day_many_to_many(algorithm: EnrichAlgorithm, how: En
     require_duckdbs_rows(table, f"select {shown} from f {how} join w on {on(*keys)}", stream)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("algorithm", ["probe", "ssbj", "meshjoin"])
 def test_all_weather_of_an_airport_has_more_rows_for_a_key_than_memory(algorithm: EnrichAlgorithm) -> None:
     stream = flights(30, 3)
@@ -101,11 +104,12 @@ def test_all_weather_of_an_airport_has_more_rows_for_a_key_than_memory(algorithm
     require_duckdbs_rows(table, f"select f.*, w.temp, w.wind_speed, w.precip from f join w on {on('origin')}", stream)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("memory", [SMALL, "64MB"])
 @pytest.mark.parametrize("how", ["inner", "left", "anti"])
 def test_the_last_weather_before_a_flight_leaves(how: EnrichHow, memory: str) -> None:
     """A third of the weather for each key: it takes all of it to tell which is meant."""
-    stream, columns = flights(20_000, 4), None if how == "anti" else [*MEASURED, "time_hour"]
+    stream, columns = flights(10_000, 4), None if how == "anti" else [*MEASURED, "time_hour"]
     query = sooner.enrich(
         stream, weather(), on="origin", how=how, columns=columns, as_of="leaves", valid_from="time_hour", memory=memory
     )

@@ -53,7 +53,7 @@ def test_the_end_is_exact_however_many_groups_there_are(by: str, memory: str) ->
 
 def test_a_refusal_names_the_memory_that_would_do() -> None:
     """For the groups that were seen: the next one is of more."""
-    left, right = tables(60_000, 80_000)
+    left, right = tables(30_000, 40_000)
     memory, seen, last = "1MB", [0], None
     while last is None:
         try:
@@ -77,7 +77,7 @@ def test_rare_rows_in_ten_thousand_groups() -> None:
 
 def test_reading_off_many_groups_takes_a_small_part_of_the_time() -> None:
     """What a look would take is foreseen, so there are few."""
-    left, right = tables(10_000, 200_000)
+    left, right = tables(10_000, 100_000)
     estimates = list(sooner.estimate(left, right, on="k", aggregates=AGGREGATES, by="g"))
     assert not differing(estimates[-1], answer(left, right, "g"))
     assert len(estimates) <= 3

@@ -174,6 +174,6 @@ def test_what_cannot_be_is_refused_with_a_sentence(inputs: dict[str, Any], on: A
 def test_an_algorithm_that_is_not_there_is_refused() -> None:
     tables = {"a": pa.table({"k": [1]}), "b": pa.table({"k": [1]})}
     with pytest.raises(sooner.InvalidJoin, match="not known"):
-        sooner.multijoin(tables, on="k", algorithm="miner")  # type: ignore[arg-type]
+        sooner.multijoin(tables, on="k", algorithm="rpj")  # type: ignore[arg-type]
     with pytest.raises(sooner.BudgetTooSmall, match="memory"):
         sooner.multijoin(tables, on="k", memory="1kB")

@@ -114,6 +114,7 @@ def assert_random(order: npt.NDArray[np.int64]) -> None:
     assert abs(chi_square - freedom) < 4 * np.sqrt(2 * freedom)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("memory", ["1MB", "256MB"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_is_random(seed: int, memory: str, target: Path) -> None:

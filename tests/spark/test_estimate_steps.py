@@ -114,12 +114,12 @@ def test_intervals_hold_as_often_as_they_say(tmp_path: Path, memory_bytes: int) 
     held, widths = [], []
     for seed in range(12):
         dice = np.random.default_rng(seed)
-        left = pa.table({"k": dice.integers(0, 400, 6000), "v": dice.integers(0, 100, 6000)})
-        right = pa.table({"k": dice.integers(0, 400, 2000)})
+        left = pa.table({"k": dice.integers(0, 200, 3000), "v": dice.integers(0, 100, 3000)})
+        right = pa.table({"k": dice.integers(0, 200, 1000)})
         folder = tmp_path / str(seed)
         folder.mkdir()
         steps = EstimateSteps(
-            folder, [left.schema, right.schema], {"s": ("sum", "v")}, memory_bytes=memory_bytes, total_rows=(6000, 2000)
+            folder, [left.schema, right.schema], {"s": ("sum", "v")}, memory_bytes=memory_bytes, total_rows=(3000, 1000)
         )
         truth = sum(left.join(right, "k", join_type="inner")["v"].to_pylist())
         for rows in list(zip(slices(left, 6), slices(right, 6), strict=True))[:-1]:
@@ -148,8 +148,8 @@ def test_rows_of_a_block_have_one_tag_and_every_partition_knows_of_all(tmp_path:
 
 def test_very_many_groups_are_exact_in_the_end_and_nothing_is_said_before_if_rows_wait(tmp_path: Path) -> None:
     dice = np.random.default_rng(3)
-    rows, keys = 60_000, 20_000
-    left = pa.table({"k": dice.integers(0, keys, rows), "g": dice.integers(0, 15_000, rows), "v": np.arange(rows)})
+    rows, keys = 30_000, 10_000
+    left = pa.table({"k": dice.integers(0, keys, rows), "g": dice.integers(0, 10_000, rows), "v": np.arange(rows)})
     right = pa.table({"k": np.arange(keys), "w": dice.integers(0, 9, keys)})
     steps = EstimateSteps(
         tmp_path, [left.schema, right.schema], {"n": "count", "s": ("sum", "v * w")}, ["g"],

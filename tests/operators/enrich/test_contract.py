@@ -9,6 +9,7 @@ from sooner.testing.checks import CHECKS
 HOWS = ("inner", "left", "semi", "anti")
 
 
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("colliding", [False, True])
 @pytest.mark.parametrize("how", HOWS)
@@ -19,6 +20,7 @@ def test_all_promises(algorithm: MannerName, how: str, colliding: bool, seed: in
         check(subject, seed)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("colliding", [False, True])
 @pytest.mark.parametrize("how", HOWS)

@@ -17,6 +17,7 @@ from sooner.budget import Budget
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.events import Arrived, Event, Flushed
 from sooner.operators.inputs import Storage
+from sooner.operators.multiway.accesses import LOOK_UP_BYTES
 from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS, MultiAlgorithm
 from sooner.operators.multiway.join import MultiJoin
 from sooner.operators.multiway.nested_loop import START, BlocksOf, sequences
@@ -81,9 +82,10 @@ def rows_of(batches: Sequence[pa.RecordBatch]) -> Counter[tuple[Any, ...]]:
 # Two inputs
 
 
-def events_of(directory: Path, plan: Any, tables: Sequence[pa.Table]) -> list[Event]:
+def events_of(directory: Path, plan: Any, tables: Sequence[pa.Table], row_bytes: int = 29) -> list[Event]:
+    """With memory for 800 rows, which weigh so much with their helpers."""
     events: list[Event] = []
-    join = made(directory, plan, [table.schema for table in tables], 24_000, events)
+    join = made(directory, plan, [table.schema for table in tables], 800 * row_bytes, events)
     for begin in range(0, 2_000, 100):
         list(join.arrive([table.slice(begin, 100).to_batches() for table in tables], begin / 100))
         if begin in (900, 1_400):
@@ -118,7 +120,8 @@ def test_regions_of_two_inputs_let_the_same_rows_go_as_diner(tmp_path: Path, see
     tables = skewed(seed)
     algorithm = replace(ALGORITHMS["diner"], react=ReactiveNestedLoop(max_new_arrivals=0))
     diner = events_of(tmp_path / "diner", TwoWayPlan(("a",), ("a",), ("", ""), algorithm), tables)
-    miner = events_of(tmp_path / "miner", MultiPlan(graph_of_shape(("a", "a")), MINER), tables)
+    with_index = 29 + LOOK_UP_BYTES
+    miner = events_of(tmp_path / "miner", MultiPlan(graph_of_shape(("a", "a")), MINER), tables, with_index)
 
     def online(events: Sequence[Event]) -> list[tuple[Any, ...]]:
         seen: list[tuple[Any, ...]] = []

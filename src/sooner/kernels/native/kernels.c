@@ -543,14 +543,21 @@ EXPORT int64_t match_first(const uint64_t *probes, int64_t n_probes, const uint6
     return found;
 }
 
-/* ---- Looking up: rows in no order, in sorted codes and an index of their highest bits. ---- */
+/* ---- Looking up: rows in no order, in sorted codes and an index of the highest bits in which they differ. ---- */
 
-/* Where the codes begin whose highest bits are 0, 1, ..., and at last how many codes there are. */
-EXPORT void index_codes(const uint64_t *codes, int64_t n, int32_t bits, uint32_t *begins)
+/* The entry of a code: its distance from the lowest, without the lowest bits. Those beyond the last belong to it. */
+static inline uint64_t entry_of(uint64_t code, uint64_t base, int32_t shift, int32_t bits)
+{
+    uint64_t entry = code < base ? 0 : (code - base) >> shift, last = ((uint64_t)1 << bits) - 1;
+    return entry < last ? entry : last;
+}
+
+/* Where the codes of each entry begin, and at last how many codes there are. */
+EXPORT void index_codes(const uint64_t *codes, int64_t n, uint64_t base, int32_t shift, int32_t bits, uint32_t *begins)
 {
     uint64_t next = 0, last = (uint64_t)1 << bits;
     for (int64_t i = 0; i < n; i++)
-        while (next <= codes[i] >> (64 - bits))
+        while (next <= entry_of(codes[i], base, shift, bits))
             begins[next++] = (uint32_t)i;
     while (next <= last)
         begins[next++] = (uint32_t)n;
@@ -575,22 +582,23 @@ enum { AHEAD = 8 };
 
 /* As `match` does, or as `match_first` does, for those of the probes that are wanted (all where that is missing). */
 EXPORT int64_t match_in_index(const uint64_t *probes, const uint8_t *wanted, int64_t n_probes, const uint64_t *codes,
-                              int64_t n_codes, const uint32_t *begins, int32_t bits, uint64_t below, uint64_t above,
-                              int32_t only_first, int64_t *state, int64_t *at_probe, int64_t *at_code, int64_t room)
+                              int64_t n_codes, const uint32_t *begins, uint64_t base, int32_t shift, int32_t bits,
+                              uint64_t below, uint64_t above, int32_t only_first, int64_t *state, int64_t *at_probe,
+                              int64_t *at_code, int64_t room)
 {
     int64_t i = state[PROBE], next = state[NEXT], found = 0;
-    int shift = 64 - bits;
     for (; i < n_probes && found < room; i++, next = -1) {
         uint64_t probe = probes[i], last = probe > UINT64_MAX - above ? UINT64_MAX : probe + above;
         if (i + 2 * AHEAD < n_probes) { /* what is looked up lies anywhere: it is asked for before it is needed */
-            __builtin_prefetch(begins + (probes[i + 2 * AHEAD] >> shift));
-            __builtin_prefetch(codes + begins[probes[i + AHEAD] >> shift]);
+            __builtin_prefetch(begins + entry_of(probes[i + 2 * AHEAD], base, shift, bits));
+            __builtin_prefetch(codes + begins[entry_of(probes[i + AHEAD], base, shift, bits)]);
         }
         if ((wanted && !wanted[i]) || !n_codes)
             continue;
         if (next < 0) {
             uint64_t first = probe > below ? probe - below : 0;
-            next = look_up(codes, begins[first >> shift], begins[(first >> shift) + 1], first);
+            uint64_t entry = entry_of(first, base, shift, bits);
+            next = look_up(codes, begins[entry], begins[entry + 1], first);
         }
         /* The first one is written and then counted or not: no processor can foresee which. */
         int64_t more = next < n_codes;
@@ -614,10 +622,11 @@ EXPORT int64_t match_in_index(const uint64_t *probes, const uint8_t *wanted, int
 
 /* How many of the rows that are wanted have a code below the first bound, then below the second, ... */
 EXPORT void count_between(const uint64_t *codes, const uint8_t *wanted, int64_t n, const uint64_t *bounds,
-                          int64_t n_bounds, const uint32_t *begins, int32_t bits, int64_t *counts)
+                          int64_t n_bounds, const uint32_t *begins, uint64_t base, int32_t shift, int32_t bits,
+                          int64_t *counts)
 {
     for (int64_t i = 0; i < n; i++) {
-        int64_t at = begins[codes[i] >> (64 - bits)];
+        int64_t at = begins[entry_of(codes[i], base, shift, bits)];
         while (at < n_bounds && bounds[at] <= codes[i])
             at++;
         counts[at] += !wanted || wanted[i];

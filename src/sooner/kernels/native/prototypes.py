@@ -97,7 +97,7 @@ def match_first(
 ) -> Int64: ...
 
 
-def index_codes(codes: Address, n: Int64, bits: Int32, begins: Address) -> None: ...
+def index_codes(codes: Address, n: Int64, base: UInt64, shift: Int32, bits: Int32, begins: Address) -> None: ...
 
 
 def match_in_index(
@@ -107,6 +107,8 @@ def match_in_index(
     codes: Address,
     n_codes: Int64,
     begins: Address,
+    base: UInt64,
+    shift: Int32,
     bits: Int32,
     below: UInt64,
     above: UInt64,
@@ -125,6 +127,8 @@ def count_between(
     bounds: Address,
     n_bounds: Int64,
     begins: Address,
+    base: UInt64,
+    shift: Int32,
     bits: Int32,
     counts: Address,
 ) -> None: ...

@@ -9,11 +9,14 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from sooner.kernels.array_types import Codes, Positions
+from sooner.kernels.looking_up import CodeIndex
 from sooner.kernels.sorting import sort
 from sooner.operators.order import CodeRows
 from sooner.runs.run import Run, pick
 
-ROW_BYTES: Final = 8 + 8 + 8  # of an index: a code by its row, a code in its order, and where its row is
+ORDER_BYTES: Final = 8 + 8 + 8  # of another order, for a row: a code by its row, a code in its order, where its row is
+CODES_IN_ENTRY: Final = 4  # of an index to look up codes that come in no order, at least
+LOOK_UP_BYTES: Final = 2  # of it, at most, for a row
 
 
 class Access(NamedTuple):
@@ -31,6 +34,7 @@ class Accesses:
         """`coders` are those of its attributes, in order."""
         self._coders = coders
         self._known: dict[tuple[int, int], tuple[Run, Access]] = {}  # by run and attribute
+        self._indexes: dict[tuple[int, int], CodeIndex] = {}
 
     @property
     def n_attributes(self) -> int:
@@ -39,7 +43,7 @@ class Accesses:
     @property
     def row_bytes(self) -> int:
         """What all indexes take of a row."""
-        return ROW_BYTES * (len(self._coders) - 1)
+        return ORDER_BYTES * (len(self._coders) - 1) + LOOK_UP_BYTES * len(self._coders)
 
     def of(self, run: Run, attribute: int) -> Access:
         """`attribute` is its place among those of the input."""
@@ -51,6 +55,14 @@ class Accesses:
             codes, order = sort(of_rows)
             self._known[key] = run, Access(of_rows, codes, order)
         return self._known[key][1]
+
+    def index_of(self, run: Run, attribute: int) -> CodeIndex:
+        """To look up codes in no order; where it finds them is a position in the order of the attribute."""
+        key = id(run), attribute
+        if key not in self._indexes:
+            self._indexes[key] = CodeIndex(self.of(run, attribute).codes, CODES_IN_ENTRY)
+            self._known.setdefault(key, (run, self.of(run, attribute)))  # as long as it is known, no other has its id
+        return self._indexes[key]
 
     def codes_of(self, run: Run, attribute: int) -> Codes:
         """The code of each row, as the rows lie, with no index made."""
@@ -70,3 +82,4 @@ class Accesses:
         """Others are in memory no more."""
         kept = {id(run) for run in runs}
         self._known = {key: known for key, known in self._known.items() if key[0] in kept}
+        self._indexes = {key: index for key, index in self._indexes.items() if key[0] in kept}

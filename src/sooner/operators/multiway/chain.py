@@ -22,13 +22,14 @@ import pyarrow as pa
 
 from sooner.budget import Budget
 from sooner.kernels.arrays import to_arrow, to_numpy
-from sooner.kernels.content_order import order_by_content
-from sooner.kernels.gathering import gather
+from sooner.kernels.gathering import as_one
 from sooner.operators.inputs import Input, Storage
 from sooner.operators.multiway.algorithms import HYBRID_HASH
 from sooner.operators.multiway.graph import Graph, Step
 from sooner.operators.multiway.nested_loop import Position
+from sooner.operators.multiway.overlaps import Overlaps
 from sooner.operators.operator import Means
+from sooner.operators.pieces import pieces
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.policies.view import SILENT
@@ -58,17 +59,25 @@ def named(which: int, column: str) -> str:
 
 
 class Chain:
-    """`joined` is how far a nested loop has come with each input."""
+    """`joined` is how far a nested loop has come with each input; what came up to the `horizon` is out."""
 
     def __init__(
-        self, graph: Graph, inputs: Sequence[Input], joined: Sequence[Position], storage: Storage, means: Means
+        self,
+        graph: Graph,
+        inputs: Sequence[Input],
+        joined: Sequence[Position],
+        horizon: int,
+        storage: Storage,
+        means: Means,
     ) -> None:
         self._joined = joined
+        self._horizon = horizon
         self._inputs = inputs
         sizes = [sum(run.n_bytes for run in one.partitions[0].spilled) for one in inputs]
         first = int(np.argmax(sizes))
         self._steps = graph.steps_from(first)
         self._order = [*(step.input for step in reversed(self._steps)), first]  # in which inputs are given
+        self._overlaps = Overlaps(graph, inputs, first, self._steps)
         self._fed = Fed()
         self._read_bytes = 0
         self._account = means.account
@@ -119,20 +128,27 @@ class Chain:
         sizes = blocks.n_bytes[self._fed.blocks :].astype(np.int64).cumsum()
         many = max(int(sizes.searchsorted(quantum_bytes, side="right")), 1)
         some = blocks[self._fed.blocks : self._fed.blocks + many]
+        together: list[pa.RecordBatch] = []
         for place, run in enumerate(self._inputs[which].store.read(segment, some), self._fed.blocks):
-            is_looped = (self._fed.runs, place) < self._joined[which]
-            yield from self._given(at, side, _stamped(which, run, side, is_looped=is_looped))
+            if side == RIGHT:
+                self._overlaps.add(which, run)
+            elif (met := self._overlaps.have_met_all(run, self._horizon)).any():
+                run = run.take(np.flatnonzero(~met))
+            if len(run):
+                is_looped = (self._fed.runs, place) < self._joined[which]
+                together.append(_stamped(which, run, side, is_looped=is_looped))
+        yield from self._given(at, side, together)
         self._read_bytes += sum(block.n_bytes for block in some)
         is_over = self._fed.blocks + len(some) == len(blocks)
         self._fed = Fed(self._fed.inputs, self._fed.runs + is_over, 0 if is_over else self._fed.blocks + len(some))
 
-    def _given(self, at: int, side: int, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def _given(self, at: int, side: int, batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A join is given these rows, in pieces, and what it finds goes on."""
-        piece_bytes = self._joins[at].account.share_bytes // PIECES_IN_SHARE
-        n_rows = max(rows.num_rows * piece_bytes // max(rows.nbytes, 1), 1)
-        for first in range(0, rows.num_rows, n_rows):
-            piece = [rows.slice(first, n_rows)]
-            for found in self._joins[at].arrive([piece, []] if side == LEFT else [[], piece], 0.0):
+        if not batches:
+            return
+        join = self._joins[at]
+        for piece in pieces([as_one(batches)], [join.inputs[side].code], join.account.share_bytes // PIECES_IN_SHARE):
+            for found in join.arrive([piece, []] if side == LEFT else [[], piece], 0.0):
                 yield from self._passed_on(at, found)
 
     def _passed_on(self, at: int, found: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -140,13 +156,18 @@ class Chain:
         if at + 1 == len(self._joins):
             yield rows
         else:
-            yield from self._given(at + 1, LEFT, rows)
+            yield from self._given(at + 1, LEFT, [rows])
 
     def to_plain(self) -> dict[str, Any]:
-        return {"fed": self._fed, "joins": [join.snapshot() for join in self._joins]}
+        return {
+            "fed": self._fed,
+            "overlaps": self._overlaps.to_plain(),
+            "joins": [join.snapshot() for join in self._joins],
+        }
 
     def load_plain(self, data: dict[str, Any]) -> None:
         self._fed = Fed(*map(counted, data["fed"]))
+        self._overlaps.load_plain(data["overlaps"])
         for join, saved in zip(self._joins, data["joins"], strict=True):
             join.restore(saved)
 
@@ -180,16 +201,11 @@ def _with_stamps(fields: Sequence[tuple[int, pa.Field]], side: int) -> list[pa.F
 
 
 def _stamped(which: int, run: Run, side: int, *, is_looped: bool) -> pa.RecordBatch:
-    """Rows of an input with their stamps as columns, in an order that follows from their content."""
+    """Rows of an input with their stamps as columns."""
     of_rows = (run.arrived, run.departed, int(is_looped))
     stamps = [to_arrow(np.broadcast_to(np.asarray(stamp, np.int32), len(run))) for stamp in of_rows]
-    rows = pa.RecordBatch.from_arrays(
-        [*run.rows.columns, *stamps],
-        schema=pa.schema(_with_stamps([(which, field) for field in run.rows.schema], side)),
-    )
-    if (run.codes[1:] == run.codes[:-1]).any():
-        return gather(rows, order_by_content([to_arrow(run.codes), *rows.columns]))
-    return rows
+    schema = pa.schema(_with_stamps([(which, field) for field in run.rows.schema], side))
+    return pa.RecordBatch.from_arrays([*run.rows.columns, *stamps], schema=schema)
 
 
 def _with_common_stamps(found: pa.RecordBatch) -> pa.RecordBatch:

@@ -16,6 +16,7 @@ from sooner.kernels.array_types import Codes, Positions
 from sooner.kernels.equality import only_equal
 from sooner.kernels.gathering import gather_from
 from sooner.kernels.keys import KeyPlan
+from sooner.kernels.looking_up import found
 from sooner.kernels.matching import matches
 from sooner.kernels.sorting import Places, sort
 from sooner.operators.multiway.accesses import Accesses
@@ -24,6 +25,7 @@ from sooner.operators.pairs import PAIRS_AT_ONCE
 from sooner.runs.run import Run
 from sooner.runs.store import counts_of_each
 
+FEW: Final = 16  # times as many rows as there are codes to look up: an index would not pay
 HALVED_AT: Final = 2**40  # probes: older ones count less
 
 Combinations = Mapping[int, Places]  # by input: where its row is, in which run and at which position
@@ -79,18 +81,28 @@ class Combining:
 
     def _matched(self, step: Step, runs: Sequence[Sequence[Run]], partial: Combinations) -> Iterator[Combinations]:
         """These partial matches with the rows of one more input, a part of them at a time."""
-        codes, order = sort(self._codes_of(step, runs[step.parent], partial[step.parent]))
+        codes = self._codes_of(step, runs[step.parent], partial[step.parent])
         place = self._graph.of_input(step.input).index(step.attribute)
         for number, run in enumerate(runs[step.input]):
-            access = self._accesses[step.input].of(run, place)
-            for at_code, at in matches(codes, access.codes, PAIRS_AT_ONCE):
-                whose, where = order[at_code], at if access.order is None else access.order[at]
+            order = self._accesses[step.input].of(run, place).order
+            for whose, at in self._found(step, codes, run, place):
+                where = at if order is None else order[at]
                 whose, where = self._only_equal(step, runs[step.parent], partial[step.parent], run, whose, where)
                 if len(whose):
                     parts = np.full(len(where), number, np.int32)
                     yield {one: picked(places, whose) for one, places in partial.items()} | {
                         step.input: Places(where.copy(), parts)
                     }
+
+    def _found(self, step: Step, codes: Codes, run: Run, place: int) -> Iterator[tuple[Positions, Positions]]:
+        """Positions of codes, and where a run has the same: many are looked up as they come, few in their order."""
+        accesses = self._accesses[step.input]
+        if len(codes) * FEW >= len(run):
+            yield from found(codes, None, accesses.index_of(run, place), PAIRS_AT_ONCE)
+            return
+        in_order, positions = sort(codes)
+        for at_code, at in matches(in_order, accesses.of(run, place).codes, PAIRS_AT_ONCE):
+            yield positions[at_code], at
 
     def _codes_of(self, step: Step, runs: Sequence[Run], places: Places) -> Codes:
         """The codes of the attribute in these rows of the parent."""
@@ -139,8 +151,11 @@ class Combining:
 
 
 def picked(places: Places, at: Positions) -> Places:
-    """Some of these places."""
+    """Some of these places; nothing is copied of those that lie together."""
     assert places.parts is not None
+    first, last = int(at[0]), int(at[-1])
+    if last - first == len(at) - 1 and bool((at[1:] > at[:-1]).all()):
+        return Places(places.positions[first : last + 1], places.parts[first : last + 1])
     return Places(places.positions[at], places.parts[at])
 
 

@@ -9,7 +9,7 @@ Beside the budget it uses `scratch_bytes`, for runs that are merged, rows that l
 and the rows of one call.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -111,21 +111,33 @@ class MultiJoin(Operator[pa.RecordBatch]):
             return
         self._loop.let_go()
         runs = [self._sorted(one, batches) for one, batches in zip(self._inputs, rows, strict=True)]
-        self._leaving.reserve(
-            sum(self._leaving.weight(which, run) for which, run in enumerate(runs) if run is not None)
-        )
+        passing = self._passing
+        if passing is not None:
+            self._leaving.forget(passing)
+        kept = [(which, run) for which, run in enumerate(runs) if run is not None and which != passing]
+        self._leaving.reserve(sum(self._leaving.weight(which, run) for which, run in kept))
         self._shell.enter("arriving")
         self._shell.advance()
         new = [None if run is None else replace(run, arrived=self._shell.tick) for run in runs]
         for which, run in enumerate(new):
             if run is not None:
                 yield from self._met(which, run, new[:which])
-        self._take_up(new)
+        self._take_up({which: run for which, run in enumerate(new) if run is not None and which != passing})
         for which, count in enumerate(n_rows):
             self._statistics.rows_received(which, count, now)
             self._statistics.arrived_rows[which] += 0 if new[which] is None else len(new[which] or ())
         self._newest = self._shell.tick
         self._report(Arrived(self._shell.tick, n_rows, compared=0))
+
+    @property
+    def _passing(self) -> int | None:
+        """The input whose rows meet all that they can when they come, so that none of them is kept: all others have
+        ended, and are in memory.
+        """
+        is_open = [which for which, one in enumerate(self._inputs) if not one.ended]
+        if len(is_open) > 1 or any(one.partitions[0].spilled for one in self._inputs if one.ended):
+            return None
+        return next(iter(is_open), None)
 
     @staticmethod
     def _sorted(one: Input, batches: Sequence[pa.RecordBatch]) -> Run | None:
@@ -175,14 +187,15 @@ class MultiJoin(Operator[pa.RecordBatch]):
             self._statistics.results += batch.num_rows
             yield batch
 
-    def _take_up(self, runs: Sequence[Run | None]) -> None:
+    def _take_up(self, runs: Mapping[int, Run]) -> None:
         """There is room for these rows and their indexes."""
-        for which, run in enumerate(runs):
-            if run is not None:
-                resident = self._inputs[which].partitions[0].resident
-                resident.add(run)
-                resident.merge_tiers(self.account.try_reserve, self._scratch_bytes * 3 // 4)
-                self._accesses[which].keep_only(list(resident))
+        for which, run in runs.items():
+            self._inputs[which].partitions[0].resident.add(run)
+        for one in self._inputs:
+            merge = one.partitions[0].resident.become_one if one.ended else one.partitions[0].resident.merge_tiers
+            merge(self.account.try_reserve, self._scratch_bytes * 3 // 4)
+        for which, accesses in enumerate(self._accesses):
+            accesses.keep_only(list(self._inputs[which].partitions[0].resident))
 
     # What is not out yet
 
@@ -228,7 +241,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._shell.report_reached(self._statistics)
 
     def _new_chain(self) -> Chain:
-        return Chain(self._graph, self._inputs, self._loop.joined, self._storage, self._means)
+        return Chain(self._graph, self._inputs, self._loop.joined, self._horizon, self._storage, self._means)
 
     def _go_round(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
         """A piece of the nested loop."""
@@ -278,9 +291,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
     def _forget(self) -> None:
         for which, one in enumerate(self._inputs):
             partition = one.partitions[0]
-            self.account.release(self._leaving.weight_of(which))
-            partition.resident.clear()
-            self._accesses[which].keep_only([])
+            self._leaving.forget(which)
             spilled, partition.spilled = partition.spilled, []
             for run in spilled:
                 remove_run(one.store, run)

@@ -138,6 +138,13 @@ class Leaving:
     def evict_all(self) -> None:
         self.evict([EvictInput(which) for which, one in enumerate(self._inputs) if one.resident_bytes])
 
+    def forget(self, which: int) -> None:
+        """Nobody needs the rows of this input in memory any more."""
+        self._account.release(self.weight_of(which))
+        self._inputs[which].partitions[0].resident.clear()
+        self._accesses[which].keep_only([])
+        self._renew_regions(which)
+
     def _goes(self, eviction: MultiEvict) -> list[Flags]:
         """Which rows of each run in memory of the input leave."""
         resident = self._inputs[eviction.input].partitions[0].resident

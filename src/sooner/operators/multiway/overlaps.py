@@ -1,0 +1,79 @@
+"""Rows of one input that have met all that they can match: the chain need not look for their combinations again.
+
+All combinations of a row are out if its time in memory has a moment in common with that of all rows which it may be
+combined with. Of those it is known when the last of them came and the first of them left: by ranges of codes, if they
+are neighbours whose rows lie in the order of the attribute that they share; else of the input as a whole. Where keys
+come in order, as numbers and times mostly do, ranges that lie near each other came and left together.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from sooner.kernels.array_types import Codes, Flags
+from sooner.operators.inputs import Input
+from sooner.operators.multiway.graph import Graph, Step
+from sooner.runs.run import NEVER, STILL_HERE, Run, Ticks
+
+RANGES: Final = 1024  # of codes, at most
+
+
+class Bounds:
+    """When the last rows of an input came and the first of them left, by ranges of codes."""
+
+    def __init__(self, starts: Codes) -> None:
+        self._starts = starts  # of ranges, but for the first
+        self.latest: Ticks = np.full(len(starts) + 1, NEVER, np.int32)
+        self.earliest: Ticks = np.full(len(starts) + 1, STILL_HERE, np.int32)
+
+    def add(self, run: Run) -> None:
+        at = self._ranges_of(run)
+        np.maximum.at(self.latest, at, np.broadcast_to(np.asarray(run.arrived, np.int32), len(run)))
+        np.minimum.at(self.earliest, at, np.broadcast_to(np.asarray(run.departed, np.int32), len(run)))
+
+    def of(self, run: Run) -> tuple[Ticks, Ticks]:
+        """For each row of another input: the bounds of those that it may match."""
+        at = self._ranges_of(run)
+        return self.latest[at], self.earliest[at]
+
+    def _ranges_of(self, run: Run) -> Any:
+        return self._starts.searchsorted(run.codes, side="right")
+
+
+class Overlaps:
+    """Of the first input of a chain with all others, which are added before it is asked."""
+
+    def __init__(self, graph: Graph, inputs: Sequence[Input], first: int, steps: Sequence[Step]) -> None:
+        starts = [_starts_of(graph, inputs, first, step) for step in steps]
+        self._bounds = {step.input: Bounds(some) for step, some in zip(steps, starts, strict=True)}
+
+    def add(self, which: int, run: Run) -> None:
+        self._bounds[which].add(run)
+
+    def have_met_all(self, run: Run, horizon: int) -> Flags:
+        """Which rows of the first input have no combination left: what came up to the horizon is out as well."""
+        latest = np.broadcast_to(np.asarray(run.arrived, np.int32), len(run))
+        earliest = np.broadcast_to(np.asarray(run.departed, np.int32), len(run))
+        for bounds in self._bounds.values():
+            came, left = bounds.of(run)
+            latest, earliest = np.maximum(latest, came), np.minimum(earliest, left)
+        met: Flags = (latest <= earliest) | (latest <= horizon)
+        return met
+
+    def to_plain(self) -> list[list[list[int]]]:
+        return [[bounds.latest.tolist(), bounds.earliest.tolist()] for bounds in self._bounds.values()]
+
+    def load_plain(self, data: Sequence[Sequence[Sequence[int]]]) -> None:
+        for bounds, (latest, earliest) in zip(self._bounds.values(), data, strict=True):
+            bounds.latest[:], bounds.earliest[:] = latest, earliest
+
+
+def _starts_of(graph: Graph, inputs: Sequence[Input], first: int, step: Step) -> Codes:
+    """Where ranges begin: as many rows are in one as in another, about."""
+    is_in_order = all(graph.of_input(which)[0] == step.attribute for which in (first, step.input))
+    if step.parent != first or not is_in_order:
+        return np.empty(0, np.uint64)
+    runs = inputs[step.input].partitions[0].spilled
+    firsts = np.unique(np.concatenate([run.segments[0].blocks.first_codes for run in runs] or [np.empty(0, np.uint64)]))
+    return firsts[:: max(-(-len(firsts) // RANGES), 1)]
