@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from sooner.errors import BudgetTooSmall
+from sooner.lab.counted_partition import LeftRows
 from sooner.lab.counted_state import CountedState
 from sooner.operators.events import Flushed
 from sooner.operators.leaving.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, scratch_bytes_of
@@ -50,29 +51,43 @@ class CountedLeaving:
         return min(resident_bytes, eviction.at_most_bytes) if isinstance(eviction, EvictUpTo) else resident_bytes
 
     def _evict(self, evictions: Together) -> bool:
-        state, statistics = self._state, self._state.statistics
+        """All of them at once: an algorithm may let a few rows of each of many partitions leave."""
+        state = self._state
         state.tick += 1
-        places: dict[tuple[int, int], Counts] = {}
+        leaving: dict[tuple[int, int], Counts] = {}
         for one in evictions:
             place, rows = (one.input, one.partition), state.memory.leaving(one)
-            places[place] = np.maximum(places[place], rows) if place in places else rows
-        leaving = [(*place, rows) for place, rows in places.items() if rows.any()]
-        for side, p, rows in leaving:
-            keys = np.flatnonzero(rows)
-            unmet_pairs = state.memory.take_out(side, p, keys, rows[keys])
-            run = state.partitions[p].leave(side, keys, rows[keys], unmet_pairs, state.row_bytes)
-            freed_bytes = run.n_rows * state.memory.row_bytes
-            state.account.release(freed_bytes)
-            statistics.resident_rows[side, p] -= run.n_rows
-            statistics.resident_bytes[side, p] -= freed_bytes
-            statistics.spilled_rows[side, p] += run.n_rows
-            statistics.spilled_bytes[side, p] += run.n_bytes
-            statistics.spilled_runs[side, p] += 1
-            statistics.carry_over(side, p, int(unmet_pairs.sum()))
-            state.report(Flushed(state.tick, side, p, run.n_rows, run.n_bytes, run.number))
-        for side in sorted({side for side, _, _ in leaving}):
+            leaving[place] = np.maximum(leaving[place], rows) if place in leaving else rows
+        by_place = np.array([*leaving.values()]).reshape(len(leaving), -1)
+        of_place, keys = np.nonzero(by_place)
+        if not len(keys):
+            return False
+        sides, partitions = np.array([*leaving]).T
+        places = ((sides * len(state.partitions) + partitions) * state.keys)[of_place] + keys
+        left, unmet_pairs = state.memory.take_out(places, keys, by_place[of_place, keys])
+        begins = np.flatnonzero(np.diff(of_place, prepend=-1))
+        n_rows, n_pairs = (np.add.reduceat(some, begins).tolist() for some in (left.rows, unmet_pairs))
+        ends = [*begins.tolist(), len(keys)]
+        for number, place_number in enumerate(of_place[begins].tolist()):
+            side, p = int(sides[place_number]), int(partitions[place_number])
+            self._leave(side, p, left.part(ends[number], ends[number + 1]), n_rows[number], n_pairs[number])
+        for side in np.unique(sides[of_place[begins]]).tolist():
             state.memory.renew_regions(side)
-        return bool(leaving)
+        return True
+
+    def _leave(self, side: int, p: int, left: LeftRows, n_rows: int, unmet_pairs: int) -> None:
+        """These rows have left memory as a new run, and so many pairs with rows on disk that they have not met."""
+        state, statistics = self._state, self._state.statistics
+        run = state.partitions[p].disk[side].append(left, n_rows, n_rows * state.row_bytes)
+        freed_bytes = n_rows * state.memory.row_bytes
+        state.account.release(freed_bytes)
+        statistics.resident_rows[side, p] -= n_rows
+        statistics.resident_bytes[side, p] -= freed_bytes
+        statistics.spilled_rows[side, p] += n_rows
+        statistics.spilled_bytes[side, p] += run.n_bytes
+        statistics.spilled_runs[side, p] += 1
+        statistics.carry_over(side, p, unmet_pairs)
+        state.report(Flushed(state.tick, side, p, n_rows, run.n_bytes, run.number))
 
     def free_memory_for(self, p: int) -> None:
         """Let later partitions leave memory for larger slabs of this one, as the real join does."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sooner.kernels.array_types import Codes, Flags, Positions
-from sooner.lab.counted_partition import KeyCounts
+from sooner.lab.counted_partition import KeyCounts, LeftRows
 from sooner.operators.statistics.regions import RegionStatistics, go_round
 from sooner.policies.view import Counts, Evict, EvictCodes, EvictUpTo, RegionsView
 from sooner.runs.run import NEVER
@@ -24,6 +24,7 @@ class Group:
     tick: int
     rows: int
     unmet_pairs: int  # of each of them: rows on disk of the other side when it came
+    unmet_matches: int  # and those with the same key
 
 
 class CountedMemory:
@@ -40,27 +41,29 @@ class CountedMemory:
         counts_joins: bool,
     ) -> None:
         self._counts = counts
+        self._flat = counts.in_one_row()
         self._codes_of = [*np.ascontiguousarray(codes.T)]  # each partition, sorted
         self._regions = regions
         self._splits_codes = splits_codes
         self.row_bytes = row_bytes if regions is None else row_bytes + 1  # with a join bit
         self._joined = np.zeros_like(counts.memory, np.bool_)
+        self._joined_flat = self._joined.reshape(-1)
         self._joins = np.zeros_like(counts.memory) if counts_joins else None  # in the place of join bits
         self._ages: defaultdict[int, deque[Group]] = defaultdict(deque)  # by the place in counts
         self._met_disk = np.full(counts.memory.shape[:2], NEVER)  # [side, partition]: the last memory-disk task
 
     # Rows that come
 
-    def note_ages(self, places: Positions, unmet_pairs: Counts, tick: int) -> None:
-        """Rows came, at these places in counts, and so many on disk each of them has not met."""
+    def note_ages(self, places: Positions, unmet_pairs: Counts, unmet_matches: Counts, tick: int) -> None:
+        """Rows came, at these places in counts, and so many on disk each of them has not met, or would match."""
         if not self._splits_codes:
             return
-        for place, unmet in zip(places.tolist(), unmet_pairs.tolist(), strict=True):
+        for place, *unmet in zip(places.tolist(), unmet_pairs.tolist(), unmet_matches.tolist(), strict=True):
             ages = self._ages[place]
             if ages and ages[-1].tick == tick:
                 ages[-1].rows += 1
             else:
-                ages.append(Group(tick, 1, unmet))
+                ages.append(Group(tick, 1, *unmet))
 
     def _place(self, side: int, p: int, key: int) -> int:
         """In counts, if these are in one row."""
@@ -168,27 +171,43 @@ class CountedMemory:
                 break
         return rows
 
-    def take_out(self, side: int, p: int, keys: Positions, leaving: Counts) -> Counts:
-        """So many rows of each of these keys leave; how many pairs with rows on disk they have not met."""
-        are_all = leaving == self._counts.memory[side, p, keys]
-        unmet: Counts = np.where(are_all, self._counts.unmet_pairs[side, p, keys], 0)
-        self._joined[side, p, keys[are_all]] = False
-        if self._splits_codes:
-            for key in keys[are_all].tolist():
-                del self._ages[self._place(side, p, key)]
-            for at in np.flatnonzero(~are_all).tolist():
-                unmet[at] = self._unmet_of_oldest(side, p, int(keys[at]), int(leaving[at]))
-        return unmet
+    def take_out(self, places: Positions, keys: Positions, rows: Counts) -> tuple[LeftRows, Counts]:
+        """So many rows of each of these keys leave, at these places in counts; and how many pairs with rows on disk
+        they have not met.
+        """
+        counts, other = self._flat, (places + self._flat.memory.size // 2) % self._flat.memory.size
+        memory = counts.memory[places]
+        unmet_pairs, unmet_matches = self._unmet(places, rows, rows == memory)
+        unseen = np.maximum(0, rows - (memory - counts.unseen[places]))
+        up_to, came = counts.on_disk[places] + rows, counts.on_disk[other] + counts.memory[other]
+        counts.on_disk[places] = up_to
+        counts.memory[places] -= rows
+        counts.unseen[places] -= unseen
+        counts.unmet_matches[places] -= unmet_matches
+        counts.unmet_pairs[places] -= unmet_pairs
+        return LeftRows(keys, rows, unseen, up_to, came), unmet_pairs
 
-    def _unmet_of_oldest(self, side: int, p: int, key: int, rows: int) -> int:
-        """So many rows of a key leave, the oldest; how many pairs with rows on disk they have not met."""
-        ages, unmet_pairs = self._ages[self._place(side, p, key)], 0
+    def _unmet(self, places: Positions, rows: Counts, are_all: Flags) -> tuple[Counts, Counts]:
+        """Pairs and results with rows on disk that rows which leave have not met: all of a key, or the oldest."""
+        pairs, matches = self._flat.unmet_pairs[places], self._flat.unmet_matches[places]
+        self._joined_flat[places[are_all]] = False
+        if self._splits_codes:
+            for place in places[are_all].tolist():
+                del self._ages[place]
+            for at in np.flatnonzero(~are_all).tolist():
+                pairs[at], matches[at] = self._unmet_of_oldest(int(places[at]), int(rows[at]))
+        return pairs, matches
+
+    def _unmet_of_oldest(self, place: int, rows: int) -> tuple[int, int]:
+        ages, met_disk = self._ages[place], self._met_disk.flat[place // self._joined.shape[2]]
+        pairs = matches = 0
         while rows:
             group = ages.popleft()
             rows -= group.rows
-            if group.tick > self._met_disk[side, p]:
-                unmet_pairs += group.rows * group.unmet_pairs
-        return unmet_pairs
+            if group.tick > met_disk:
+                pairs += group.rows * group.unmet_pairs
+                matches += group.rows * group.unmet_matches
+        return pairs, matches
 
     # Regions
 

@@ -110,10 +110,10 @@ class CountedReception:
         np.add.at(flat.memory, kept.mine, 1)
         matches[arriving.lefts :] = flat.memory.take(arriving.other[arriving.lefts :])
         np.add.at(flat.unseen, kept.mine, 1)
-        np.add.at(flat.unmet_matches, kept.mine, flat.on_disk.take(kept.other))
-        unmet_pairs = spilled.take(kept.of_side)
+        unmet_matches, unmet_pairs = flat.on_disk.take(kept.other), spilled.take(kept.of_side)
+        np.add.at(flat.unmet_matches, kept.mine, unmet_matches)
         np.add.at(flat.unmet_pairs, kept.mine, unmet_pairs)
-        state.memory.note_ages(kept.mine, unmet_pairs, state.tick)
+        state.memory.note_ages(kept.mine, unmet_pairs, unmet_matches, state.tick)
         statistics.matched_pairs += np.bincount(arriving.of_partition, matches, minlength=len(state.partitions))
         state.selectivity = statistics.selectivity
         statistics.results += int(matches.sum())

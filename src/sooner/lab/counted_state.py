@@ -1,6 +1,5 @@
 """All that a join whose rows are only counted knows between two calls."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,8 +29,6 @@ AS_BUILT: Final = Variant()
 
 
 class CountedState:
-    """If nothing is done on disk before the end, it is enough to know how many results each partition has in all."""
-
     def __init__(
         self,
         domain: int,
@@ -40,7 +37,6 @@ class CountedState:
         algorithm: Algorithm,
         means: Means,
         variant: Variant = AS_BUILT,
-        join_sizes: Sequence[int] | None = None,
     ) -> None:
         if algorithm.waits != "never":
             raise InvalidCall(f"Rows that wait are not counted; simulate {algorithm.name!r} with real rows.")
@@ -52,8 +48,7 @@ class CountedState:
         regions = regions_of(algorithm, partitions, means)
         self.keys = -(-domain // partitions)  # of a partition
         self.counts = KeyCounts.of_nothing(partitions, self.keys)
-        sizes = join_sizes or (None,) * partitions
-        self.partitions = [CountedPartition(self.counts.of_partition(p), size) for p, size in enumerate(sizes)]
+        self.partitions = [CountedPartition(self.counts.of_partition(p)) for p in range(partitions)]
         codes = key_codes(self.keys * partitions, partitions).reshape(self.keys, partitions)
         self.statistics = JoinStatistics(partitions, regions)
         splits_codes = algorithm.splits != "no code"

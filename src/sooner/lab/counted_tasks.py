@@ -171,7 +171,7 @@ class CountedTasks:
         state.tick += 1
         left, right = (disk.numbers for disk in partition.disk)
         runs = [] if has_met else [run for disk in partition.disk for run in disk.runs]
-        statistics.results += partition.meet_as_whole(int(statistics.matched_pairs[p]))
+        statistics.results += partition.meet_as_whole()
         statistics.met_as_whole(p, state.tick, 0, int(statistics.arrived_rows[:, p].sum()))
         n_bytes = sum(run.n_bytes for run in runs)
         state.report(Merged(state.tick, p, len(runs), n_bytes, 0, ((left, right),), "clean-up"))

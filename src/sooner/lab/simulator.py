@@ -61,10 +61,7 @@ def simulate(
     """What the two-way join with this algorithm makes of this trace; counted rows may weigh whatever they are to."""
 
     def counted(trace: Trace, means: Means) -> CountedJoin:
-        variant = laboratory.variant
-        only_arrivals = not (len(trace.silences) or laboratory.scans or variant.loops_to_the_letter)
-        sizes = trace.join_sizes() if only_arrivals else None
-        state = CountedState(trace.domain, trace.partitions, row_bytes, algorithm, means, variant, sizes)
+        state = CountedState(trace.domain, trace.partitions, row_bytes, algorithm, means, laboratory.variant)
         return CountedJoin(state, tells_reached=False)
 
     def two_way(storage: Storage, means: Means) -> TwoWayJoin[int]:

@@ -101,13 +101,8 @@ class Trace:
 
     def join_size(self) -> int:
         """How many results there are in all."""
-        return sum(self.join_sizes())
-
-    def join_sizes(self) -> tuple[int, ...]:
-        """How many there are in each partition."""
         left, right = (np.bincount(self.keys[self.of_input == side], minlength=self.domain) for side in (LEFT, RIGHT))
-        results = left * right
-        return tuple(int(results[p :: self.partitions].sum()) for p in range(self.partitions))
+        return int((left * right).sum())
 
     def order(self) -> Order:
         """Different keys have different codes, the same for each input, and in one partition evenly apart."""

@@ -127,8 +127,8 @@ class JoinStatistics(Statistics):
     def _limit_to_rows(self, partition: int) -> None:
         if self.rows_wait:
             return
-        on_disk = float(np.prod(self.spilled_rows[:, partition].astype(float)))
-        self.unmet_on_disk[partition] = min(self.unmet_on_disk[partition], on_disk)
+        left, right = map(float, self.spilled_rows[:, partition])
+        self.unmet_on_disk[partition] = min(self.unmet_on_disk[partition], left * right)
 
     def met_disk(self, side: int, partition: int, unseen: Ticks) -> None:
         """Rows in memory have met the disk; `unseen` are the arrivals of those that have not."""
@@ -150,7 +150,8 @@ class JoinStatistics(Statistics):
         self.whole_rows[partition] = rows
 
     def open_pairs(self, partition: int) -> float:
-        return float(self.unmet_with_disk[:, partition].sum() + self.unmet_on_disk[partition])
+        left, right = self.unmet_with_disk[:, partition]
+        return float(left + right + self.unmet_on_disk[partition])
 
     def forget(self, partition: int) -> None:
         """Everything in this partition has met."""
