@@ -1,10 +1,12 @@
 """Rows that leave the memory of a join that only counts them, chosen by its flush policy."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from sooner.errors import BudgetTooSmall
+from sooner.kernels.array_types import Positions
 from sooner.lab.counted_partition import LeftRows
 from sooner.lab.counted_state import CountedState
 from sooner.operators.events import Flushed
@@ -39,7 +41,8 @@ class CountedLeaving:
 
     def _flush(self, needed_bytes: int) -> bool:
         goal_bytes, state = max(needed_bytes, self._flush_bytes), self._state
-        groups = state.algorithm.flush.choose(replace(state.view(), regions=state.memory.seen_regions()), goal_bytes)
+        view, regions = state.view(), state.memory.seen_regions()
+        groups = state.algorithm.flush.choose(replace(view, regions=regions) if regions else view, goal_bytes)
         return self._evict(enough_of(groups, goal_bytes, self._freed_by))
 
     def _freed_by(self, eviction: Evict) -> int:
@@ -65,29 +68,30 @@ class CountedLeaving:
         sides, partitions = np.array([*leaving]).T
         places = ((sides * len(state.partitions) + partitions) * state.keys)[of_place] + keys
         left, unmet_pairs = state.memory.take_out(places, keys, by_place[of_place, keys])
-        begins = np.flatnonzero(np.diff(of_place, prepend=-1))
-        n_rows, n_pairs = (np.add.reduceat(some, begins).tolist() for some in (left.rows, unmet_pairs))
-        ends = [*begins.tolist(), len(keys)]
-        for number, place_number in enumerate(of_place[begins].tolist()):
-            side, p = int(sides[place_number]), int(partitions[place_number])
-            self._leave(side, p, left.part(ends[number], ends[number + 1]), n_rows[number], n_pairs[number])
-        for side in np.unique(sides[of_place[begins]]).tolist():
-            state.memory.renew_regions(side)
+        self._settle(sides[of_place], partitions[of_place], left, unmet_pairs)
         return True
 
-    def _leave(self, side: int, p: int, left: LeftRows, n_rows: int, unmet_pairs: int) -> None:
-        """These rows have left memory as a new run, and so many pairs with rows on disk that they have not met."""
-        state, statistics = self._state, self._state.statistics
-        run = state.partitions[p].disk[side].append(left, n_rows, n_rows * state.row_bytes)
-        freed_bytes = n_rows * state.memory.row_bytes
-        state.account.release(freed_bytes)
-        statistics.resident_rows[side, p] -= n_rows
-        statistics.resident_bytes[side, p] -= freed_bytes
-        statistics.spilled_rows[side, p] += n_rows
-        statistics.spilled_bytes[side, p] += run.n_bytes
-        statistics.spilled_runs[side, p] += 1
-        statistics.carry_over(side, p, unmet_pairs)
-        state.report(Flushed(state.tick, side, p, n_rows, run.n_bytes, run.number))
+    def _settle(self, sides: Positions, partitions: Positions, left: LeftRows, unmet_pairs: Counts) -> None:
+        """These rows have left memory, those of a side and partition together as a new run."""
+        state, statistics, log_size = self._state, self._state.statistics, self._state.log.size
+        state.log.append(left)
+        begins = np.flatnonzero(np.diff(sides, prepend=-1) | np.diff(partitions, prepend=-1))
+        places = sides[begins], partitions[begins]
+        n_rows, n_pairs = np.add.reduceat(left.rows, begins), np.add.reduceat(unmet_pairs, begins)
+        statistics.resident_rows[places] -= n_rows
+        statistics.resident_bytes[places] -= n_rows * state.memory.row_bytes
+        statistics.spilled_bytes[places] += n_rows * state.row_bytes
+        statistics.spilled_runs[places] += 1
+        state.account.release(int(n_rows.sum()) * state.memory.row_bytes)
+        parts = pairwise([*(log_size + begins).tolist(), state.log.size])
+        numbers = (some.tolist() for some in (*places, n_rows, n_pairs))
+        for part, side, p, rows, pairs in zip(parts, *numbers, strict=True):
+            run = state.partitions[p].disk[side].append(part, rows, rows * state.row_bytes)
+            statistics.spilled_rows[side, p] += rows
+            statistics.carry_over(side, p, pairs)
+            state.report(Flushed(state.tick, side, p, rows, run.n_bytes, run.number))
+        for side in np.unique(places[0]).tolist():
+            state.memory.renew_regions(side)
 
     def free_memory_for(self, p: int) -> None:
         """Let later partitions leave memory for larger slabs of this one, as the real join does."""

@@ -93,19 +93,18 @@ class CountedMemory:
     def leaving(self, eviction: Evict) -> Counts:
         """How many rows of each key of the partition leave; the clock moves."""
         side, p = eviction.input, eviction.partition
-        rows = self._counts.memory[side, p]
+        rows: Counts = self._counts.memory[side, p]
         if isinstance(eviction, EvictCodes):
             return self._of_codes(eviction)
-        n_bytes = int(rows.sum()) * self.row_bytes
-        by_clock = isinstance(eviction, EvictUpTo) and eviction.codes_from == "the clock's hand"
-        if not isinstance(eviction, EvictUpTo) or (eviction.at_most_bytes >= n_bytes and not by_clock):
-            everything: Counts = rows.copy()
-            return everything
+        if not isinstance(eviction, EvictUpTo):
+            return rows
         wanted_rows = max(1, -(-eviction.at_most_bytes // self.row_bytes))
-        if by_clock:
+        if eviction.codes_from == "the clock's hand":
             return self._by_clock(side, p, wanted_rows)
         in_order = rows if eviction.codes_from == "lowest" else rows[::-1]
         up_to = in_order.cumsum()
+        if wanted_rows >= up_to[-1]:
+            return rows
         last = int(up_to.searchsorted(wanted_rows))
         leaving = np.where(np.arange(len(rows)) <= last, in_order, 0)
         key = last if eviction.codes_from == "lowest" else len(rows) - 1 - last

@@ -8,7 +8,7 @@ task asks for it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -47,8 +47,7 @@ class KeyCounts:
         return KeyCounts(*(counts.reshape(-1) for counts in self))
 
 
-@dataclass(frozen=True)
-class CountedRun:
+class CountedRun(NamedTuple):
     """The twin of `sooner.runs.store.SpilledRun`."""
 
     number: int
@@ -66,27 +65,46 @@ class LeftRows(NamedTuple):
     up_to: Counts  # rows of this side and key that had left by then, with these
     came: Counts  # rows of the other side and of this key that had come by then
 
-    def part(self, begin: int, end: int) -> "LeftRows":
-        return LeftRows(*(numbers[begin:end] for numbers in self))
+
+class LeftLog:
+    """All rows that have left memory, of both sides and all partitions, one after another."""
+
+    def __init__(self) -> None:
+        self._table = np.empty((len(LeftRows._fields), 1024), np.int64)  # with room for more
+        self.size = 0
+
+    def append(self, left: LeftRows) -> None:
+        begin, self.size = self.size, self.size + len(left.keys)
+        while self.size > self._table.shape[1]:
+            self._table = np.hstack((self._table, np.empty_like(self._table)))
+        self._table[:, begin : self.size] = left
+
+    def parts(self, parts: Sequence[tuple[int, int]]) -> LeftRows:
+        """From each begin up to its end."""
+        begins, ends = np.array(parts).T
+        lengths = ends - begins
+        places = np.repeat(ends - lengths.cumsum(), lengths) + np.arange(lengths.sum())
+        return LeftRows(*self._table.take(places, axis=1))
 
 
 class DiskSide:
     """The runs of one side on disk."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: LeftLog) -> None:
         self.runs: list[CountedRun] = []
-        self._left: dict[int, list[LeftRows]] = {}  # what is in each run, by its number
+        self._log = log
+        self._parts: dict[int, list[tuple[int, int]]] = {}  # of the log: what is in each run, by its number
         self._next_number = 1
 
     @property
     def numbers(self) -> tuple[int, ...]:
         return tuple(run.number for run in self.runs)
 
-    def append(self, left: LeftRows, n_rows: int, n_bytes: int) -> CountedRun:
-        """A flush of so many rows."""
+    def append(self, part: tuple[int, int], n_rows: int, n_bytes: int) -> CountedRun:
+        """A flush of so many rows, which are this part of the log."""
         run = CountedRun(self._new_number(), 0, n_rows, n_bytes)
         self.runs.append(run)
-        self._left[run.number] = [left]
+        self._parts[run.number] = [part]
         return run
 
     def become_one(self, members: Sequence[int], level: int) -> CountedRun:
@@ -94,17 +112,16 @@ class DiskSide:
         going = [run for run in self.runs if run.number in members]
         n_rows, n_bytes = (sum(getattr(run, size) for run in going) for size in ("n_rows", "n_bytes"))
         merged = CountedRun(self._new_number(), level, n_rows, n_bytes)
-        self._left[merged.number] = [left for member in members for left in self._left.pop(member)]
+        self._parts[merged.number] = [part for member in members for part in self._parts.pop(member)]
         self.runs = [merged, *(run for run in self.runs if run.number not in members)]
         return merged
 
     def lift(self, members: Sequence[int], level: int) -> None:
-        self.runs = [replace(run, level=level) if run.number in members else run for run in self.runs]
+        self.runs = [run._replace(level=level) if run.number in members else run for run in self.runs]
 
     def rows_of(self, numbers: Sequence[int]) -> LeftRows:
         """All that is in these runs."""
-        left = [some for number in numbers for some in self._left[number]]
-        return LeftRows(*map(np.concatenate, zip(*left, strict=True)))
+        return self._log.parts([part for number in numbers for part in self._parts[number]])
 
     def _new_number(self) -> int:
         self._next_number += 1
@@ -112,9 +129,10 @@ class DiskSide:
 
 
 class CountedPartition:
-    def __init__(self, counts: KeyCounts) -> None:
+    def __init__(self, counts: KeyCounts, log: LeftLog) -> None:
         self._counts = counts
-        self.disk = [DiskSide() for _ in SIDES]
+        self._log = log
+        self.disk = [DiskSide(log) for _ in SIDES]
         self.cells = CoveredCells()
 
     def meet_as_whole(self) -> int:
@@ -148,7 +166,7 @@ class CountedPartition:
         """Nobody needs these rows any more."""
         for counts in self._counts:
             counts[:] = 0
-        self.disk = [DiskSide() for _ in SIDES]
+        self.disk = [DiskSide(self._log) for _ in SIDES]
 
 
 def unmet_results(on_disk: LeftRows, later: LeftRows) -> int:

@@ -5,7 +5,7 @@ from typing import Final
 
 from sooner.errors import InvalidCall
 from sooner.lab.counted_memory import CountedMemory
-from sooner.lab.counted_partition import CountedPartition, KeyCounts
+from sooner.lab.counted_partition import CountedPartition, KeyCounts, LeftLog
 from sooner.lab.traces import key_codes
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Event
@@ -48,7 +48,8 @@ class CountedState:
         regions = regions_of(algorithm, partitions, means)
         self.keys = -(-domain // partitions)  # of a partition
         self.counts = KeyCounts.of_nothing(partitions, self.keys)
-        self.partitions = [CountedPartition(self.counts.of_partition(p)) for p in range(partitions)]
+        self.log = LeftLog()
+        self.partitions = [CountedPartition(self.counts.of_partition(p), self.log) for p in range(partitions)]
         codes = key_codes(self.keys * partitions, partitions).reshape(self.keys, partitions)
         self.statistics = JoinStatistics(partitions, regions)
         splits_codes = algorithm.splits != "no code"

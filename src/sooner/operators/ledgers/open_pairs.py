@@ -114,7 +114,7 @@ class JoinStatistics(Statistics):
         """Rows left memory that have not met so much on disk: only a disk-disk task can bring that together now."""
         if not self.open_pairs(partition):
             self.whole_rows[partition] = self.arrived_rows[:, partition].sum()
-        carried = min(pairs, self.unmet_with_disk[side, partition])  # an old history is coarse
+        carried = min(pairs, float(self.unmet_with_disk[side, partition]))  # an old history is coarse
         self.unmet_with_disk[side, partition] -= carried
         self.unmet_on_disk[partition] += carried
         self._limit_to_rows(partition)

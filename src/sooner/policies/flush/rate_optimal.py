@@ -28,8 +28,9 @@ class RateOptimal:
         chances = arrival_chances(view)
         victims = range(n_inputs)[::-1]  # the last one first, where it makes no difference
         meeting = np.array([np.delete(chances, victim, axis=0).sum(axis=0) for victim in victims])
-        for place in np.lexsort((-view.resident_bytes[::-1].ravel(), self._rounded(meeting).ravel())):
-            victim, partition = victims[int(place) // n_partitions], int(place) % n_partitions
+        order = np.lexsort((-view.resident_bytes[::-1].ravel(), self._rounded(meeting).ravel()))
+        for place in order.tolist():
+            victim, partition = victims[place // n_partitions], place % n_partitions
             resident_bytes = int(view.resident_bytes[victim, partition])
             if resident_bytes:
                 yield [EvictUpTo(victim, partition, min(needed_bytes, resident_bytes))]
