@@ -81,10 +81,10 @@ def test_who_has_joined_everything_is_certain_and_who_has_joined_nothing_is_not(
 
 
 def test_values_are_by_pareto_and_the_same_at_every_scale() -> None:
-    small, large = (Values.drawn(10**6 // n, n, ALL_BITS, np.random.default_rng(0)) for n in (100, 1000))
+    small, large = (Values.drawn(10**6 // n, n, ALL_BITS, seed=0) for n in (100, 1000))
     assert small.sums.sum() / 10**6 == pytest.approx(3, rel=0.05)
     assert small.squares.sum() == pytest.approx(large.squares.sum())
-    few = Values.drawn(10**4, 100, FEW_BITS, np.random.default_rng(0))
+    few = Values.drawn(10**4, 100, FEW_BITS, seed=0)
     assert few.squares.max() < 100 * 1024**2
     each = (np.arange(1, 2**FEW_BITS + 1) / 2**FEW_BITS) ** (-1 / 1.5)
     assert each.max() == pytest.approx(1024)

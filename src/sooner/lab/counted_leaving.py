@@ -68,15 +68,16 @@ class CountedLeaving:
         sides, partitions = np.array([*leaving]).T
         places = ((sides * len(state.partitions) + partitions) * state.keys)[of_place] + keys
         left, unmet_pairs = state.memory.take_out(places, keys, by_place[of_place, keys])
-        self._settle(sides[of_place], partitions[of_place], left, unmet_pairs)
+        begins = np.flatnonzero(np.append(True, of_place[1:] != of_place[:-1]))
+        self._write((sides[of_place[begins]], partitions[of_place[begins]]), begins, left, unmet_pairs)
         return True
 
-    def _settle(self, sides: Positions, partitions: Positions, left: LeftRows, unmet_pairs: Counts) -> None:
-        """These rows have left memory, those of a side and partition together as a new run."""
+    def _write(
+        self, places: tuple[Positions, Positions], begins: Positions, left: LeftRows, unmet_pairs: Counts
+    ) -> None:
+        """Rows have left memory: from each begin on those of a side and partition, as a new run."""
         state, statistics, log_size = self._state, self._state.statistics, self._state.log.size
         state.log.append(left)
-        begins = np.flatnonzero(np.diff(sides, prepend=-1) | np.diff(partitions, prepend=-1))
-        places = sides[begins], partitions[begins]
         n_rows, n_pairs = np.add.reduceat(left.rows, begins), np.add.reduceat(unmet_pairs, begins)
         statistics.resident_rows[places] -= n_rows
         statistics.resident_bytes[places] -= n_rows * state.memory.row_bytes
@@ -90,7 +91,7 @@ class CountedLeaving:
             statistics.spilled_rows[side, p] += rows
             statistics.carry_over(side, p, pairs)
             state.report(Flushed(state.tick, side, p, rows, run.n_bytes, run.number))
-        for side in np.unique(places[0]).tolist():
+        for side in sorted({*places[0].tolist()}):
             state.memory.renew_regions(side)
 
     def free_memory_for(self, p: int) -> None:

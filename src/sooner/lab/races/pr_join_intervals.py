@@ -18,6 +18,7 @@ so intervals shrink with the cube root of the rows, not with the square root.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Final
 
@@ -44,7 +45,6 @@ from sooner.sides import LEFT, RIGHT, SIDES
 HALF_INTERVAL: Final = "relative_half_interval"
 SHAPE: Final = 1.5
 DEVIATIONS: Final = NormalDist().inv_cdf(0.975)  # on both sides of the estimate, for 95%
-DRAWING_SECONDS: Final = 4.0
 DRAWN_AT_ONCE: Final = 10**6
 ALL_BITS: Final = 53  # of a random number
 FEW_BITS: Final = 15
@@ -59,8 +59,9 @@ class Values:
     stands_for: int
 
     @staticmethod
-    def drawn(keys: int, stands_for: int, random_bits: int, rng: np.random.Generator) -> "Values":
-        sums, squares = np.empty(keys), np.empty(keys)
+    @lru_cache(maxsize=2)
+    def drawn(keys: int, stands_for: int, random_bits: int, seed: int) -> "Values":
+        rng, sums, squares = np.random.default_rng((seed, 14)), np.empty(keys), np.empty(keys)
         step = max(1, DRAWN_AT_ONCE // stands_for)
         for first in range(0, keys, step):
             some = slice(first, min(first + step, keys))
@@ -131,7 +132,8 @@ class IntervalRace(PrJoinRace):
 
     @property
     def seconds(self) -> float:
-        return super().seconds + DRAWING_SECONDS
+        """The same for all algorithms, so that they race one after another, and the values are drawn once."""
+        return 10
 
     def run(self, scale: int, seed: int) -> History:
         stands_for = FULL_SCALE * scale
@@ -140,7 +142,7 @@ class IntervalRace(PrJoinRace):
         keys = self._keys(stands_for, np.random.default_rng((seed, 3)))  # as in figure 10
         domain, algorithm = len(keys[RIGHT]), self._algorithm(stands_for)
         nothing = Pushed(np.empty(0), np.empty(0, np.int32), silence_seconds=1.0)
-        values = Values.drawn(domain, stands_for, self.random_bits, np.random.default_rng((seed, 14)))
+        values = Values.drawn(domain, stands_for, self.random_bits, seed)
 
         def estimating(trace: Trace, means: Means) -> Estimating:
             order, bounds = trace.order(), equal_ranges(trace.partitions)

@@ -25,6 +25,7 @@ scale; results are `scale` times fewer, and chances are estimated from fewer row
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, Literal, Self
 
 import numpy as np
@@ -192,7 +193,9 @@ def races(panel: Panel, network: Network, *names: str) -> dict[str, RpjRace]:
     return {name: RpjRace(panel, network, name) for name in names}
 
 
+@lru_cache(maxsize=1)
 def draw_trace(panel: Panel, network: Network, scale: int, seed: int) -> Trace:
+    """All algorithms race over it, one after another."""
     if not 1 <= scale <= LARGEST_SCALE:
         raise InvalidCall(f"scale={scale} is not possible here; give 1 (the paper's size) to {LARGEST_SCALE}.")
     domain = PARTITIONS * round(KEYS_OF_PARTITION / scale)
