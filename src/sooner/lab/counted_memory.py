@@ -44,7 +44,7 @@ class CountedMemory:
         self._flat = counts.in_one_row()
         self._codes_of = [*np.ascontiguousarray(codes.T)]  # each partition, sorted
         self._regions = regions
-        self._splits_codes = splits_codes
+        self.splits_codes = splits_codes  # then ages are noted
         self.row_bytes = row_bytes if regions is None else row_bytes + 1  # with a join bit
         self._joined = np.zeros_like(counts.memory, np.bool_)
         self._joined_flat = self._joined.reshape(-1)
@@ -56,8 +56,6 @@ class CountedMemory:
 
     def note_ages(self, places: Positions, unmet_pairs: Counts, unmet_matches: Counts, tick: int) -> None:
         """Rows came, at these places in counts, and so many on disk each of them has not met, or would match."""
-        if not self._splits_codes:
-            return
         for place, *unmet in zip(places.tolist(), unmet_pairs.tolist(), unmet_matches.tolist(), strict=True):
             ages = self._ages[place]
             if ages and ages[-1].tick == tick:
@@ -108,7 +106,7 @@ class CountedMemory:
         last = int(up_to.searchsorted(wanted_rows))
         leaving = np.where(np.arange(len(rows)) <= last, in_order, 0)
         key = last if eviction.codes_from == "lowest" else len(rows) - 1 - last
-        if self._splits_codes:
+        if self.splits_codes:
             leaving[last] = self._oldest((side, p, key), wanted_rows - int(up_to[last] - in_order[last]))
             self._joined[side, p, key] = False
         return leaving if eviction.codes_from == "lowest" else leaving[::-1]
@@ -119,7 +117,7 @@ class CountedMemory:
         leaving: Counts = np.zeros_like(rows)
         going = self._codes_of[p].searchsorted(eviction.codes)
         leaving[going] = rows[going]
-        if eviction.at_most_bytes is not None and self._splits_codes:
+        if eviction.at_most_bytes is not None and self.splits_codes:
             [key] = np.flatnonzero(leaving)
             leaving[key] = self._oldest((side, p, int(key)), -(-eviction.at_most_bytes // self.row_bytes))
             self._joined[side, p, key] = False
@@ -139,7 +137,7 @@ class CountedMemory:
         going = codes.searchsorted(found.going)
         leaving[going] = rows[going]
         key = int(codes.searchsorted(np.uint64(found.last)))
-        if self._splits_codes:
+        if self.splits_codes:
             leaving[key] = self._oldest((side, p, key), found.last_rows)
         regions.hands[side, p] = found.last if leaving[key] < rows[key] else found.next_code
         return leaving
@@ -153,7 +151,7 @@ class CountedMemory:
         going = order[: int(up_to.searchsorted(wanted_rows)) + 1]
         leaving: Counts = np.zeros_like(rows)
         leaving[going] = rows[going]
-        if self._splits_codes:
+        if self.splits_codes:
             last = int(going[-1])
             before_last = int(leaving.sum()) - int(rows[last])
             leaving[last] = self._oldest((side, p, last), wanted_rows - before_last)
@@ -175,22 +173,22 @@ class CountedMemory:
         they have not met.
         """
         counts, other = self._flat, (places + self._flat.memory.size // 2) % self._flat.memory.size
-        memory = counts.memory[places]
-        unmet_pairs, unmet_matches = self._unmet(places, rows, rows == memory)
-        unseen = np.maximum(0, rows - (memory - counts.unseen[places]))
+        self._counts.settle(np.unique(places // len(self._codes_of[0]) % len(self._codes_of)))
+        unmet_pairs, unmet_matches = self._unmet(places, rows, rows == counts.memory[places])
+        seen = np.minimum(rows, counts.seen[places])
         up_to, came = counts.on_disk[places] + rows, counts.on_disk[other] + counts.memory[other]
         counts.on_disk[places] = up_to
         counts.memory[places] -= rows
-        counts.unseen[places] -= unseen
+        counts.seen[places] -= seen
         counts.unmet_matches[places] -= unmet_matches
         counts.unmet_pairs[places] -= unmet_pairs
-        return LeftRows(keys, rows, unseen, up_to, came), unmet_pairs
+        return LeftRows(keys, rows, rows - seen, up_to, came), unmet_pairs
 
     def _unmet(self, places: Positions, rows: Counts, are_all: Flags) -> tuple[Counts, Counts]:
         """Pairs and results with rows on disk that rows which leave have not met: all of a key, or the oldest."""
         pairs, matches = self._flat.unmet_pairs[places], self._flat.unmet_matches[places]
         self._joined_flat[places[are_all]] = False
-        if self._splits_codes:
+        if self.splits_codes:
             for place in places[are_all].tolist():
                 del self._ages[place]
             for at in np.flatnonzero(~are_all).tolist():

@@ -16,7 +16,7 @@ import numpy as np
 from sooner.kernels.array_types import Positions
 from sooner.policies.view import Counts
 from sooner.runs.ledger import CoveredCells, Rectangle
-from sooner.sides import SIDES
+from sooner.sides import SIDES, opposite
 
 ROOM: Final = 2**40  # for the rows of a key, where keys and the places of their rows are one number
 
@@ -26,10 +26,11 @@ class KeyCounts:
     """Arrays are indexed [side, ..., key]."""
 
     memory: Counts  # rows
-    unseen: Counts  # rows in memory that came after the last memory-disk task
-    unmet_matches: Counts  # results of those with rows on disk of the other side
-    unmet_pairs: Counts  # the same, whatever the keys of the rows on disk
     on_disk: Counts  # rows
+    seen: Counts  # rows in memory that took part in a memory-disk task: the oldest
+    settled: Counts  # rows that had come when these were brought up to date:
+    unmet_matches: Counts  # results of the other rows in memory with rows on disk of the other side
+    unmet_pairs: Counts  # the same, whatever the keys of the rows on disk
 
     @staticmethod
     def of_nothing(*shape: int) -> "KeyCounts":
@@ -41,6 +42,15 @@ class KeyCounts:
     def of_partition(self, p: int) -> "KeyCounts":
         """The counts of one partition, not a copy."""
         return KeyCounts(*(counts[:, p] for counts in self))
+
+    def settle(self, partitions: Positions) -> None:
+        """Before rows leave these partitions: what has come since the last time has not met what is on disk now."""
+        on_disk = self.on_disk[:, partitions]
+        came, of_other = self.memory[:, partitions] + on_disk, on_disk[::-1]
+        new = came - self.settled[:, partitions]
+        self.unmet_matches[:, partitions] += new * of_other
+        self.unmet_pairs[:, partitions] += new * of_other.sum(axis=2, keepdims=True)
+        self.settled[:, partitions] = came
 
     def in_one_row(self) -> "KeyCounts":
         """All keys of all partitions of the left, then those of the right; not a copy."""
@@ -142,9 +152,12 @@ class CountedPartition:
 
     def meet_disk(self, side: int) -> int:
         """Rows in memory of this side meet the disk of the other; how many results that gives."""
-        results = int(self._counts.unmet_matches[side].sum())
-        for counts in (self._counts.unseen, self._counts.unmet_matches, self._counts.unmet_pairs):
-            counts[side] = 0
+        counts, memory = self._counts, self._counts.memory[side]
+        came = memory + counts.on_disk[side]
+        new_matches = (came - counts.settled[side]) * counts.on_disk[opposite(side)]
+        results = int(counts.unmet_matches[side].sum() + new_matches.sum())
+        counts.unmet_matches[side] = counts.unmet_pairs[side] = 0
+        counts.seen[side], counts.settled[side] = memory, came
         return results
 
     def meet_on_disk(self, rectangles: Sequence[Rectangle]) -> int:

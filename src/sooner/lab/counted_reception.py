@@ -109,11 +109,9 @@ class CountedReception:
             kept = arriving.only(are_kept)
         np.add.at(flat.memory, kept.mine, 1)
         matches[arriving.lefts :] = flat.memory.take(arriving.other[arriving.lefts :])
-        np.add.at(flat.unseen, kept.mine, 1)
-        unmet_matches, unmet_pairs = flat.on_disk.take(kept.other), spilled.take(kept.of_side)
-        np.add.at(flat.unmet_matches, kept.mine, unmet_matches)
-        np.add.at(flat.unmet_pairs, kept.mine, unmet_pairs)
-        state.memory.note_ages(kept.mine, unmet_pairs, unmet_matches, state.tick)
+        if state.memory.splits_codes:
+            unmet_pairs, unmet_matches = spilled.take(kept.of_side), flat.on_disk.take(kept.other)
+            state.memory.note_ages(kept.mine, unmet_pairs, unmet_matches, state.tick)
         statistics.matched_pairs += np.bincount(arriving.of_partition, matches, minlength=len(state.partitions))
         state.selectivity = statistics.selectivity
         statistics.results += int(matches.sum())
