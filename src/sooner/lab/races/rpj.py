@@ -193,13 +193,17 @@ def races(panel: Panel, network: Network, *names: str) -> dict[str, RpjRace]:
     return {name: RpjRace(panel, network, name) for name in names}
 
 
-@lru_cache(maxsize=1)
 def draw_trace(panel: Panel, network: Network, scale: int, seed: int) -> Trace:
-    """All algorithms race over it, one after another."""
     if not 1 <= scale <= LARGEST_SCALE:
         raise InvalidCall(f"scale={scale} is not possible here; give 1 (the paper's size) to {LARGEST_SCALE}.")
     domain = PARTITIONS * round(KEYS_OF_PARTITION / scale)
-    return panel.arrivals(network).draw(ROWS // scale, domain, scale, seed)
+    return _drawn(panel.arrivals(network), ROWS // scale, domain, scale, seed)
+
+
+@lru_cache(maxsize=1)
+def _drawn(arrivals: Arrivals, rows: int, domain: int, scale: int, seed: int) -> Trace:
+    """Algorithms race one after another over the same trace."""
+    return arrivals.draw(rows, domain, scale, seed)
 
 
 def _competitor(name: str, trace: Trace, scale: int) -> Algorithm:
