@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import sooner
@@ -59,6 +60,30 @@ def test_a_snowflake_is_what_duckdb_says(memory: str, seed: int) -> None:
     for order in itertools.islice(itertools.permutations(tables), seed, None, 9):
         query = sooner.multijoin({name: tables[name] for name in order}, on=SNOWFLAKE, memory=memory)
         assert rows_of(query.to_table()) == rows_of(asked_of_duckdb(SNOWFLAKE_IN_SQL, **tables))
+
+
+@pytest.mark.parametrize("algorithm", ["miner", "mjoin"])
+def test_conditions_on_inputs(algorithm: Any) -> None:
+    tables = shop()
+    where = {"sales": "sale % 3 = 1 AND article < 150", "nations": pc.field("nation") > 4}
+    query = sooner.multijoin(tables, on=SNOWFLAKE, where=where, algorithm=algorithm, memory="100kB")
+    expected = asked_of_duckdb(f"{SNOWFLAKE_IN_SQL} WHERE sale % 3 = 1 AND article < 150 AND nation > 4", **tables)
+    assert expected.num_rows
+    assert rows_of(query.to_table()) == rows_of(expected)
+
+
+@pytest.mark.parametrize(
+    ("where", "sentence"),
+    [
+        ({"sale": "x > 1"}, "by their names"),
+        ("sales.sale > 1", "by their names"),
+        ({"sales": "price > 1"}, "price"),
+        ({"sales": "sale + 1"}, "condition"),
+    ],
+)
+def test_a_condition_that_cannot_be_is_refused_before_a_row_is_read(where: Any, sentence: str) -> None:
+    with pytest.raises(sooner.InvalidCall, match=sentence):
+        sooner.multijoin(shop(10), on=SNOWFLAKE, where=where)
 
 
 @pytest.mark.parametrize("memory", [PLENTY, "100kB"])

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sooner.asked.multijoins import Equality, MultiAlgorithmName, plan_of
 from sooner.local.arguments import settings_of
+from sooner.local.filtered import filtered_sources
 from sooner.local.query import Query
 from sooner.operators.multiway.plan import MultiPlan
 from sooner.sources.opening import opened
@@ -15,6 +17,7 @@ def multijoin(
     inputs: Mapping[str, object],
     on: Equality | Sequence[Equality],
     *,
+    where: Mapping[str, Any] | None = None,
     algorithm: MultiAlgorithmName = "auto",
     memory: int | str | None = "1GB",
     spill_dir: str | Path | None = None,
@@ -25,13 +28,15 @@ def multijoin(
     inputs: by their names, each as an input of `sooner.join`; the same thing may be given twice, by two names.
     on: which columns are equal, as texts or pairs: "orders.customer = customers.id". A name alone is a column that all
         inputs have. Chains, stars, snowflakes and any number of inputs on one attribute can be joined; circles cannot.
-    algorithm: what leaves memory when it is full; "mjoin" is all there is, and "auto" means it.
+    where: conditions in SQL or as expressions of PyArrow, by the names of inputs: only such rows of them take part.
+    algorithm: "miner" keeps the values in memory that give most results, and joins what is on disk in silences; "mjoin"
+        lets whole buckets go, or rows by chance. "auto" is "miner".
     memory: what rows and their indexes may take, such as "256MB"; beyond it rows go to `spill_dir`. None is no limit.
     trace: a file for what happens, an entry a line, or something that is called with each `sooner.trace.Entry`.
 
-    A result comes out when the last of its rows arrives, if all others are in memory then; the rest when all inputs
-    have ended. Columns come in the order of the inputs: a key that several inputs have by one name comes once, and
-    others of one name are told apart by the names of their inputs.
+    A result comes out when the last of its rows arrives, if all others are in memory then; the rest in silences, and
+    when all inputs have ended. Columns come in the order of the inputs: a key that several inputs have by one name
+    comes once, and others of one name are told apart by the names of their inputs.
 
     >>> import pyarrow as pa, sooner
     >>> orders = pa.table({"order": [10, 11, 12], "customer": [1, 2, 1]})
@@ -47,7 +52,8 @@ def multijoin(
     plan = plan_of(inputs, on, algorithm)
     settings = settings_of(None, memory, None, 1, spill_dir)
     names = list(plan.graph.inputs)
-    with opened(list(inputs.values()), names) as sources:
+    with opened(list(inputs.values()), names) as all_rows:
+        sources = filtered_sources(all_rows, names, where)
         plan.output([source.schema for source in sources])  # refused before anything is made
         tracing = open_trace(trace, "a join of many inputs in process", [plan])
         return Query(plan, sources, settings, names, tracing, _explained(plan))

@@ -3,19 +3,17 @@
 With aggregates it is a `sooner.estimate`, and without them a `sooner.join`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
-
 from sooner.asked.choosing_algorithm import AskedAlgorithm, Choice, Known, choose
 from sooner.asked.joins import equi_join, in_words
 from sooner.errors import InvalidJoin
-from sooner.expressions.checking import Typed
 from sooner.local.arguments import Settings, settings_of
 from sooner.local.estimate import Estimates, Limits, estimates_of
+from sooner.local.filtered import FilteredSource
 from sooner.local.join import choice_of, explained
 from sooner.local.query import Query
 from sooner.operators.folding.join import require_sampling
@@ -24,14 +22,12 @@ from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.queries.naming import hint_of, nearest_of, scope_of
 from sooner.queries.questions import question_in
 from sooner.queries.reading import statement_of
-from sooner.queries.rows import RowsWanted, filtered
+from sooner.queries.rows import RowsWanted
 from sooner.queries.statement import Statement, TableName
 from sooner.sides import LEFT, RIGHT, SIDES
-from sooner.sources.at_rest import resting_rows
-from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
 from sooner.sources.sampling import Sampling
-from sooner.sources.source import Source, close_source, n_rows_of
+from sooner.sources.source import Source
 
 
 def sql(
@@ -120,28 +116,3 @@ def _query(wanted: RowsWanted, inputs: Sequence[Source], plan: TwoWayPlan, choic
     query = Query(replace(plan, left_on=wanted.keys(LEFT), right_on=wanted.keys(RIGHT)), inputs, settings, notes=notes)
     selection = wanted.selection(query.schema)
     return query.through(selection.schema, selection.of)
-
-
-class FilteredSource:
-    """Rows for which conditions hold, and of them some columns by other names."""
-
-    def __init__(self, source: Source, filters: Sequence[Typed], names: Sequence[tuple[str, str]]) -> None:
-        wanted = {name for name, _ in names} | {column for one in filters for column in one.columns}
-        self._source = only_columns(source, [name for name in source.schema.names if name in wanted])
-        self._filters = filters
-        self._names = [name for name, _ in names]
-        self.name = source.name
-        self.n_rows = None if filters else n_rows_of(source)
-        self.resting_rows = None if filters else resting_rows(source)
-        self.schema = pa.schema([source.schema.field(name).with_name(to) for name, to in names])
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of the source that are left."""
-        for batch in self._source.batches():
-            kept = filtered(batch, self._filters)
-            if kept.num_rows:
-                yield pa.RecordBatch.from_arrays([kept.column(name) for name in self._names], schema=self.schema)
-
-    def close(self) -> None:
-        """Close the source."""
-        close_source(self._source)
