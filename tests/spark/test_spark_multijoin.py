@@ -28,16 +28,19 @@ def test_a_grid_of_several_dimensions_copies_what_it_must(spark: SparkSession, t
     case = MultiCase(spark, tmp_path, 2, {"partitions": 4, "rows": rows, "copies": 4.0, "memory": "16MB"})
     told = ss.explain(case.joined()).splitlines()[1]
     assert told == (
-        "  joined by mjoin, in a grid of 2 x 2 x 1 cells; each row is sent: sales once, customers 2 times, "
+        "  joined by miner, in a grid of 2 x 2 x 1 cells; each row is sent: sales once, customers 2 times, "
         "articles 2 times, nations 4 times"
     )
     case.run()
     assert case.written() == case.expected()
 
 
+@pytest.mark.long  # one that is killed goes on in test_killed_driver.py
 def test_a_query_that_is_stopped_goes_on(spark: SparkSession, tmp_path: Path) -> None:
-    case = MultiCase(spark, tmp_path, batches=8)
+    """With the algorithm that it began with, unless it is told."""
+    case = MultiCase(spark, tmp_path, batches=8, arguments={"algorithm": "mjoin"})
     case.run_until(lambda progress: progress.total.results > 0)
+    case.arguments["algorithm"] = "auto"
     case.run()
     assert case.written() == case.expected()
 

@@ -1,6 +1,7 @@
 """`sooner.spark.multijoin`: many streaming DataFrames in one operator, after one shuffle. No row is read here."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from pyspark.sql.types import StructField, StructType
 
 from sooner.asked.multijoins import Equality, MultiAlgorithmName, plan_of
 from sooner.errors import InvalidJoin
+from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS
 from sooner.operators.multiway.output import output_columns
 from sooner.operators.multiway.plan import MultiPlan
 from sooner.spark.dataflow.dataflow import dataflow
@@ -42,12 +44,14 @@ def multijoin(
     copies: how many times as many rows may be sent as there are, at most; a join that needs more is refused.
     memory, partitions, state, shared_memory, trace: as for `sooner.spark.join`.
 
-    Results come when the last of their rows arrives, and the rest when the inputs have ended.
+    Results come when the last of their rows arrives; the rest in silences, and when the inputs have ended.
     """
     plan = plan_of(inputs, on, algorithm)
     names, frames = list(inputs), list(inputs.values())
     spark = session_of(names, frames)
     rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
+    if algorithm == "auto" and rooms.algorithm in MULTI_ALGORITHMS:  # it goes on as it began
+        plan = replace(plan, algorithm=MULTI_ALGORITHMS[rooms.algorithm])
     counts = _rows_of(names, frames, rows or {})
     return _joined(frames, plan, rooms, counts, copies)
 
