@@ -10,19 +10,21 @@ import pytest
 # on Spark, then those of ten seconds and more. Measured on two cores, by what they take of processors.
 LONGEST = (
     "spark/test_killed_driver",
-    "spark/test_join_against_spark",
     "spark/test_submitted_program",
     "spark/test_join_faults",
+    "spark/test_join_against_spark",
     "ui/test_demo",
     "spark/",
-    "local/test_spill_directory",
     "lab/test_pr_join_experiments",
-    "operators/test_conformance",
-    "local/test_memory_in_bytes",
     "operators/two_way/test_tasks_in_quanta",
+    "operators/enrich/test_contract",
+    "ui/test_plain_install",
+    "local/test_spill_directory",
+    "local/test_memory_in_bytes",
+    "local/test_enrich_flights",
+    "estimation/test_coverage",
     "lab/",
     "operators/",
-    "ui/test_plain_install",
 )
 
 # Under `nohup` the processes that tests start would ignore it too, and some are there to be hung up on.

@@ -8,7 +8,7 @@ batches, while rows of the stream wait, and one whose stream does.
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -124,16 +124,18 @@ def cases_in(spark: SparkSession, folder: Path) -> dict[str, tuple[EnrichCase, d
     return dict(zip(KILLED, [(slow_master, {"master": slow_master.slow_master(8)}), (slow_stream, {})], strict=True))
 
 
-def start(spark: SparkSession, folder: Path) -> dict[str, ss.Query]:
-    return {name: case.start(**given) for name, (case, given) in cases_in(spark, folder).items()}
+def start(spark: SparkSession, folder: Path, names: Sequence[str] = KILLED) -> dict[str, ss.Query]:
+    cases = cases_in(spark, folder)
+    return {name: cases[name][0].start(**cases[name][1]) for name in names}
 
 
-def require_right_answers(spark: SparkSession, folder: Path) -> None:
+def require_right_answers(spark: SparkSession, folder: Path, names: Sequence[str] = KILLED) -> None:
     """Of the queries that go on there."""
-    queries = start(spark, folder)
-    for name, (case, _) in cases_in(spark, folder).items():
-        ended(queries[name])
-        assert queries[name].is_complete
+    cases = cases_in(spark, folder)
+    for name, query in start(spark, folder, names).items():
+        case, _ = cases[name]
+        ended(query)
+        assert query.is_complete
         assert case.written() == case.expected(case.arguments["how"]), name
 
 

@@ -1,7 +1,7 @@
 """A driver with several queries, each in a folder of its own, that can be killed: python queries_driver.py FOLDER
 
-A full join, an estimate, the small operators, two enrichments, and a join of many inputs. It goes on from their
-checkpoints, if there are any.
+A full join, an estimate, a small operator, an enrichment, and a join of many inputs. It goes on from their checkpoints,
+if there are any.
 """
 
 import sys
@@ -15,7 +15,8 @@ import spark_driver
 from spark_joins import killable_session
 
 ESTIMATE, JOIN, MANY = "estimate", "join", "many inputs"
-QUERIES = (ESTIMATE, JOIN, MANY, *small_operators_driver.OPERATORS, *enrich_driver.KILLED)
+SMALL, ENRICHMENT = "guarded", "slow master"
+QUERIES = (ESTIMATE, JOIN, MANY, SMALL, ENRICHMENT)
 BATCHES = 6  # of the join
 
 
@@ -27,8 +28,8 @@ def main(folder: Path) -> None:
     queries = [
         estimate.start(estimate.estimates()),
         spark_driver.case_in(spark, folder / JOIN, BATCHES, "packed", "full").start(),
-        *small_operators_driver.start(spark, folder).values(),
-        *enrich_driver.start(spark, folder).values(),
+        *small_operators_driver.start(spark, folder, [SMALL]).values(),
+        *enrich_driver.start(spark, folder, [ENRICHMENT]).values(),
         multijoin_driver.case_in(spark, folder / MANY).start(),
     ]
     for query in queries:

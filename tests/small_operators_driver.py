@@ -8,6 +8,7 @@ that is guarded by the third, for which rows of the others wait in the state.
 
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -62,13 +63,13 @@ def expected(operator: str) -> Counter[tuple[int, ...]]:
     return Counter((key, row, other) for key, row in pairs if key in allowed for other in by_key.get(key, ()))
 
 
-def start(spark: SparkSession, folder: Path) -> dict[str, ss.Query]:
+def start(spark: SparkSession, folder: Path, names: Iterable[str] = OPERATORS) -> dict[str, ss.Query]:
     """Each operator over the same files, written as Parquet."""
     for name, table in tables().items():
         file = folder / f"{name}.parquet"
         if not file.exists():
             pq.write_table(table, file, row_group_size=ROWS // 6)
-    return {name: _start(spark, folder, name) for name in OPERATORS}
+    return {name: _start(spark, folder, name) for name in names}
 
 
 def _start(spark: SparkSession, folder: Path, name: str) -> ss.Query:

@@ -29,8 +29,8 @@ def shares_that_hold(order: Order, *, foreign_key: bool, seeds: range = SEEDS) -
 @pytest.mark.parametrize(
     ("order", "foreign_key"),
     [
-        ("random rows", True),
         ("random blocks", False),
+        pytest.param("random rows", True, marks=pytest.mark.long),
         pytest.param("random rows", False, marks=pytest.mark.long),
         pytest.param("random blocks", True, marks=pytest.mark.long),
     ],

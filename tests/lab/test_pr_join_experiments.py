@@ -212,6 +212,7 @@ def test_claims_fail_of_a_mutant(mutant: str, fails: Quantity) -> None:
     assert {one.total_results for one in wrong.values()} == {ROWS}
 
 
+@pytest.mark.long
 def test_an_ssd_hides_what_pr_join_reads_again_unless_it_is_slow() -> None:
     never_stops = PrJoinRace("pr_join", SSD, stops="never")
     grace = small(PrJoinRace("grace", SSD)).end_seconds

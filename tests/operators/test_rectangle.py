@@ -115,6 +115,7 @@ Watch = Callable[..., Watched]
 PR_JOIN = ALGORITHMS["pr_join"]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ["pr_join", "ripple"])
 def test_all_that_fits_the_memory_meets_at_once_and_then_rows_wait(watch: Watch, name: str) -> None:
     watched = watch(replace(ALGORITHMS[name], react=Never()))

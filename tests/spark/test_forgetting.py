@@ -113,6 +113,7 @@ def test_the_answer_is_that_of_sparks_join_but_for_late_rows(
     assert held < 1.5 * alive < 2 * ROWS * BATCHES, "most have been forgotten"
 
 
+@pytest.mark.long  # in process: test_forgetting_steps.py
 def test_rows_are_kept_so_long_after_their_batch(spark: SparkSession, tmp_path: Path) -> None:
     """By the clock of the batches, from one run of the query to the next; what comes too late matches nothing."""
     for side in "lr":
@@ -131,7 +132,7 @@ def test_rows_are_kept_so_long_after_their_batch(spark: SparkSession, tmp_path: 
         return sorted(key for key, _ in written_by(joined, tmp_path / "out").elements())
 
     assert found_with(1, l=[1, 2, 3], r=[1]) == [1]
-    time.sleep(2)
+    time.sleep(1.3)
     assert found_with(2, l=[7], r=[7]) == [1, 7]
     assert found_with(3, r=[2]) == [1, 7]
     progress = read_progress(str(tmp_path / "state"), 2)

@@ -187,7 +187,7 @@ def cut_short(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)  # in process, with much more that can be wrong: test_forged_states.py
 @pytest.mark.parametrize(
     ("files", "harm", "mention"),
     [

@@ -88,7 +88,7 @@ def test_columns_are_told_apart_by_case_as_the_session_says_and_the_handle_shows
 
 def test_a_query_over_all_that_is_available_passes_batches_without_a_row(spark: SparkSession, tmp_path: Path) -> None:
     """A filter before the join can leave nothing of many batches."""
-    case = JoinCase(spark, tmp_path, TABLES["a"], TABLES["b"], batches=8)
+    case = JoinCase(spark, tmp_path, TABLES["a"], TABLES["b"], batches=4)
     left, right = (rows.where(f"{name} >= 550") for rows, name in zip(case.streams(), "ab", strict=True))
     joined = ss.join(left, right, on="k", partitions=1, memory="1MB", state=case.state)
     writer = joined.writeStream.format("parquet").option("checkpointLocation", str(case.checkpoint))

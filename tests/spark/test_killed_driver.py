@@ -6,7 +6,7 @@ import random
 import signal
 import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import ModuleType
 
@@ -85,17 +85,21 @@ def require_right_answer(spark: SparkSession, folder: Path, way: Way, how: str) 
     assert case.written() == case.expected()
 
 
-def test_small_operators_go_on_after_a_kill_by_the_contract_alone(spark: SparkSession, killed: Path) -> None:
-    """A union of three inputs, and a join with a third input for which the others wait in the state."""
-    for name, query in small_operators_driver.start(spark, killed).items():
+def test_a_small_operator_goes_on_after_a_kill_by_the_contract_alone(spark: SparkSession, killed: Path) -> None:
+    """A join with a third input for which the others wait in the state."""
+    require_right_answers_of_small_operators(spark, killed, [queries_driver.SMALL])
+
+
+def require_right_answers_of_small_operators(spark: SparkSession, folder: Path, names: Iterable[str]) -> None:
+    for name, query in small_operators_driver.start(spark, folder, names).items():
         ended(query)
         assert query.is_complete
-        found = Counter(map(tuple, spark.read.parquet(str(killed / name / "output")).collect()))
+        found = Counter(map(tuple, spark.read.parquet(str(folder / name / "output")).collect()))
         assert found == small_operators_driver.expected(name), name
 
 
-def test_enrichments_go_on_after_a_kill_amid_the_master_and_amid_the_stream(spark: SparkSession, killed: Path) -> None:
-    enrich_driver.require_right_answers(spark, killed)
+def test_an_enrichment_goes_on_after_a_kill_amid_the_master(spark: SparkSession, killed: Path) -> None:
+    enrich_driver.require_right_answers(spark, killed, [queries_driver.ENRICHMENT])
 
 
 def test_a_join_of_many_inputs_goes_on_after_a_kill(spark: SparkSession, killed: Path) -> None:
@@ -126,7 +130,21 @@ def require_exact_end(spark: SparkSession, folder: Path) -> None:
     assert {row.batch for row in after if row.exact} == {last}
 
 
-# Several kills of each
+# Several kills of each, and all that is no part of the one driver
+
+
+@pytest.mark.long
+def test_small_operators_go_on_after_a_kill(spark: SparkSession, tmp_path: Path) -> None:
+    """A union of three inputs too."""
+    names = small_operators_driver.OPERATORS
+    for name in names:
+        (tmp_path / name).mkdir()
+
+    def are_on_their_way() -> bool:
+        return all(batches_begun(tmp_path / name) > 1 for name in names)
+
+    kill_when(are_on_their_way, 0.5, tmp_path, random.Random(1), small_operators_driver)
+    require_right_answers_of_small_operators(spark, tmp_path, names)
 
 
 @pytest.mark.long

@@ -42,7 +42,7 @@ def both_ways(spark: SparkSession, **arguments: str) -> tuple[DataFrame, DataFra
 
 
 # Only in a full join a key has a type that may be neither the left's nor the right's.
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("types", "how"),
     [*((types, "full") for types in KEYS), *(("of two widths", how) for how in KINDS if how != "full")],
@@ -54,6 +54,7 @@ def test_by_one_name_for_both_sides(spark: SparkSession, tmp_path: Path, types: 
     assert joined.schema == left_batch.join(right_batch, on=["k", "k2"], how=how).schema
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("how", KINDS)
 def test_by_a_name_for_each_side(spark: SparkSession, tmp_path: Path, how: How) -> None:
     left, left_batch = both_ways(spark, key="k", key_type="int", value="a", other_key="x")

@@ -79,7 +79,7 @@ def several_attempts(algorithm: str, seed: int, folder: Path, how: str = "inner"
     schedule.require_values(lane.results)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_results_and_states_depend_on_the_set_of_rows_only(algorithm: str, seed: int, tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def zombies_and_restarts(algorithm: str, seed: int, folder: Path, how: str = "in
     assert same(lane.end(), schedule.expected(how)), f"seed {seed}"
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_attempts_that_write_late_change_nothing(algorithm: str, seed: int, tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def wide_rows(n_rows: int, name: str, seed: int) -> pa.Table:
     return pa.table({"k": keys, name: pa.array(range(n_rows), pa.int64()), f"text_{name}": pa.array(texts)})
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("memories", [(2**13, 2**16), (2**16, 2**13)])
 @pytest.mark.parametrize("algorithm", ["rpj", "hmj", "xjoin", "pmj"])
 def test_memory_may_change_from_one_step_to_the_next(algorithm: str, memories: tuple[int, int], tmp_path: Path) -> None:

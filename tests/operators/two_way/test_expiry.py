@@ -85,7 +85,7 @@ def work(join: TwoWayJoin[pa.RecordBatch], around: Surroundings) -> Counter[Any]
     return found
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(12)
 @pytest.mark.parametrize("how", KINDS)
 @pytest.mark.parametrize(("groups", "memory"), [(0, PLENTY), (3, LITTLE), (0, LITTLE), (500, LITTLE)])
 def test_nothing_but_late_rows_is_lost_and_the_state_is_level(

@@ -186,7 +186,7 @@ def strides(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return noted
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("prepare", [much_on_disk, hot_on_disk])
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_quantum_is_no_larger_than_asked_unless_it_is_a_single_stride(
@@ -274,7 +274,7 @@ def test_a_task_goes_on_in_another_process_after_any_quantum(
     ongoing.finish()
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("prepare", [much_on_disk, hot_on_disk])
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_task_goes_on_in_less_memory(kind: Kind, prepare: Callable[[Path, Kind], Ongoing], tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_the_partition_of_a_task_that_is_half_done_at_the_end_is_cleaned_up_once
     ongoing.finish()
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("kind", WHILE_ROWS_COME, ids=str)
 def test_everything_at_once_between_two_quanta(kind: Kind, tmp_path: Path) -> None:
     for seed in range(6):
@@ -330,7 +330,7 @@ def test_a_hot_key_is_worked_on_in_several_quanta(kind: Kind, tmp_path: Path) ->
     ongoing.finish()
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("kind", WHILE_ROWS_COME, ids=str)
 def test_rows_of_a_hot_key_that_arrive_in_its_middle_come_once(kind: Kind, tmp_path: Path) -> None:
     ongoing = hot_on_disk(tmp_path, kind)
@@ -342,7 +342,7 @@ def test_rows_of_a_hot_key_that_arrive_in_its_middle_come_once(kind: Kind, tmp_p
     ongoing.finish()
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("hot", SIDES)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_hot_key_without_partners_finds_nothing(kind: Kind, hot: int, tmp_path: Path) -> None:

@@ -91,6 +91,7 @@ def test_a_batch_that_is_given_again_is_there_once(spark: SparkSession, tmp_path
             context.setLocalProperty(name, None)  # type: ignore[arg-type]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("where", ["_write", "_show"])
 def test_a_driver_that_dies_before_or_after_it_wrote_down_what_counts(
     case: JoinCase, monkeypatch: pytest.MonkeyPatch, where: str
