@@ -54,12 +54,12 @@ MODULES = (
     "plain data: Python 3.11 takes a millisecond for each."
 )
 STEPS = (
-    "rows are sorted as they come, for early results, and partial matches are sorted again on the way to each of the "
-    "other three inputs; DuckDB builds three hash tables and looks up"
+    "rows of all inputs are sorted and kept with their indexes as they come, for early results, and one thread joins "
+    "them; DuckDB builds three hash tables and lets the lines pass by, on both cores"
 )
 FOUND_AGAIN = (
-    "most results are out long before the end: then all rows go to disk, and a chain of two-way joins finds every "
-    "combination again, to give the few that are missing"
+    "rows that found no room are written one by one by one thread, and at the end read and looked through again for "
+    "combinations that are missing; DuckDB spills parts of a hash table at most, and works on both cores"
 )
 ROW_GROUPS = (
     "each input has to be decoded up to its first rows, which takes most of it: four files and two cores, and columns "
