@@ -297,7 +297,7 @@ def test_the_partition_of_a_task_that_is_half_done_at_the_end_is_cleaned_up_once
     ongoing.finish()
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", WHILE_ROWS_COME, ids=str)
 def test_everything_at_once_between_two_quanta(kind: Kind, tmp_path: Path) -> None:
     for seed in range(6):
