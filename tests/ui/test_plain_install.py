@@ -61,8 +61,8 @@ SHORT = "from sooner.lab.races import rpj; rpj.ROWS = 200_000; from sooner.ui.co
 
 
 def test_an_experiment_runs_on_a_plain_install_and_only_pictures_need_more(site_packages: Path, tmp_path: Path) -> None:
-    report, page = tmp_path / "9b.json", tmp_path / "page.md"
-    ran = run(site_packages, "-c", SHORT, "lab", "run", "rpj-9b", "--scale", "250", "--json", str(report))
+    report, page = tmp_path / "8a.json", tmp_path / "page.md"
+    ran = run(site_packages, "-c", SHORT, "lab", "run", "rpj-8a", "--scale", "250", "--json", str(report))
     assert (ran.returncode, ran.stderr) == (0, "")
     for claim in json.loads(report.read_text())["claims"]:
         assert claim["what"] in ran.stdout
@@ -73,7 +73,7 @@ def test_an_experiment_runs_on_a_plain_install_and_only_pictures_need_more(site_
     report.write_text(json.dumps(json.loads(report.read_text()) | {"series": {}}))
     wrote = run(site_packages, "-m", "sooner", "results", str(report), "--to", str(page))
     assert (wrote.returncode, wrote.stderr) == (0, "")
-    assert "## rpj-9b" in page.read_text()
+    assert "## rpj-8a" in page.read_text()
 
 
 @pytest.mark.one_in(2)

@@ -12,7 +12,8 @@ batch holds what many blocks have to say. Where rows lie in the order in which t
 are not even read. Nothing is kept but rows; combinations are made when the innermost block is there, and come out if
 their rows were not in memory together.
 
-A pass can end for a while after each block: it is a few positions, from which batches are read again.
+A pass can end for a while after each block: it is a few positions, from which batches are read again. So a chunk and
+the blocks of all batches are no more than three quarters of a quantum, or a block each.
 """
 
 from collections.abc import Iterator, Sequence
@@ -48,6 +49,13 @@ class Span(NamedTuple):
     end: Position = START
 
 
+class Quantum(NamedTuple):
+    """How much may be read: up to so many bytes in all, and so many for a batch."""
+
+    until_bytes: int
+    batch_bytes: int
+
+
 class Together(NamedTuple):
     """Combinations of rows, and the runs that they are in."""
 
@@ -65,6 +73,11 @@ class BlocksOf:
     @property
     def end(self) -> Position:
         return Position(len(self._segments))
+
+    @property
+    def largest_bytes(self) -> int:
+        """Of a block."""
+        return max((int(segment.blocks.n_bytes.max()) for segment in self._segments), default=0)
 
     def chunk(self, begin: Position, at_most_bytes: int) -> Position:
         """Up to where the next blocks of one run weigh no more than this, and are one at least."""
@@ -99,11 +112,16 @@ class Level:
     def __init__(self, step: Step, span: Span) -> None:
         self.step = step
         self.span = span
+        self.read_bytes = 0  # of these blocks
         self.batch: list[Run] = []
 
     @property
     def n_bytes(self) -> int:
         return sum(run.n_bytes for run in self.batch)
+
+    def begin_at(self, position: Position) -> None:
+        """A new batch."""
+        self.span, self.read_bytes, self.batch = Span(position, position), 0, []
 
 
 class Pass:
@@ -174,14 +192,17 @@ class NestedLoop:
         return self._present is not None or (is_new and START not in ends)
 
     def work(self, quantum_bytes: int) -> Iterator[Together]:
-        """Go on for so many bytes, or to the end of a pass; what is read again comes beside them."""
+        """Go on for so many bytes with what is read again, or for a block; or to the end of a pass."""
+        blocks = [BlocksOf(one) for one in self._inputs]
         if self._present is None:
-            self._present = self._next_pass()
-        present, blocks = self._present, [BlocksOf(one) for one in self._inputs]
+            self._present = self._next_pass(blocks, quantum_bytes // 4)
+        present, block_bytes = self._present, max(one.largest_bytes for one in blocks)
+        batch_bytes = quantum_bytes // (2 * max(len(present.levels) - 1, 1)) - block_bytes
+        quantum = Quantum(self.worked_bytes + quantum_bytes - block_bytes, batch_bytes)
         self._load(present, blocks)
-        until_bytes = self.worked_bytes + quantum_bytes
-        while not present.is_done and self.worked_bytes < until_bytes:
-            yield from self._gone_through(present, blocks, until_bytes)
+        yield from self._gone_through(present, blocks, quantum)
+        while not present.is_done and self.worked_bytes < quantum.until_bytes:
+            yield from self._gone_through(present, blocks, quantum)
         if present.is_done:
             self.joined[present.outer] = present.chunk.end
             self.let_go()
@@ -206,9 +227,8 @@ class NestedLoop:
         for accesses in self._accesses:
             accesses.keep_only([])
 
-    def _next_pass(self) -> Pass:
+    def _next_pass(self, blocks: Sequence[BlocksOf], chunk_bytes: int) -> Pass:
         """Roles change when the outer input is exhausted (sec. 4.2): the one with most that is new has its turn."""
-        blocks = [BlocksOf(one) for one in self._inputs]
         sizes = [sum(run.n_bytes for run in one.partitions[0].spilled) for one in self._inputs]
         if self._outer is None:
             self._outer = int(np.argmin(sizes))
@@ -218,44 +238,44 @@ class NestedLoop:
                    for one, joined in zip(self._inputs, self.joined, strict=True)]  # fmt: skip
             self._outer = int(np.argmax(new))
         begin = self.joined[self._outer]
-        chunk = Span(begin, blocks[self._outer].chunk(begin, self._share_bytes))
+        chunk = Span(begin, blocks[self._outer].chunk(begin, min(chunk_bytes, self._share_bytes)))
         return Pass(self._graph, self._outer, chunk, list(self.joined))
 
     def _load(self, present: Pass, blocks: Sequence[BlocksOf]) -> None:
         """The rows that a pass has in memory, if it was let go of."""
         if present.outer_rows is None:
-            present.outer_rows = self._read_again(present.outer, blocks, present.chunk, None)
+            present.outer_rows, _ = self._read_again(present.outer, blocks, present.chunk, None)
             for level in present.levels[: present.depth + 1]:
                 if level.span.begin < level.span.end and level is not present.levels[-1]:
                     wanted = self._wanted(present, level)
-                    level.batch = self._read_again(level.step.input, blocks, level.span, wanted)
+                    level.batch, level.read_bytes = self._read_again(level.step.input, blocks, level.span, wanted)
 
-    def _read_again(self, which: int, blocks: Sequence[BlocksOf], span: Span, wanted: "Wanted | None") -> list[Run]:
-        """The rows of these blocks that are wanted, as one run, if there are any."""
-        runs = []
+    def _read_again(
+        self, which: int, blocks: Sequence[BlocksOf], span: Span, wanted: "Wanted | None"
+    ) -> tuple[list[Run], int]:
+        """The rows of these blocks that are wanted, as one run, if there are any; and how many bytes were read."""
+        runs, before = [], self.worked_bytes
         for _, n_bytes, run in blocks[which].read(*span, None if wanted is None else wanted.in_blocks):
             self.worked_bytes += n_bytes
             runs.append(run if wanted is None else wanted.of(run))
         there = [run for run in runs if len(run)]
-        return [merge(there)] if there else []
+        return [merge(there)] if there else [], self.worked_bytes - before
 
-    def _gone_through(self, present: Pass, blocks: Sequence[BlocksOf], until_bytes: int) -> Iterator[Together]:
+    def _gone_through(self, present: Pass, blocks: Sequence[BlocksOf], quantum: Quantum) -> Iterator[Together]:
         """The level whose turn it is: to the end of its input, of what a batch may hold, or of the quantum."""
         level = present.levels[present.depth]
-        is_innermost = level is present.levels[-1]
         wanted, end = self._wanted(present, level), present.ends[level.step.input]
         for after, n_bytes, run in blocks[level.step.input].read(level.span.end, end, wanted.in_blocks):
             self.worked_bytes += n_bytes
-            level.span = level.span._replace(end=after)
-            matching = wanted.of(run)
-            if len(matching) and is_innermost:
+            level.span, matching = level.span._replace(end=after), wanted.of(run)
+            if level is present.levels[-1]:
                 yield from self._combined(present, level, matching)
-            elif len(matching):
-                level.batch.append(matching)
-                if level.n_bytes >= self._share_bytes:
+            else:
+                self._take_in(level, matching, n_bytes)
+                if level.batch and (level.n_bytes >= self._share_bytes or level.read_bytes > quantum.batch_bytes):
                     self._descend(present, level)
                     return
-            if self.worked_bytes >= until_bytes:
+            if self.worked_bytes >= quantum.until_bytes:
                 return
         level.span = level.span._replace(end=end)
         if level.batch:
@@ -263,22 +283,32 @@ class NestedLoop:
         else:
             self._ascend(present)
 
+    def _take_in(self, level: Level, matching: Run, read_bytes: int) -> None:
+        """Rows for a batch; blocks without any need not be read again."""
+        if len(matching):
+            level.batch.append(matching)
+        elif not level.batch:
+            level.begin_at(level.span.end)
+            return
+        level.read_bytes += read_bytes
+
     def _descend(self, present: Pass, level: Level) -> None:
         level.batch = [merge(level.batch)]
         present.depth += 1
-        below = present.levels[present.depth]
-        below.span, below.batch = Span(), []
+        present.levels[present.depth].begin_at(START)
 
     def _ascend(self, present: Pass) -> None:
         """The input is exhausted: the one before it goes on with its next batch."""
         present.depth -= 1
         if present.depth >= 0:
             level = present.levels[present.depth]
-            level.span, level.batch = Span(level.span.end, level.span.end), []
+            level.begin_at(level.span.end)
             self._accesses[level.step.input].keep_only([])
 
     def _combined(self, present: Pass, innermost: Level, rows: Run) -> Iterator[Together]:
         assert present.outer_rows is not None, "it was loaded"
+        if not len(rows):
+            return
         runs: list[Sequence[Run]] = [[] for _ in self._inputs]
         runs[present.outer] = present.outer_rows
         for level in present.levels[:-1]:
