@@ -132,7 +132,7 @@ def test_rows_are_kept_so_long_after_their_batch(spark: SparkSession, tmp_path: 
         return sorted(key for key, _ in written_by(joined, tmp_path / "out").elements())
 
     assert found_with(1, l=[1, 2, 3], r=[1]) == [1]
-    time.sleep(1.3)
+    time.sleep(2)
     assert found_with(2, l=[7], r=[7]) == [1, 7]
     assert found_with(3, r=[2]) == [1, 7]
     progress = read_progress(str(tmp_path / "state"), 2)

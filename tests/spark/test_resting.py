@@ -14,7 +14,7 @@ from sooner.spark.dataflow.endings import note_end
 from spark_joins import JoinCase, ended, skewed, write_files
 
 LEFT, RIGHT = skewed(3000, 1500, 1, "a"), skewed(2500, 1500, 2, "b")
-QUIET_SECONDS = 0.7  # far more than Spark waits before it asks its sources again, if the machine is idle
+QUIET_SECONDS = 1.5  # far more than Spark waits before it asks its sources again, if the machine is idle
 BUSY = 10  # times as long as a tiny job takes by then, if it is not
 
 
@@ -63,7 +63,7 @@ def test_an_idle_query_runs_no_batch_and_writes_no_file_and_sees_a_row_and_finis
     query = case.start()
     wait_for_rest(case, LEFT.num_rows)
     files = files_of(case)
-    time.sleep(1)
+    time.sleep(2)
     assert files_of(case) == files
     arrived = case.progress[-1].total
     assert arrived.arrived_rows == (LEFT.num_rows, RIGHT.num_rows)

@@ -35,9 +35,9 @@ def test_a_submitted_program_keeps_its_master_and_two_executors_share_the_state_
 
 
 def submitted(folder: Path, way: str, how: str) -> list[str]:
-    """What the program says, by lines. With settings that save time; without them programs are in test_deploy.py."""
+    """What the program says, by lines."""
     small = [f"--driver-java-options={QUICK_START}", f"--conf=spark.executor.extraJavaOptions={QUICK_START}"]
-    small += ["--conf=spark.ui.enabled=false", "--conf=spark.sql.codegen.wholeStage=false"]
+    small += ["--conf=spark.ui.enabled=false"]
     program = [spark_driver.__file__, folder, spark_driver.SUBMITTED, str(BATCHES), way, how]
     ended = subprocess.run(
         [SUBMIT, f"--master={MASTER}", *small, *program],
