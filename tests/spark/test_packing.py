@@ -24,6 +24,7 @@ from sooner.spark.shuffle.grid import Grid
 from sooner.spark.shuffle.packing import OPTION, Packing, unpacked
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.row_kinds import place_of
+from sooner.spark.shuffle.shares import GridPlacement, Shares
 from sooner.spark.sources.pushed_down import Reading, reading_of
 
 MOMENT = datetime(2024, 2, 29, 23, 59, 59, 999_999, tzinfo=UTC)
@@ -115,6 +116,26 @@ def test_a_row_that_reaches_over_a_cell_is_packed_once_for_each_of_its_places() 
     places = zip(*placement.places(rows), strict=True)
     assert found == Counter((int(place), value) for value, both in enumerate(places) for place in {*both})
     assert found.total() > 200
+
+
+def test_a_reader_finds_the_cells_of_a_grid_that_spark_does(spark: SparkSession) -> None:
+    """And packs a row once for each of them; a row without one of its keys goes nowhere."""
+    rows = spark.range(300).selectExpr("cast(id % 40 as int) k", "if(id % 7 = 0, null, concat('t', id % 11)) t", "id n")
+    types = ((pa.int64(),), (pa.string(),), (pa.string(),))
+    placement = GridPlacement((("k",), None, ("t",)), types, Shares((2, 3, 5)))
+    wanted, cells = placement.of_rows(rows)
+    there = [tuple(row) for row in wanted.select("n", *cells).collect()]
+    assert {len({*of_row}) for _, *of_row in there} == {3}
+    schema = arrow_schema(rows.schema)
+    packing = Packing.chosen({OPTION: Packing(schema, ("k", "t", "n"), schema, placement).to_text()})
+    assert packing is not None
+    assert packing.placement == placement
+    found: Counter[tuple[int, int]] = Counter()
+    for batch in packing.packed(iter([in_arrow(rows)])):
+        for kind, pack in zip(batch.column("place").to_pylist(), batch.column("pack"), strict=True):
+            [content] = unpacked(pa.chunked_array([pa.array([pack])]), schema)
+            found.update((n, place_of(kind << 8)) for n in content.column("n").to_pylist())
+    assert found == Counter((n, cell) for n, *of_row in there for cell in of_row)
 
 
 def _one(key: str) -> pa.RecordBatch:

@@ -26,7 +26,8 @@ def test_a_grid_of_several_dimensions_copies_what_it_must(spark: SparkSession, t
     """By rows= the grid is cut along two attributes: customers and nations are copied, and each result comes once."""
     rows = {"sales": 1000, "customers": 900, "articles": 900, "nations": 1}
     case = MultiCase(spark, tmp_path, 2, {"partitions": 4, "rows": rows, "copies": 4.0, "memory": "16MB"})
-    told = ss.explain(case.joined()).splitlines()[1]
+    _, told, *paths = ss.explain(case.joined()).splitlines()
+    assert all("packed by" in path for path in paths), paths
     assert told == (
         "  joined by miner, in a grid of 2 x 2 x 1 cells; each row is sent: sales once, customers 2 times, "
         "articles 2 times, nations 4 times"

@@ -38,15 +38,11 @@ def inflow_of(
     """The way into the union of an input that Spark sends with this schema; `others` are the other inputs."""
     reading = _reading(rows, others)
     if isinstance(reading, Reading) and not placement.is_a_readers:
-        of_grid = isinstance(placement, GridPlacement)
-        placed = "rows of a grid" if of_grid else f"keys of {', '.join(map(str, placement.types))}"
-        reading = f"{placed} are placed by Spark"
+        reading = f"keys of {', '.join(map(str, placement.types))} are placed by Spark"
     if isinstance(reading, str):
         wanted, places = placement.of_rows(rows)
         path = f"as Spark's rows: {reading}"
-        fallback = None if isinstance(placement, GridPlacement) else _could_be_better(rows, path)
-        return Inflow(wanted, rows.schema, places, None, path, fallback)
-    assert isinstance(placement, Placement), "no reader places rows in a grid"
+        return Inflow(wanted, rows.schema, places, None, path, _could_be_better(rows, path))
     packs = _packs(rows, reading, schema, placement)
     return Inflow(packs, PACKS, [F.col(PLACE)], schema, f"packed by {reading}")
 
@@ -73,7 +69,11 @@ def _could_be_better(rows: DataFrame, path: str) -> str | None:
 
 
 def _packs(
-    rows: DataFrame, reading: Reading, schema: pa.Schema, placement: Placement, sampled: Sampled | None = None
+    rows: DataFrame,
+    reading: Reading,
+    schema: pa.Schema,
+    placement: Placement | GridPlacement,
+    sampled: Sampled | None = None,
 ) -> DataFrame:
     source = arrow_schema(reading.read_columns)
     packing = Packing(source, reading.columns, schema, placement, reading.condition, sampled)

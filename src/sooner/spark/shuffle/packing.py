@@ -31,6 +31,7 @@ from sooner.spark.shuffle.grid import Grid
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.row_kinds import of_copy
 from sooner.spark.shuffle.sampled import Prepare, Sampled
+from sooner.spark.shuffle.shares import GridPlacement, Shares
 
 PLACE: Final = "place"
 PACK: Final = "pack"
@@ -48,7 +49,7 @@ class Packing:
     source: pa.Schema  # what is read: columns of the source, each once
     columns: tuple[str, ...]  # which of them the columns of the input are
     schema: pa.Schema  # of the input, in the types in which Spark would send it
-    placement: Placement  # by columns of that schema
+    placement: Placement | GridPlacement  # by columns of that schema
     condition: Condition | None = None  # on columns of the source
     sampled: Sampled | None = None  # what is made of the rows before they are packed
 
@@ -174,23 +175,36 @@ def _schema_text(schema: pa.Schema) -> str:
     return base64.b64encode(schema.serialize()).decode()
 
 
+def _types_text(types: Sequence[pa.DataType]) -> str:
+    return _schema_text(pa.schema([(str(at), type_) for at, type_ in enumerate(types)]))
+
+
 def _schema_of(text: str) -> pa.Schema:
     return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
 
 
-def _plain_placement(placement: Placement) -> dict[str, Any]:
+def _plain_placement(placement: Placement | GridPlacement) -> dict[str, Any]:
+    if isinstance(placement, GridPlacement):
+        return {
+            "keys": placement.keys,
+            "types": [_types_text(types) for types in placement.types_of_keys],
+            "shares": placement.shares.of_attribute,
+        }
     grid = placement.grid
-    types = [*placement.types, *(() if grid is None else (grid.type,))]
     return {
         "keys": placement.keys,
-        "types": _schema_text(pa.schema([(str(at), type_) for at, type_ in enumerate(types)])),
+        "types": _types_text([*placement.types, *(() if grid is None else (grid.type,))]),
         "partitions": placement.partitions,
         "keeps_keyless": placement.keeps_keyless,
         "grid": None if grid is None else [grid.column, grid.width, grid.reach],
     }
 
 
-def _placement_of(plain: Mapping[str, Any]) -> Placement:
+def _placement_of(plain: Mapping[str, Any]) -> Placement | GridPlacement:
+    if "shares" in plain:
+        of_attributes = tuple(None if names is None else tuple(names) for names in plain["keys"])
+        types_of_keys = tuple(tuple(_schema_of(text).types) for text in plain["types"])
+        return GridPlacement(of_attributes, types_of_keys, Shares(tuple(plain["shares"])))
     keys, types, grid = tuple(plain["keys"]), _schema_of(plain["types"]).types, None
     if plain["grid"] is not None:
         column, width, reach = plain["grid"]

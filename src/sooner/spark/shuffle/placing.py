@@ -52,7 +52,7 @@ class Placement:
     @property
     def is_a_readers(self) -> bool:
         """Whether a reader can do as Spark does."""
-        return all(map(is_hashed, map(placed_type, self.types)))
+        return can_be_placed(self.types)
 
     def of_rows(self, rows: DataFrame) -> tuple[DataFrame, Sequence[Column]]:
         """The rows that are wanted, and the place of each; of an input that is copied, the first and the last."""
@@ -76,7 +76,7 @@ class Placement:
 
     def places(self, rows: pa.RecordBatch) -> Sequence[npt.NDArray[np.int64]]:
         """The same of rows that have not reached Spark yet; those that match nothing go round."""
-        keys = keys_in_common_type(rows, self.keys, [placed_type(type_) for type_ in self.types])
+        keys = keys_to_place(rows, self.keys, self.types)
         bins = () if self.grid is None else self.grid.of_values(self._values(rows, self.grid))
         hashed = [[*keys, one] for one in bins] or [keys]
         found = [xxh64(columns) % self.partitions if columns else np.zeros(len(rows), np.int64) for columns in hashed]
@@ -88,14 +88,31 @@ class Placement:
 
     def complete(self, rows: pa.RecordBatch) -> Flags | None:
         """Which rows have all that is compared (None: all)."""
-        columns = [decoded(rows.column(name)) for name in self.keys]
-        found = [to_flags(column.is_valid()) for column in columns if column.null_count]
-        if self.grid is not None and (near := can_match(self._values(rows, self.grid))) is not None:
-            found.append(near)
-        return reduce(and_, found) if found else None
+        found = [have_keys(rows, self.keys)]
+        if self.grid is not None:
+            found.append(can_match(self._values(rows, self.grid)))
+        known = [flags for flags in found if flags is not None]
+        return reduce(and_, known) if known else None
 
     def _values(self, rows: pa.RecordBatch, grid: Grid) -> pa.Array:
         return values_to_compare(rows, grid.column, grid.type)
+
+
+def can_be_placed(types: Sequence[pa.DataType]) -> bool:
+    """Whether a reader can place values that are compared in these types."""
+    return all(map(is_hashed, map(placed_type, types)))
+
+
+def keys_to_place(rows: pa.RecordBatch, names: Sequence[str], types: Sequence[pa.DataType]) -> list[pa.Array]:
+    """The keys of rows in a reader's hands, as Spark hashes them."""
+    return keys_in_common_type(rows, names, [placed_type(type_) for type_ in types])
+
+
+def have_keys(rows: pa.RecordBatch, names: Sequence[str]) -> Flags | None:
+    """Which rows have no null in these columns (None: all)."""
+    columns = [decoded(rows.column(name)) for name in names]
+    found = [to_flags(column.is_valid()) for column in columns if column.null_count]
+    return reduce(and_, found) if found else None
 
 
 def placed_type(type_: pa.DataType) -> pa.DataType:

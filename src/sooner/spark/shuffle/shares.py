@@ -6,21 +6,26 @@ How many cells there are in each dimension, its *share*, is chosen so that as fe
 input is thereby copied to many cells, as in a broadcast, and a large one hardly.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import product
 from math import prod
 from operator import and_
+from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from sooner.spark.shuffle.placing import comparable
+from sooner.kernels.array_types import Flags
+from sooner.kernels.xxh64 import xxh64
+from sooner.spark.shuffle.placing import can_be_placed, comparable, have_keys, keys_to_place
 from sooner.spark.shuffle.shared_columns import quoted
 
 Attributes = Sequence[int]  # that an input has
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,16 @@ class GridPlacement:
     keys: tuple[tuple[str, ...] | None, ...]
     types_of_keys: tuple[tuple[pa.DataType, ...], ...]
     shares: Shares
-    is_a_readers = False  # as far as sources of ours can tell: Spark hashes and copies
+    keeps_keyless: ClassVar = False
+
+    @property
+    def partitions(self) -> int:
+        return prod(self.shares.of_attribute)
+
+    @property
+    def is_a_readers(self) -> bool:
+        """Whether a reader can do as Spark does."""
+        return can_be_placed(self.types)
 
     @property
     def types(self) -> tuple[pa.DataType, ...]:
@@ -69,20 +83,36 @@ class GridPlacement:
 
     def of_rows(self, rows: DataFrame) -> tuple[DataFrame, Sequence[Column]]:
         """The rows that can match anything, and all cells of each."""
-        has = [name for names in self.keys for name in names or ()]
-        cells = [
-            reduce(lambda cell, coordinate: cell + coordinate, coordinates, F.lit(0)).cast("int")
-            for coordinates in product(*self._coordinates())
-        ]
-        return rows.where(reduce(and_, (F.col(quoted(name)).isNotNull() for name in has))), cells
 
-    def _coordinates(self) -> Iterator[list[Column]]:
-        """Along each dimension where a row is, or all places if it lacks the attribute; in steps of the grid."""
+        def coordinate(names: Sequence[str], types: Sequence[pa.DataType], share: int) -> Column:
+            keys = [comparable(name, type_) for name, type_ in zip(names, types, strict=True)]
+            return F.pmod(F.xxhash64(*keys), F.lit(share))
+
+        has_keys = (F.col(quoted(name)).isNotNull() for name in self._names)
+        return rows.where(reduce(and_, has_keys)), [cell.cast("int") for cell in self._cells(coordinate, F.lit(0))]
+
+    def places(self, rows: pa.RecordBatch) -> Sequence[npt.NDArray[np.int64]]:
+        """The same cells of rows that have not reached Spark yet."""
+
+        def coordinate(names: Sequence[str], types: Sequence[pa.DataType], share: int) -> npt.NDArray[np.int64]:
+            return xxh64(keys_to_place(rows, names, types)) % share
+
+        return self._cells(coordinate, np.zeros(rows.num_rows, np.int64))
+
+    def complete(self, rows: pa.RecordBatch) -> Flags | None:
+        """Which rows can match anything (None: all)."""
+        return have_keys(rows, self._names)
+
+    @property
+    def _names(self) -> list[str]:
+        return [name for names in self.keys for name in names or ()]
+
+    def _cells(self, coordinate: Callable[[Sequence[str], Sequence[pa.DataType], int], T], corner: T) -> list[T]:
+        """All cells of each row, if it has such coordinates. Along a dimension that it lacks it is everywhere."""
+        cells: list[Any] = [corner]
         step = 1
         for names, types, share in zip(self.keys, self.types_of_keys, self.shares.of_attribute, strict=True):
-            if names is None:
-                yield [F.lit(step * at) for at in range(share)]
-            else:
-                keys = [comparable(name, type_) for name, type_ in zip(names, types, strict=True)]
-                yield [F.pmod(F.xxhash64(*keys), F.lit(share)) * step]
+            along: Sequence[Any] = [coordinate(names, types, share)] if names and share > 1 else range(share)
+            cells = [cell + at * step for cell in cells for at in along]
             step *= share
+        return cells
