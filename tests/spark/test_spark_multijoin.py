@@ -1,13 +1,14 @@
 """`sooner.spark.multijoin`: Spark's own rows, once each, whatever the grid is; kills are elsewhere."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 import sooner.spark as ss
 from multijoin_driver import ON, MultiCase
-from sooner.errors import InvalidJoin
+from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.spark.shuffle.shares import Shares, fewest_copies
 
 
@@ -46,10 +47,42 @@ def test_a_query_that_is_stopped_goes_on(spark: SparkSession, tmp_path: Path) ->
     assert case.written() == case.expected()
 
 
-def test_what_would_copy_too_much_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    alike = dict.fromkeys(("sales", "customers", "articles", "nations"), 100)
-    case = MultiCase(spark, tmp_path, arguments={"partitions": 64, "rows": alike, "memory": "64MB"})
-    with pytest.raises(InvalidJoin, match="times as many rows would be sent"):
+ALIKE = dict.fromkeys(("sales", "customers", "articles", "nations"), 100)
+
+
+def test_what_a_grid_would_copy_too_often_is_joined_two_at_a_time(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the same columns; and it goes on so after a stop, whatever is known of the inputs by then."""
+    case = MultiCase(spark, tmp_path, 4, {"partitions": 2, "rows": ALIKE, "copies": 1.0, "memory": "768KB"})
+    told = ss.explain(case.joined())
+    why = "a grid of 2 cells would send 1.5 times as many rows as there are, and copies=1 is the most"
+    assert told.count(why) == 3
+    assert f"join 2 of 3, of sales-customers with articles: {why}" in told
+    assert f"sales, customers, articles, nations are joined two at a time: {why}." in caplog.messages
+    case.run_until(lambda progress: progress.total.results > 0)
+    case.arguments = {"memory": "768KB", "partitions": None}
+    assert "as the state has it" in ss.explain(case.joined())
+    query = case.run()
+    assert case.written() == case.expected()
+    first = query.progress_of(tmp_path / "state" / "join-1")
+    assert first is not None
+    assert first.total.phase == "done"
+    case.arguments = {"memory": "768KB", "algorithm": "miner"}
+    with pytest.raises(InvalidJoin, match="was made with another algorithm"):
+        case.joined()
+    sales, customers, *_ = case.inputs().values()
+    with pytest.raises(InvalidJoin, match="is of many inputs that are joined two at a time"):
+        ss.join(sales, customers, on="customer", state=tmp_path / "state")
+
+
+def test_what_cannot_be_joined_on_spark_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    much: dict[str, Any] = {"partitions": 64, "rows": ALIKE, "memory": "64MB"}
+    case = MultiCase(spark, tmp_path, arguments={**much, "algorithm": "mjoin"})
+    with pytest.raises(InvalidJoin, match="algorithm='mjoin' joins all of them at once"):
+        case.joined()
+    case.arguments = {**much, "memory": "4MB"}
+    with pytest.raises(BudgetTooSmall, match="are too little for 3 joins with 64 partitions each"):
         case.joined()
     with pytest.raises(InvalidJoin, match="rows= names 'shops'"):
         ss.multijoin(case.inputs(), on=ON, rows={"shops": 3}, state=tmp_path / "state")

@@ -1,5 +1,6 @@
 """A join of many inputs in the user's words, as the plan of it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
@@ -21,8 +22,8 @@ def plan_of(inputs: Mapping[str, object], on: Equality | Sequence[Equality], alg
         raise InvalidJoin("Give the inputs by their names, two at least: {'orders': orders, 'customers': customers}.")
     names = list(inputs)
     for name in names:
-        if not isinstance(name, str) or not name or "." in name or "=" in name or name != name.strip():
-            raise InvalidJoin(f"{name!r} cannot name an input: give a word without dots.")
+        if not isinstance(name, str) or re.fullmatch(r"[\w -]+", name) is None or name != name.strip():
+            raise InvalidJoin(f"{name!r} cannot name an input: give a word of letters and digits.")
     if algorithm not in ("auto", *MULTI_ALGORITHMS):
         known = " or ".join(map(repr, ("auto", *MULTI_ALGORITHMS)))
         raise InvalidJoin(f"algorithm={algorithm!r} is not known for many inputs; give {known}.")

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Generic, Literal, Self, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -149,7 +149,7 @@ class Running(Generic[R]):
             return  # it is at work in another thread, which will see the flag and tidy up
         self._spill_directory.remove()
 
-    def finish(self, side: Literal["left", "right"]) -> None:
+    def finish(self, side: str) -> None:
         """This input has no more rows, whatever its source would still give; from any thread.
 
         What has arrived of it by now is joined. Rows of the other side that match nothing come out then.

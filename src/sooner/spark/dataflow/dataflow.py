@@ -37,9 +37,8 @@ def dataflow(
 ) -> DataFrame:
     """`notes` are what else there is to explain; `estimate` is which one is made, if one is."""
     named = zip(plan.inputs, inflows, strict=True)
-    plan = replace(
-        plan, fallbacks=tuple(f"The {name} comes {inflow.fallback}" for name, inflow in named if inflow.fallback)
-    )
+    slower = [f"The {name} comes {inflow.fallback}" for name, inflow in named if inflow.fallback]
+    plan = replace(plan, fallbacks=(*plan.fallbacks, *slower))
     tagged = [
         plan.shared.tagged(inflow.rows, inflow.columns.names, which, *inflow.places)
         for which, inflow in enumerate(inflows)

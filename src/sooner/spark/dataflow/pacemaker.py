@@ -28,6 +28,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from sooner.errors import InvalidJoin, StateCorrupted
 from sooner.spark.dataflow.endings import noted_ends
 from sooner.spark.shuffle.row_kinds import SETTLING, Settling
+from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.step.standing import JoinProgress, Standing, newest_batch, read_standing
 
 FORMAT: Final = "sooner.pulses"
@@ -61,7 +62,7 @@ class Pulses(DataSource):
         """What a pulse says to the steps, and how far the join was before it."""
         figures = figures_of(self._inputs)
         said = ("ended int", "settling int", "newest string")
-        return ", ".join((*said, *(f"{name} {kind}" for name, kind in figures.items())))
+        return ", ".join((*said, *(f"{quoted(name)} {kind}" for name, kind in figures.items())))
 
     def streamReader(self, schema: object) -> "PulseStream":  # noqa: ARG002, N802 - Spark's contract
         """The pacemaker; it runs in the driver."""
@@ -223,7 +224,7 @@ def figures_of(inputs: Sequence[str]) -> dict[str, str]:
 def with_figures(pulses: DataFrame, state: str, inputs: Sequence[str]) -> DataFrame:
     """The same pulses; how far the join is appears in Spark's progress, among the observed metrics, under this name."""
     # Of one row, and of one that came twice.
-    largest: list[Column] = [F.max(name).alias(name) for name in figures_of(inputs)]
+    largest: list[Column] = [F.max(quoted(name)).alias(name) for name in figures_of(inputs)]
     _NAMED[state] += 1
     # Two joins with one state are refused in a sentence when they start; Spark would refuse their union in a page.
     again = f" ({_NAMED[state]})" if _NAMED[state] > 1 else ""

@@ -57,12 +57,16 @@ def identity_of(
 
 def usable_memory(memory: int | str | None, partitions: int) -> int:
     n_bytes = parse_bytes(memory)
+    require_enough(n_bytes, partitions, f"memory={memory!r} is too little for {partitions} partitions")
+    return n_bytes
+
+
+def require_enough(n_bytes: int, partitions: int, otherwise: str) -> None:
+    """Refuse what no partition can work with, as told by `otherwise`."""
     if n_bytes // partitions < LEAST_PARTITION_BYTES:
         raise BudgetTooSmall(
-            f"memory={memory!r} is too little for {partitions} partitions; give at least "
-            f"{format_bytes(LEAST_PARTITION_BYTES)} for each, or fewer partitions."
+            f"{otherwise}; give at least {format_bytes(LEAST_PARTITION_BYTES)} for each, or fewer partitions."
         )
-    return n_bytes
 
 
 def checked_schemas(

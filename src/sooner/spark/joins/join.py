@@ -77,16 +77,23 @@ def join(
     )  # fmt: skip
     spark = session_of(INPUTS, (left, right))
     rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
-    return _joined(left, right, operator, algorithm, rooms)
+    return joined(left, right, operator, algorithm, rooms)
 
 
-def _joined(
-    left: DataFrame, right: DataFrame, operator: TwoWayPlan, algorithm: AskedAlgorithm, rooms: Rooms
+def joined(
+    left: DataFrame,
+    right: DataFrame,
+    operator: TwoWayPlan,
+    algorithm: AskedAlgorithm,
+    rooms: Rooms,
+    names: Sequence[str] = INPUTS,
+    notes: Sequence[str] = (),
 ) -> DataFrame:
+    """The results of one join. `notes` are what else there is to explain."""
     if not operator.kind.pairs and {*operator.compared_of_right} <= {*right.columns}:
         right = right.select(*map(quoted, operator.compared_of_right))  # nobody needs the others
     keys = operator.left_on, operator.right_on
-    schemas = checked_schemas(INPUTS, (left, right), keys, operator.output)
+    schemas = checked_schemas(names, (left, right), keys, operator.output)
     choice = _choice(algorithm, (left, right), schemas, rooms)
     operator = replace(operator, algorithm=choice.algorithm)
     placed = placements(operator, schemas, rooms.partitions)
@@ -95,10 +102,11 @@ def _joined(
     sides = zip((left, right), (right, left), schemas, placed, strict=True)
     inflows = [inflow_of(side, [other], schema, placement) for side, other, schema, placement in sides]
     columns = [left.columns, right.columns]
-    step = rooms.step(operator, INPUTS, columns, inflows, identity, words=operator.forgets)
+    step = rooms.step(operator, names, columns, inflows, identity, words=operator.forgets)
     plan = replace(step, retention="" if operator.retention is None else str(operator.retention))
     results = result_schema(left.schema, right.schema, operator.columns(schemas), operator.kind)
-    return dataflow(inflows, plan, results, [*in_words(operator, choice), *places_in_words(operator, placed)])
+    told = [*notes, *in_words(operator, choice), *places_in_words(operator, placed)]
+    return dataflow(inflows, plan, results, told)
 
 
 def _choice(asked: AskedAlgorithm, frames: Sequence[DataFrame], schemas: Sequence[pa.Schema], rooms: Rooms) -> Choice:

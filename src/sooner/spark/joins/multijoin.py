@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -11,6 +11,7 @@ from pyspark.sql.types import StructField, StructType
 
 from sooner.asked.multijoins import Equality, MultiAlgorithmName, plan_of
 from sooner.errors import InvalidJoin
+from sooner.fallbacks import report
 from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS
 from sooner.operators.multiway.output import output_columns
 from sooner.operators.multiway.plan import MultiPlan
@@ -18,6 +19,7 @@ from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import inflow_of
 from sooner.spark.joins.checking import checked_schemas, session_of
 from sooner.spark.joins.rooms import Rooms
+from sooner.spark.joins.two_at_a_time import OF_TWO, joined_two_at_a_time
 from sooner.spark.shuffle.shares import GridPlacement, Shares, fewest_copies
 from sooner.spark.sources.known_rows import known_rows
 
@@ -41,7 +43,8 @@ def multijoin(
     rows: about how many rows each input will have, if you know. What is known of files need not be said. Partitions are
         the cells of a grid with a dimension for each attribute, and rows are copied along those that they lack; with
         this the grid is laid so that few are copied. `sooner.spark.explain` says how often each input is.
-    copies: how many times as many rows may be sent as there are, at most; a join that needs more is refused.
+    copies: how many times as many rows may be sent as there are, at most. Where a grid would need more, inputs are
+        joined two at a time, in their order, with a shuffle for each join; each has an equal part of the memory.
     memory, partitions, state, shared_memory, trace: as for `sooner.spark.join`.
 
     Results come when the last of their rows arrives; the rest in silences, and when the inputs have ended.
@@ -53,7 +56,7 @@ def multijoin(
     if algorithm == "auto" and rooms.algorithm in MULTI_ALGORITHMS:  # it goes on as it began
         plan = replace(plan, algorithm=MULTI_ALGORITHMS[rooms.algorithm])
     counts = _rows_of(names, frames, rows or {})
-    return _joined(frames, plan, rooms, counts, copies)
+    return _joined(frames, plan, algorithm, rooms, _grid_for(plan, rooms, counts), copies)
 
 
 def _rows_of(names: Sequence[str], frames: Sequence[DataFrame], told: Mapping[str, int]) -> list[float]:
@@ -65,16 +68,49 @@ def _rows_of(names: Sequence[str], frames: Sequence[DataFrame], told: Mapping[st
     return [float(count or largest) for count in counts]
 
 
+class Grid(NamedTuple):
+    """The best for a join, and how many times as many rows it sends as there are."""
+
+    shares: Shares
+    sent: float
+
+
+def _grid_for(plan: MultiPlan, rooms: Rooms, counts: Sequence[float]) -> Grid:
+    attributes = [plan.graph.of_input(which) for which in range(len(plan.graph.inputs))]
+    shares = fewest_copies(rooms.partitions, attributes, counts)
+    sent = sum(count * shares.copies(has) for count, has in zip(counts, attributes, strict=True))
+    return Grid(shares, sent / sum(counts))
+
+
 def _joined(
-    frames: Sequence[DataFrame], plan: MultiPlan, rooms: Rooms, counts: Sequence[float], copies: float
+    frames: Sequence[DataFrame], plan: MultiPlan, asked: MultiAlgorithmName, rooms: Rooms, best: Grid, copies: float
 ) -> DataFrame:
+    """In one operator, or two at a time: as the state has it, or else as few rows are sent."""
     graph, names = plan.graph, plan.graph.inputs
     keys = [
         [name for at in graph.of_input(which) for name in graph.attributes[at].by_input[which]]
         for which in range(len(names))
     ]
     schemas = checked_schemas(names, frames, keys, plan.output)
-    shares = _shares(plan, rooms, counts, copies)
+    stored = rooms.stored or {}
+    if not rooms.is_divided and (stored or best.sent <= copies):
+        return _in_a_grid(frames, plan, schemas, rooms, Shares(tuple(stored.get("shares", best.shares.of_attribute))))
+    would = f"a grid of {rooms.partitions} cells would send {best.sent:.1f} times as many rows as there are"
+    if asked not in OF_TWO:
+        raise InvalidJoin(
+            f"No attribute is in all inputs: {would}, and copies={copies:g} is the most. algorithm={asked!r} joins all "
+            "of them at once; say by rows= which are small, give fewer partitions or a larger copies=, or leave "
+            'algorithm= to "auto", which joins them two at a time then.'
+        )
+    why = f"{would}, and copies={copies:g} is the most" if best.sent > copies else "as the state has it"
+    report([f"{', '.join(names)} are joined two at a time: {why}."])
+    return joined_two_at_a_time(frames, graph, schemas, OF_TWO[asked], rooms.divided(len(names) - 1), why)
+
+
+def _in_a_grid(
+    frames: Sequence[DataFrame], plan: MultiPlan, schemas: Sequence[pa.Schema], rooms: Rooms, shares: Shares
+) -> DataFrame:
+    graph, names = plan.graph, plan.graph.inputs
     types = tuple(one.types for one in plan.keys(schemas))
     placed = [
         GridPlacement(tuple(one.by_input.get(which) for one in graph.attributes), types, shares)
@@ -88,22 +124,6 @@ def _joined(
     ]
     step = rooms.step(plan, names, [frame.columns for frame in frames], inflows, identity)
     return dataflow(inflows, step, _result_schema(frames, plan, schemas), _in_words(plan, shares))
-
-
-def _shares(plan: MultiPlan, rooms: Rooms, counts: Sequence[float], copies: float) -> Shares:
-    """Those of the state, or the best there are."""
-    if rooms.stored is not None and (stored := rooms.stored.get("shares")) is not None:
-        return Shares(tuple(stored))
-    attributes = [plan.graph.of_input(which) for which in range(len(plan.graph.inputs))]
-    shares = fewest_copies(rooms.partitions, attributes, counts)
-    sent = sum(count * shares.copies(has) for count, has in zip(counts, attributes, strict=True)) / sum(counts)
-    if sent > copies:
-        raise InvalidJoin(
-            f"In {rooms.partitions} partitions {sent:.1f} times as many rows would be sent as there are, since no "
-            f"attribute is in all inputs, and copies={copies:g} is the most. Say by rows= which inputs are small, give "
-            "fewer partitions or a larger copies=, or join two at a time by sooner.spark.join."
-        )
-    return shares
 
 
 def _in_words(plan: MultiPlan, shares: Shares) -> list[str]:

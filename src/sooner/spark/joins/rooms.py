@@ -1,16 +1,18 @@
 """Where the rows of an operator are kept on Spark, as the user gave it: state, memory, partitions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from sooner.arguments import plain_path, require_whole_number
+from sooner.budget import format_bytes
+from sooner.errors import InvalidJoin
 from sooner.operators.operator import OperatorPlan
 from sooner.spark.dataflow.inflow import Inflow
-from sooner.spark.joins.checking import usable_memory
+from sooner.spark.joins.checking import require_enough, usable_memory
 from sooner.spark.shuffle.shared_columns import share_columns
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
@@ -26,6 +28,7 @@ class Rooms:
     shared_memory: Path | None
     trace: str | None
     stored: dict[str, Any] | None  # which join the state belongs to, if it has been used
+    is_divided: bool = False  # whether the state has been used by several joins, each with its part
 
     @staticmethod
     def of(
@@ -39,19 +42,43 @@ class Rooms:
         where = None if shared_memory is None else plain_path("shared_memory", shared_memory)
         location = location_of(state)
         stored = stored_identity(location)
+        of_part = stored_identity(_part(location, 1)) if stored is None else None
         if partitions is None:
-            partitions = int(stored["partitions"]) if stored else spark.sparkContext.defaultParallelism
+            used = stored or of_part
+            partitions = int(used["partitions"]) if used else spark.sparkContext.defaultParallelism
         require_whole_number("partitions", partitions)
         told = None if trace is None else location_of(trace, "trace")
-        return Rooms(location, partitions, usable_memory(memory, partitions), where, told, stored)
+        n_bytes = usable_memory(memory, partitions)
+        return Rooms(location, partitions, n_bytes, where, told, stored, of_part is not None)
 
     @property
     def algorithm(self) -> str | None:
         """The name of that which the state was made with, if it has been used."""
         return None if self.stored is None else self.stored.get("algorithm")
 
+    def divided(self, joins: int) -> list["Rooms"]:
+        """Rooms for so many joins in the place of one: each with its share of the memory and its part of the state."""
+        share = self.memory_bytes // joins
+        have = f"{format_bytes(self.memory_bytes)} of memory are too little"
+        require_enough(share, self.partitions, f"{have} for {joins} joins with {self.partitions} partitions each")
+        return [
+            replace(
+                self,
+                location=_part(self.location, number),
+                memory_bytes=share,
+                trace=None if self.trace is None else _part(self.trace, number),
+                stored=stored_identity(_part(self.location, number)),
+                is_divided=False,
+            )
+            for number in range(1, joins + 1)
+        ]
+
     def require_same(self, identity: dict[str, Any]) -> None:
         """Refuse a state that another join has left."""
+        if self.is_divided:
+            raise InvalidJoin(
+                f"The state in {self.location} is of many inputs that are joined two at a time; give this join another."
+            )
         if self.stored is not None:
             require_same_join(self.location, self.stored, identity)
 
@@ -79,3 +106,7 @@ class Rooms:
             shared_memory=self.shared_memory,
             trace=self.trace,
         )
+
+
+def _part(folder: str, number: int) -> str:
+    return f"{folder}/join-{number}"

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from pyspark.errors import StreamingQueryException
 from pyspark.sql.streaming.query import StreamingQuery
@@ -31,7 +31,6 @@ from sooner.spark.step.state_directory import location_of
 from sooner.threads import start_thread
 
 POLL_SECONDS: Final = 0.05
-Side = Literal["left", "right"]
 Listener = Callable[[JoinProgress], None]
 
 
@@ -103,16 +102,19 @@ class Query:
         found = [self._progress.get(join.state) for join in self._joins]
         return all(progress is not None and progress.total.phase == "done" for progress in found)
 
-    def finish(self, side: Side, state: str | Path | None = None) -> None:
-        """This side has no more rows: what its source still gives is left out. Of which join, if there are several?"""
-        names = list(dict.fromkeys(name for join in self._joins for name in join.inputs))
-        if side not in names:
+    def finish(self, side: str, state: str | Path | None = None) -> None:
+        """This side, or this input of many, has no more rows: what its source still gives is left out. Of which join,
+        if several have one of that name?
+        """
+        joins = self._joins if state is None else [self._join(state)]
+        having = [join for join in joins if side in join.inputs]
+        if not having:
+            names = dict.fromkeys(name for join in joins for name in join.inputs)
             raise InvalidJoin(f"side={side!r} must be {' or '.join(map(repr, names))}.")
-        if state is None and len(self._joins) > 1:
-            states = ", ".join(join.state for join in self._joins)
-            raise InvalidJoin(f"The query has several joins; say which by its state: {states}.")
-        join = self._joins[0] if state is None else self._join(state)
-        note_end(join.state, side, self.id)
+        if len({join.state for join in having}) > 1:
+            states = ", ".join(join.state for join in having)
+            raise InvalidJoin(f"The query has several joins with a {side}; say which by its state: {states}.")
+        note_end(having[0].state, side, self.id)
 
     def awaitTermination(self, timeout: float | None = None) -> bool:  # noqa: N802 - as in Spark
         """Wait until the query has ended, by itself or not; whether it has. Raises what made it fail."""

@@ -30,6 +30,8 @@ _WHAT_DIFFERS: Final = {
     "right": "has other columns on the right",
     "stream": "has other columns in the stream",
     "master": "has other columns in the master",
+    "inputs": "has other inputs",
+    "on": "joins its inputs by other columns",
     "changes": "takes other changes of its master",
     "keys": "has other keys",
     "range": "joins by another range",
