@@ -106,6 +106,7 @@ def answer(tables: Sequence[pa.Table]) -> Counter[Row]:
 
 def check_state(operator: object) -> None:
     """What is counted is what is there, with indexes."""
+    from sooner.operators.multiway.chain import Chain
     from sooner.operators.multiway.join import MultiJoin
 
     assert isinstance(operator, MultiJoin)
@@ -114,5 +115,5 @@ def check_state(operator: object) -> None:
         for which, one in enumerate(operator.inputs)
         for run in one.partitions[0].resident
     ]
-    of_chain = 0 if operator._chain is None else operator._chain._taken_bytes
+    of_chain = operator._rest._taken_bytes if isinstance(operator._rest, Chain) else 0
     assert sum(weights) + of_chain == operator.account.used_bytes

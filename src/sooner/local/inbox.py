@@ -13,6 +13,7 @@ from typing import Final
 import pyarrow as pa
 
 FIRST_ROOM_BYTES: Final = 2**18  # what waits is small at first, so that first results come soon, and then doubles
+LAST_IN_TURNS: Final = 16  # once in so many turns something is taken of an input that is to come last
 PIECES_HELD: Final = 2  # of each input: one piece that waits, one that the operator has in its hands
 
 
@@ -44,8 +45,11 @@ class _Queue:
 
 
 class Inbox:
-    def __init__(self, inputs: int, piece_bytes: int) -> None:
+    def __init__(self, inputs: int, piece_bytes: int, last: int | None = None) -> None:
+        """The input that is to come last, if there is one, is taken from now and then until all others have ended."""
         self._piece_bytes = piece_bytes
+        self._last = last
+        self._since_last = LAST_IN_TURNS  # turns
         self._room_bytes = min(FIRST_ROOM_BYTES, piece_bytes)
         self._queues = tuple(_Queue() for _ in range(inputs))
         self._stopped = False
@@ -83,13 +87,20 @@ class Inbox:
 
     def take(self, timeout_seconds: float | None, blocked: Collection[int] = ()) -> Sequence[Waiting] | None:
         """All that waits of each input that is not blocked; None after a silence of all of those."""
-        ready = [queue for which, queue in enumerate(self._queues) if which not in blocked]
         with self._changed:
+            if self._last is not None and self._since_last < LAST_IN_TURNS and self._are_open_before(self._last):
+                blocked = [*blocked, self._last]
+            ready = [queue for which, queue in enumerate(self._queues) if which not in blocked]
             if not self._wait(lambda: any(queue.batches or queue.end for queue in ready), timeout_seconds):
                 return None
+            has_last = self._last not in blocked and self._last is not None and self._queues[self._last].batches
+            self._since_last = 0 if has_last else self._since_last + 1
             self._room_bytes = min(2 * self._room_bytes, self._piece_bytes)
             queues = enumerate(self._queues)
             return [Waiting([], None) if which in blocked else self._empty(queue) for which, queue in queues]
+
+    def _are_open_before(self, last: int) -> bool:
+        return not all(queue.has_ended for which, queue in enumerate(self._queues) if which != last)
 
     def stop(self) -> None:
         with self._changed:

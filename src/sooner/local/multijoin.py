@@ -9,7 +9,9 @@ from sooner.local.arguments import settings_of
 from sooner.local.filtered import filtered_sources
 from sooner.local.query import Query
 from sooner.operators.multiway.plan import MultiPlan
+from sooner.sources.at_rest import resting_rows
 from sooner.sources.opening import opened
+from sooner.sources.source import Source
 from sooner.trace import Tracer, open_trace
 
 
@@ -56,10 +58,21 @@ def multijoin(
         sources = filtered_sources(all_rows, names, where)
         plan.output([source.schema for source in sources])  # refused before anything is made
         tracing = open_trace(trace, "a join of many inputs in process", [plan])
-        return Query(plan, sources, settings, names, tracing, _explained(plan))
+        last = _last(sources)
+        return Query(plan, sources, settings, names, tracing, _explained(plan, last), last)
 
 
-def _explained(plan: MultiPlan) -> list[str]:
+def _last(sources: Sequence[Source]) -> int | None:
+    """The input that is larger than all others together, if all are tables or files: then they are read first, since
+    its rows need not be kept once all others are in memory.
+    """
+    rows = [resting_rows(source) for source in sources]
+    known = [count for count in rows if count is not None]
+    largest = max(range(len(known)), key=known.__getitem__, default=0)
+    return largest if len(known) == len(rows) and 2 * known[largest] > sum(known) else None
+
+
+def _explained(plan: MultiPlan, last: int | None) -> list[str]:
     """What it will do, in words."""
     graph = plan.graph
     attributes = [
@@ -70,4 +83,5 @@ def _explained(plan: MultiPlan) -> list[str]:
     return [
         f"joined by {plan.algorithm.name}, where {' and '.join(attributes)}",
         f"orders in which rows are kept: {indexes}; results come when the last of their rows arrives",
+        *([] if last is None else [f"read last: {graph.inputs[last]}, which is larger than all others together"]),
     ]

@@ -34,10 +34,11 @@ class Query(Running[pa.RecordBatch]):
         names: Sequence[str] = INPUTS,
         tracing: Tracing | None = None,
         notes: Sequence[str] = (),
+        last: int | None = None,
     ) -> None:
-        """`notes` are what whoever put the plan together has to explain."""
+        """`notes` are what whoever put the plan together has to explain; `last` is the input that is to come last."""
         self.schema = plan.output([source.schema for source in sources])
-        super().__init__(plan, sources, settings, names, tracing, n_rows_together(sources), notes)
+        super().__init__(plan, sources, settings, names, tracing, n_rows_together(sources), notes, last)
         self._change: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]] = iter
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:

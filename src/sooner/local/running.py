@@ -83,13 +83,16 @@ class Running(Generic[R]):
         tracing: Tracing | None = None,
         expected_rows: int | None = None,
         notes: Sequence[str] = (),
+        last: int | None = None,
     ) -> None:
-        """Any operator, from the plan of it, over any sources; nothing has begun to read."""
+        """Any operator, from the plan of it, over any sources; nothing has begun to read. Rows of the input that is to
+        come `last` come slowly until all others have ended.
+        """
         memory_bytes = settings.memory_bytes
         self._piece_bytes = piece_bytes_of(memory_bytes, len(sources))
         self._silence_seconds = settings.silence_seconds
         self._spill_directory = _spill_directory(settings.spill_parent)
-        self._inbox = Inbox(len(sources), self._piece_bytes)
+        self._inbox = Inbox(len(sources), self._piece_bytes, last)
         self._sources = [checked(source) for source in sources]
         self._notes = notes
         self._algorithm = _name_of_algorithm(plan)

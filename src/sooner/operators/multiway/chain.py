@@ -22,11 +22,12 @@ import pyarrow as pa
 
 from sooner.budget import Budget
 from sooner.kernels.arrays import to_arrow, to_numpy
-from sooner.kernels.gathering import as_one
+from sooner.kernels.gathering import as_one, gather
 from sooner.operators.inputs import Input, Storage
 from sooner.operators.multiway.algorithms import HYBRID_HASH
 from sooner.operators.multiway.graph import Graph, Step
 from sooner.operators.multiway.nested_loop import Position
+from sooner.operators.multiway.output import OutputColumn
 from sooner.operators.multiway.overlaps import Overlaps
 from sooner.operators.operator import Means
 from sooner.operators.pieces import pieces
@@ -59,17 +60,22 @@ def named(which: int, column: str) -> str:
 
 
 class Chain:
-    """`joined` is how far a nested loop has come with each input; what came up to the `horizon` is out."""
+    """`columns` are those of the results. `joined` is how far a nested loop has come with each input; what came up to
+    the `horizon` is out.
+    """
 
     def __init__(
         self,
         graph: Graph,
         inputs: Sequence[Input],
+        columns: Sequence[OutputColumn],
         joined: Sequence[Position],
         horizon: int,
         storage: Storage,
         means: Means,
     ) -> None:
+        self._columns = columns
+        self._schema = pa.schema([column.field for column in columns])
         self._joined = joined
         self._horizon = horizon
         self._inputs = inputs
@@ -103,7 +109,13 @@ class Chain:
         return self._read_bytes + sum(join.worked_bytes for join in self._joins)
 
     def work(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
-        """Go on for so many bytes: what comes out has the columns of all inputs, and the stamps."""
+        """Go on for so many bytes; results come as they are found."""
+        for rows in self._combinations(quantum_bytes):
+            if (new := self._new_of(rows)).num_rows:
+                yield new
+
+    def _combinations(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
+        """With the columns of all inputs, and the stamps."""
         if self._fed.inputs < len(self._order):
             yield from self._feed(quantum_bytes)
             return
@@ -157,6 +169,19 @@ class Chain:
             yield rows
         else:
             yield from self._given(at + 1, LEFT, [rows])
+
+    def _new_of(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Of combinations those that did not come out when the last of their rows came, nor by an earlier chain, nor by
+        the loop.
+        """
+        arrived, departed, is_looped = (to_numpy(rows.column(names[LEFT])) for names in STAMPS)
+        is_new = (arrived > departed) & (arrived > self._horizon) & (is_looped == 0)
+        fields = [
+            named(column.input, self._inputs[column.input].schema.field(column.column).name) for column in self._columns
+        ]
+        columns = [rows.column(name) for name in fields]
+        batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        return batch if is_new.all() else gather(batch, np.flatnonzero(is_new))
 
     def to_plain(self) -> dict[str, Any]:
         return {

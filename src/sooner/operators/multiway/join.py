@@ -2,14 +2,14 @@
 
 A combination comes out when the last of its rows arrives, if all others are in memory then. Which those are follows
 from the stamps of rows. What is missing of the rows on disk is found by a `NestedLoop` in silences, if the algorithm
-has one; and all that is missing by a `Chain` when the inputs have ended, or when all is to be settled before. While the
-chain works its inputs are blocked.
+has one; and all that is missing by a `Chain` when the inputs have ended, or when all is to be settled before; or if one
+input alone is on disk, by a `ReadBack`. While one of them works the inputs are blocked.
 
 Beside the budget it uses `scratch_bytes`, for runs that are merged, rows that leave, and what the loop has in memory;
 and the rows of one call.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,20 +17,19 @@ import numpy as np
 import pyarrow as pa
 
 from sooner.budget import Account
-from sooner.kernels.arrays import to_numpy
-from sooner.kernels.gathering import gather, gather_from
-from sooner.kernels.sorting import Places
 from sooner.operators.events import Arrived, Event, Looped, Scanned
 from sooner.operators.inputs import Input, Storage
 from sooner.operators.multiway.accesses import Accesses
-from sooner.operators.multiway.chain import STAMPS, Chain, named
-from sooner.operators.multiway.combining import Combinations, Combining, picked
+from sooner.operators.multiway.chain import Chain
+from sooner.operators.multiway.combining import Combinations, Combining
 from sooner.operators.multiway.graph import Graph
 from sooner.operators.multiway.leaving import Leaving
-from sooner.operators.multiway.nested_loop import NestedLoop
+from sooner.operators.multiway.nested_loop import NestedLoop, position_of
 from sooner.operators.multiway.output import OutputColumn
+from sooner.operators.multiway.passing import Passing
+from sooner.operators.multiway.reading_back import ReadBack
+from sooner.operators.multiway.results import Results
 from sooner.operators.operator import Means, Operator, Port
-from sooner.operators.pairs import PAIRS_BYTES
 from sooner.operators.shell import Shell
 from sooner.operators.statistics.arrivals import Statistics
 from sooner.operators.whole_inputs import count_whole, view_of
@@ -38,9 +37,8 @@ from sooner.phases import Phase
 from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.view import Surroundings, View
 from sooner.progress import Progress
-from sooner.runs.run import NEVER, Run, Stamp, Ticks
+from sooner.runs.run import NEVER, Run
 from sooner.runs.store import counted, remove_run
-from sooner.sides import LEFT
 
 
 class MultiJoin(Operator[pa.RecordBatch]):
@@ -69,8 +67,9 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._leaving = leaving
         self._loop = loop
         self._react = react
+        self._passing = Passing(graph, inputs, accesses)
         self._columns = columns
-        self._schema = pa.schema([column.field for column in columns])
+        self._results = Results(columns)
         self._storage = storage
         self._means = means
         self._shell = shell
@@ -78,7 +77,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._statistics = statistics
         self._newest = NEVER  # when the last rows came
         self._horizon = NEVER  # all combinations of rows that came up to then are out
-        self._chain: Chain | None = None
+        self._rest: Chain | ReadBack | None = None  # it is being looked for
         for one in inputs:
             one.follows_joins = leaving.regions is not None
 
@@ -96,7 +95,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
 
     def port(self, which: int) -> Port:
         port = super().port(which)
-        return "blocked" if port == "ready" and self._chain is not None else port
+        return "blocked" if port == "ready" and self._rest is not None else port
 
     # Rows that arrive
 
@@ -111,33 +110,26 @@ class MultiJoin(Operator[pa.RecordBatch]):
             return
         self._loop.let_go()
         runs = [self._sorted(one, batches) for one, batches in zip(self._inputs, rows, strict=True)]
-        passing = self._passing
-        if passing is not None:
-            self._leaving.forget(passing)
-        kept = [(which, run) for which, run in enumerate(runs) if run is not None and which != passing]
-        self._leaving.reserve(sum(self._leaving.weight(which, run) for which, run in kept))
+        last = self._passing.last
+        if last is not None and self._passing.all_pass(last):
+            self._leaving.forget(last)
+        else:
+            weights = [self._leaving.weight(which, run) for which, run in enumerate(runs) if run is not None]
+            self._leaving.reserve(sum(weights))
         self._shell.enter("arriving")
         self._shell.advance()
         new = [None if run is None else replace(run, arrived=self._shell.tick) for run in runs]
         for which, run in enumerate(new):
             if run is not None:
                 yield from self._met(which, run, new[:which])
-        self._take_up({which: run for which, run in enumerate(new) if run is not None and which != passing})
+        if last is None or not self._passing.all_pass(last):
+            self._take_up(new, last)
+        self._tidy_up()
         for which, count in enumerate(n_rows):
             self._statistics.rows_received(which, count, now)
             self._statistics.arrived_rows[which] += 0 if new[which] is None else len(new[which] or ())
         self._newest = self._shell.tick
         self._report(Arrived(self._shell.tick, n_rows, compared=0))
-
-    @property
-    def _passing(self) -> int | None:
-        """The input whose rows meet all that they can when they come, so that none of them is kept: all others have
-        ended, and are in memory.
-        """
-        is_open = [which for which, one in enumerate(self._inputs) if not one.ended]
-        if len(is_open) > 1 or any(one.partitions[0].spilled for one in self._inputs if one.ended):
-            return None
-        return next(iter(is_open), None)
 
     @staticmethod
     def _sorted(one: Input, batches: Sequence[pa.RecordBatch]) -> Run | None:
@@ -155,12 +147,12 @@ class MultiJoin(Operator[pa.RecordBatch]):
         for found in self._combining.of(which, run, others):
             self._shell.breathe()
             self._note_joins(found, runs)
-            yield from self._results(found, runs)
+            yield from self._counted(self._results.of(found, runs))
 
     def _note_joins(self, found: Combinations, runs: Sequence[Sequence[Run]]) -> None:
         """For algorithms that look at regions and join bits: rows are credited with results of the whole join."""
-        if (regions := self._leaving.regions) is None:
-            return
+        if (regions := self._leaving.regions) is None or self._passing.last is not None:
+            return  # nobody asks, or rows of the last input leave before any other
         for which, places in found.items():
             for number, run in enumerate(runs[which]):
                 at = places.positions if len(runs[which]) == 1 else places.positions[places.parts == number]
@@ -169,28 +161,17 @@ class MultiJoin(Operator[pa.RecordBatch]):
                 for place in range(self._accesses[which].n_attributes):
                     regions.count_joins(which, place, self._accesses[which].of(run, place).of_rows[at])
 
-    def _results(self, found: Combinations, runs: Sequence[Sequence[Run]]) -> Iterator[pa.RecordBatch]:
-        row_bytes = sum(max(run.n_bytes / len(run) for run in there) for there in runs)
-        n_rows, at_once = len(found[0].positions), max(int(PAIRS_BYTES / row_bytes), 1)
-        for first in range(0, n_rows, at_once):
-            some = slice(first, first + at_once)
-            arrays: dict[OutputColumn, pa.Array] = {}
-            for which, places in found.items():
-                mine = [column for column in self._columns if column.input == which]
-                if mine:
-                    numbers = tuple(column.column for column in mine)
-                    parts = None if places.parts is None else places.parts[some]
-                    where = places._replace(positions=places.positions[some], parts=parts)
-                    gathered = gather_from([run.columns.only(numbers) for run in runs[which]], where)
-                    arrays.update(zip(mine, gathered, strict=True))
-            batch = pa.RecordBatch.from_arrays([arrays[column] for column in self._columns], schema=self._schema)
-            self._statistics.results += batch.num_rows
-            yield batch
+    def _take_up(self, runs: Sequence[Run | None], last: int | None) -> None:
+        """There is room for these rows and their indexes; of the last input some may pass."""
+        for which, run in enumerate(runs):
+            if run is not None:
+                kept = run if which != last else self._passing.to_keep(which, run)
+                self.account.release(self._leaving.weight(which, run) - self._leaving.weight(which, kept))
+                if len(kept):
+                    self._inputs[which].partitions[0].resident.add(kept)
 
-    def _take_up(self, runs: Mapping[int, Run]) -> None:
-        """There is room for these rows and their indexes."""
-        for which, run in runs.items():
-            self._inputs[which].partitions[0].resident.add(run)
+    def _tidy_up(self) -> None:
+        """Merge runs in memory, and forget the indexes of those that are there no more."""
         for one in self._inputs:
             merge = one.partitions[0].resident.become_one if one.ended else one.partitions[0].resident.merge_tiers
             merge(self.account.try_reserve, self._scratch_bytes * 3 // 4)
@@ -212,7 +193,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
     def has_work(self, around: Surroundings) -> bool:
         if self.phase in ("clean-up", "done"):
             return self.phase == "clean-up"
-        if self._chain is not None or (around.settling and (self._is_open or self._loop.is_in_the_middle)):
+        if self._rest is not None or (around.settling and (self._is_open or self._loop.is_in_the_middle)):
             return True
         return self._react is not None and self._react.wants_to_work(around) and self._loop.is_open
 
@@ -225,68 +206,63 @@ class MultiJoin(Operator[pa.RecordBatch]):
             return
         if self.phase != "clean-up":
             self._shell.enter("reactive")
-        if self._chain is not None:
-            yield from self._go_on(self._chain, quantum_bytes)
+        if self._rest is not None:
+            yield from self._go_on(self._rest, quantum_bytes)
         elif self._loop.is_in_the_middle or (self.phase != "clean-up" and not around.settling):
             yield from self._go_round(quantum_bytes)
+        elif self._is_open and self._only_on_disk is not None:
+            self._rest = self._new_read_back(self._only_on_disk)
         elif self._is_open and any(one.resident_bytes for one in self._inputs):
             before = int(self._statistics.spilled_bytes.sum())
             self._leaving.evict_some(quantum_bytes)
             self.worked_bytes += int(self._statistics.spilled_bytes.sum()) - before
         elif self._is_open:
-            self._chain = self._new_chain()
+            self._rest = self._new_chain()
         else:
             self._forget()
             self._shell.enter("done")
         self._shell.report_reached(self._statistics)
 
+    @property
+    def _only_on_disk(self) -> int | None:
+        """The input that has rows on disk, if it is the only one."""
+        on_disk = [which for which, one in enumerate(self._inputs) if one.partitions[0].spilled]
+        return on_disk[0] if len(on_disk) == 1 else None
+
+    def _new_read_back(self, which: int) -> ReadBack:
+        chunk_bytes = self._scratch_bytes // 4  # which is read, merged, and met
+        return ReadBack(which, self._inputs, self._combining, self._results, self._horizon, chunk_bytes)
+
     def _new_chain(self) -> Chain:
-        return Chain(self._graph, self._inputs, self._loop.joined, self._horizon, self._storage, self._means)
+        out = self._columns, self._loop.joined, self._horizon
+        return Chain(self._graph, self._inputs, *out, self._storage, self._means)
 
     def _go_round(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
         """A piece of the nested loop."""
         before = self._loop.worked_bytes
         for found, runs in self._loop.work(quantum_bytes):
             self._shell.breathe()
-            arrived, departed = (
-                chosen.reduce([_stamps_of(places, [getattr(run, stamp) for run in runs[which]])
-                               for which, places in found.items()])
-                for stamp, chosen in (("arrived", np.maximum), ("departed", np.minimum))
-            )  # fmt: skip
-            is_new = np.flatnonzero((arrived > departed) & (arrived > self._horizon))
-            if len(is_new):
-                yield from self._results({which: picked(places, is_new) for which, places in found.items()}, runs)
+            yield from self._counted(self._results.missing(found, runs, self._horizon))
         n_bytes = self._loop.worked_bytes - before
         self.worked_bytes += n_bytes
         self._shell.report(Looped(self._shell.tick, 0, self._loop.outer, len(self._inputs), n_bytes))
 
-    def _go_on(self, chain: Chain, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
-        before = chain.worked_bytes
-        for rows in chain.work(quantum_bytes):
-            self._shell.breathe()
-            if (result := self._new_of(rows)).num_rows:
-                self._statistics.results += result.num_rows
-                yield result
-        n_bytes = chain.worked_bytes - before
+    def _go_on(self, rest: Chain | ReadBack, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
+        before = rest.worked_bytes
+        yield from self._counted(rest.work(quantum_bytes))
+        n_bytes = rest.worked_bytes - before
         self.worked_bytes += n_bytes
         self._shell.report(Scanned(self._shell.tick, 0, 0, 1, n_bytes))
-        if chain.is_done:
-            chain.close()
-            self._chain, self._horizon = None, self._newest
+        if rest.is_done:
+            rest.close()
+            self._rest, self._horizon = None, self._newest
             self._loop.all_is_joined()
 
-    def _new_of(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Of combinations those that did not come out when the last of their rows came, nor by an earlier chain, nor by
-        the loop.
-        """
-        arrived, departed, is_looped = (to_numpy(rows.column(names[LEFT])) for names in STAMPS)
-        is_new = (arrived > departed) & (arrived > self._horizon) & (is_looped == 0)
-        fields = [
-            named(column.input, self._inputs[column.input].schema.field(column.column).name) for column in self._columns
-        ]
-        columns = [rows.column(name) for name in fields]
-        batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
-        return batch if is_new.all() else gather(batch, np.flatnonzero(is_new))
+    def _counted(self, results: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in results:
+            self._shell.breathe()
+            self._statistics.results += batch.num_rows
+            yield batch
 
     def _forget(self) -> None:
         for which, one in enumerate(self._inputs):
@@ -319,7 +295,8 @@ class MultiJoin(Operator[pa.RecordBatch]):
             "statistics": self._statistics.to_plain(),
             "newest": self._newest,
             "horizon": self._horizon,
-            "chain": None if self._chain is None else self._chain.to_plain(),
+            "chain": self._rest.to_plain() if isinstance(self._rest, Chain) else None,
+            "read_back": self._rest.to_plain() if isinstance(self._rest, ReadBack) else None,
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -336,18 +313,31 @@ class MultiJoin(Operator[pa.RecordBatch]):
             self._leaving.evict_all()
         self._loop.load_plain(data["loop"])
         if (saved := data["chain"]) is not None:
-            self._chain = self._new_chain()
-            self._chain.load_plain(saved)
+            self._rest = self._new_chain()
+            self._rest.load_plain(saved)
+        if (saved := data["read_back"]) is not None:
+            self._restore_read_back(saved)
         self._count()
+
+    def _restore_read_back(self, data: dict[str, Any]) -> None:
+        """If there is less memory now, and the others are on disk too, a chain goes on: what has been read back is out,
+        with all that was in memory.
+        """
+        if self._only_on_disk is not None:
+            self._rest = self._new_read_back(self._only_on_disk)
+            self._rest.load_plain(data)
+            return
+        self._loop.all_is_joined()
+        self._loop.joined[counted(data["which"])] = position_of(data["position"])
 
     def interrupt(self) -> None:
         self._shell.interrupt()
-        if (chain := self._chain) is not None:
-            chain.interrupt()
+        if isinstance(rest := self._rest, Chain):
+            rest.interrupt()
 
     def close(self) -> None:
-        if self._chain is not None:
-            self._chain.close()
+        if self._rest is not None:
+            self._rest.close()
         super().close()
 
     def _in_scratch(self, work: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -361,12 +351,3 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._count()
         self._shell.report(event)
         self._shell.report_reached(self._statistics)
-
-
-def _stamps_of(places: Places, stamps: Sequence[Stamp]) -> Ticks:
-    """The stamps of rows in several runs."""
-    chosen = np.empty(len(places.positions), np.int32)
-    for number, stamp in enumerate(stamps):
-        here = slice(None) if len(stamps) == 1 else np.flatnonzero(places.parts == number)
-        chosen[here] = stamp if isinstance(stamp, int) else stamp[places.positions[here]]
-    return chosen

@@ -336,10 +336,10 @@ class NestedLoop:
         return {"joined": self.joined, "outer": self._outer, "present": present}
 
     def load_plain(self, data: dict[str, Any]) -> None:
-        self.joined = [_position(one) for one in data["joined"]]
+        self.joined = [position_of(one) for one in data["joined"]]
         self._outer = None if data["outer"] is None else counted(data["outer"])
         if (saved := data["present"]) is not None:
-            ends = [_position(one) for one in saved["ends"]]
+            ends = [position_of(one) for one in saved["ends"]]
             self._present = Pass(self._graph, counted(saved["outer"]), _span(saved["chunk"]), ends)
             self._present.depth = counted(saved["depth"])
             for level, span in zip(self._present.levels, saved["spans"], strict=True):
@@ -366,9 +366,9 @@ class Wanted(NamedTuple):
         return run if has_one.all() else run.take(np.flatnonzero(has_one))
 
 
-def _position(data: Sequence[int]) -> Position:
+def position_of(data: Sequence[int]) -> Position:
     return Position(*map(counted, data))
 
 
 def _span(data: Sequence[Sequence[int]]) -> Span:
-    return Span(*map(_position, data))
+    return Span(*map(position_of, data))

@@ -1,0 +1,73 @@
+"""Rows that need not be kept: those of the last input that is open, if they can match nothing that is on disk.
+
+When all other inputs have ended, a row meets all that it ever will when it comes, but for what is on disk. Of a
+neighbour whose rows lie there in the order of the attribute that both have, it is known which codes are there, by its
+blocks. So of a join that nearly fits the memory few rows of the largest input are written, as in a hybrid hash join.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sooner.kernels.array_types import Codes, Flags
+from sooner.operators.inputs import Input
+from sooner.operators.multiway.accesses import Accesses
+from sooner.operators.multiway.graph import Graph
+from sooner.runs.run import Run
+
+
+class CodesOnDisk:
+    """Between which codes the rows of an input lie that are on disk."""
+
+    def __init__(self, one: Input) -> None:
+        blocks = [run.segments[0].blocks for run in one.partitions[0].spilled]
+        firsts, lasts = (
+            np.concatenate(codes)
+            for codes in ([some.first_codes for some in blocks], [some.last_codes for some in blocks])
+        )
+        order = np.argsort(firsts)
+        self._firsts: Codes = firsts[order]
+        self._lasts: Codes = np.maximum.accumulate(lasts[order])  # of all that begin no later
+
+    def may_have(self, codes: Codes) -> Flags:
+        begun = self._firsts.searchsorted(codes, side="right")
+        there: Flags = (begun > 0) & (self._lasts[begun - 1] >= codes)
+        return there
+
+
+class Passing:
+    def __init__(self, graph: Graph, inputs: Sequence[Input], accesses: Sequence[Accesses]) -> None:
+        self._graph = graph
+        self._inputs = inputs
+        self._accesses = accesses
+        self._known: dict[int, tuple[int, CodesOnDisk]] = {}  # of an input with so many runs on disk
+
+    @property
+    def last(self) -> int | None:
+        """The input whose rows may pass: all others have ended."""
+        is_open = [which for which, one in enumerate(self._inputs) if not one.ended]
+        return is_open[0] if len(is_open) == 1 else None
+
+    def all_pass(self, which: int) -> bool:
+        """Whether all rows of it do: no other has any on disk."""
+        return not self._on_disk(which)
+
+    def to_keep(self, which: int, run: Run) -> Run:
+        """These rows without those that pass."""
+        kept = np.zeros(len(run), np.bool_)
+        for other in self._on_disk(which):
+            shared = [at for at in self._graph.of_input(which) if at == self._graph.of_input(other)[0]]
+            if not shared:
+                return run
+            place = self._graph.of_input(which).index(shared[0])
+            kept |= self._codes_on_disk(other).may_have(self._accesses[which].codes_of(run, place))
+        return run if kept.all() else run.take(np.flatnonzero(kept))
+
+    def _on_disk(self, which: int) -> list[int]:
+        return [at for at, one in enumerate(self._inputs) if at != which and one.partitions[0].spilled]
+
+    def _codes_on_disk(self, which: int) -> CodesOnDisk:
+        runs = len(self._inputs[which].partitions[0].spilled)
+        if which not in self._known or self._known[which][0] != runs:
+            self._known[which] = runs, CodesOnDisk(self._inputs[which])
+        return self._known[which][1]
