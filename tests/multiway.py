@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from sooner.kernels.keys import KeyPlan
 from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS
-from sooner.operators.multiway.graph import ColumnOf, Graph, graph_of
+from sooner.operators.multiway.comparing import Comparison
+from sooner.operators.multiway.graph import ColumnOf, Graph, Step, graph_of
 from sooner.operators.multiway.plan import MultiPlan
-from sooner.operators.order import CodeRows
+from sooner.operators.order import Order
 from sooner.testing.dice import Dice
 from sooner.testing.subject import Row, Subject
 from sooner.testing.two_way import _with_few_bits
@@ -45,11 +45,14 @@ def graph_of_shape(shape: Sequence[str]) -> Graph:
 class CollidingMultiPlan(MultiPlan):
     """Codes with so few bits that different keys share them."""
 
-    def keys(self, schemas: Sequence[pa.Schema]) -> list[KeyPlan]:
-        return [replace(keys, exact=False) for keys in super().keys(schemas)]
+    def comparisons(self, schemas: Sequence[pa.Schema]) -> list[Comparison]:
+        return [replace(one, keys=replace(one.keys, exact=False)) for one in super().comparisons(schemas)]
 
-    def coders(self, schemas: Sequence[pa.Schema]) -> list[list[CodeRows]]:
-        return [[_with_few_bits(code) for code in coders] for coders in super().coders(schemas)]
+    def orders(self, schemas: Sequence[pa.Schema]) -> dict[Step, Order]:
+        return {
+            step: replace(order, coders=[_with_few_bits(code) for code in order.coders])
+            for step, order in super().orders(schemas).items()
+        }
 
 
 def multi_subject(shape: str, *, algorithm: str = "miner", colliding: bool = False) -> Subject:
