@@ -5,18 +5,23 @@ from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from sooner.errors import InvalidJoin
+from sooner.kernels.ranges import Within
 from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS
-from sooner.operators.multiway.graph import ColumnOf, graph_of
+from sooner.operators.multiway.graph import ColumnOf, Range, graph_of
 from sooner.operators.multiway.plan import MultiPlan
 
 MultiAlgorithmName = Literal["auto", "miner", "mjoin"]
 Equality = str | tuple[str, str]
+Ranges = Mapping[tuple[str, str], Within]
 FEWEST: Final = 2
 DEFAULT: Final = "miner"  # as fast as any other with memory for all, and far ahead with less
 FORM: Final = 'such as "orders.customer = customers.id" or ("orders.customer", "customers.id")'
+RANGE_FORM: Final = 'such as {("orders.time", "payments.time"): timedelta(minutes=5)}'
 
 
-def plan_of(inputs: Mapping[str, object], on: Equality | Sequence[Equality], algorithm: str) -> MultiPlan:
+def plan_of(
+    inputs: Mapping[str, object], on: Equality | Sequence[Equality], within: Ranges | None, algorithm: str
+) -> MultiPlan:
     """The plan of a join; what cannot be right for any inputs is refused."""
     if not isinstance(inputs, Mapping) or len(inputs) < FEWEST:
         raise InvalidJoin("Give the inputs by their names, two at least: {'orders': orders, 'customers': customers}.")
@@ -28,9 +33,10 @@ def plan_of(inputs: Mapping[str, object], on: Equality | Sequence[Equality], alg
         known = " or ".join(map(repr, ("auto", *MULTI_ALGORITHMS)))
         raise InvalidJoin(f"algorithm={algorithm!r} is not known for many inputs; give {known}.")
     several = [on] if isinstance(on, str) or _is_pair(on, names) else list(on)
-    if not several:
+    ranges = [] if within is None else _ranges(within, names)
+    if not several and not ranges:
         raise InvalidJoin(f"`on` is empty; say which columns are equal, {FORM}.")
-    graph = graph_of(names, [pair for one in several for pair in _equalities(one, names)])
+    graph = graph_of(names, [pair for one in several for pair in _equalities(one, names)], ranges)
     return MultiPlan(graph, MULTI_ALGORITHMS[DEFAULT if algorithm == "auto" else algorithm])
 
 
@@ -51,6 +57,21 @@ def _equalities(one: object, names: Sequence[str]) -> list[tuple[ColumnOf, Colum
         raise InvalidJoin(f"on={one!r} does not say which columns are equal; write it {FORM}.")
     first, *others = (_column_of(side.strip(), names) for side in sides)
     return [(first, other) for other in others]
+
+
+def _ranges(within: object, names: Sequence[str]) -> list[Range]:
+    """How far apart may be what; whether values of these columns can be so, their types say."""
+    if not isinstance(within, Mapping):
+        raise InvalidJoin(f"within={within!r} does not say for which columns it is; write it {RANGE_FORM}.")
+    ranges = []
+    for pair, width in within.items():
+        if not isinstance(pair, tuple) or len(pair) != FEWEST or not all(isinstance(one, str) for one in pair):
+            raise InvalidJoin(
+                f"within= has {pair!r}, which is not a column of each of two inputs; write it {RANGE_FORM}."
+            )
+        left, right = (_column_of(one.strip(), names) for one in pair)
+        ranges.append(Range(left, right, width))
+    return ranges
 
 
 def _column_of(text: str, names: Sequence[str]) -> ColumnOf:

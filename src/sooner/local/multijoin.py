@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sooner.asked.multijoins import Equality, MultiAlgorithmName, plan_of
+from sooner.asked.multijoins import Equality, MultiAlgorithmName, Ranges, plan_of
 from sooner.local.arguments import settings_of
 from sooner.local.filtered import filtered_sources
 from sooner.local.query import Query
@@ -17,8 +17,9 @@ from sooner.trace import Tracer, open_trace
 
 def multijoin(
     inputs: Mapping[str, object],
-    on: Equality | Sequence[Equality],
+    on: Equality | Sequence[Equality] = (),
     *,
+    within: Ranges | None = None,
     where: Mapping[str, Any] | None = None,
     algorithm: MultiAlgorithmName = "auto",
     memory: int | str | None = "1GB",
@@ -30,6 +31,9 @@ def multijoin(
     inputs: by their names, each as an input of `sooner.join`; the same thing may be given twice, by two names.
     on: which columns are equal, as texts or pairs: "orders.customer = customers.id". A name alone is a column that all
         inputs have. Chains, stars, snowflakes and any number of inputs on one attribute can be joined; circles cannot.
+    within: which columns of two inputs may be how far apart, as `within` of `sooner.join`: {("a.x", "b.x"): 5} is
+        |a.x - b.x| <= 5, and {("a.x", "b.x"): (low, high)} is low <= b.x - a.x <= high. What is equal in the same two
+        inputs by `on` must be equal beside that. Two inputs have one range at most.
     where: conditions in SQL or as expressions of PyArrow, by the names of inputs: only such rows of them take part.
     algorithm: "miner" keeps the values in memory that give most results, and joins what is on disk in silences; "mjoin"
         lets whole buckets go, or rows by chance. "auto" is "miner".
@@ -38,7 +42,7 @@ def multijoin(
 
     A result comes out when the last of its rows arrives, if all others are in memory then; the rest in silences, and
     when all inputs have ended. Columns come in the order of the inputs: a key that several inputs have by one name
-    comes once, and others of one name are told apart by the names of their inputs.
+    comes once, and others of one name, such as those of a range, are told apart by the names of their inputs.
 
     >>> import pyarrow as pa, sooner
     >>> orders = pa.table({"order": [10, 11, 12], "customer": [1, 2, 1]})
@@ -51,7 +55,7 @@ def multijoin(
     >>> query.to_table().sort_by("order").to_pydict()
     {'order': [10, 11, 12], 'customer': [1, 2, 1], 'nation': [7, 8, 7], 'name': ['Chile', 'Peru', 'Chile']}
     """
-    plan = plan_of(inputs, on, algorithm)
+    plan = plan_of(inputs, on, within, algorithm)
     settings = settings_of(None, memory, None, 1, spill_dir)
     names = list(plan.graph.inputs)
     with opened(list(inputs.values()), names) as all_rows:
@@ -75,10 +79,7 @@ def _last(sources: Sequence[Source]) -> int | None:
 def _explained(plan: MultiPlan, last: int | None) -> list[str]:
     """What it will do, in words."""
     graph = plan.graph
-    attributes = [
-        " = ".join(f"{graph.inputs[which]}.{'+'.join(columns)}" for which, columns in attribute.columns)
-        for attribute in graph.attributes
-    ]
+    attributes = map(graph.in_words, graph.attributes)
     indexes = ", ".join(f"{name} {len(graph.of_input(which))}" for which, name in enumerate(graph.inputs))
     return [
         f"joined by {plan.algorithm.name}, where {' and '.join(attributes)}",

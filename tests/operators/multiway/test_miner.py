@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pytest
 
-from multiway import answer, graph_of_shape
+from multiway import STEP, STEPS_APART, answer, column_of, graph_of_shape
 from sooner.budget import Budget
+from sooner.kernels.ranges import Near
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.events import Arrived, Event, Flushed
 from sooner.operators.inputs import Storage
@@ -31,12 +32,13 @@ from sooner.runs.formats.files import RunFiles
 
 MINER = replace(MULTI_ALGORITHMS["miner"], of_two=None)
 CHAIN = ("a", "ab", "bc", "c")  # which attributes each input has: R1, R2, R3 and R4 of the paper
+CHAIN_WITH_A_RANGE = ("a", "aX", "bX", "b")
 QUANTUM = 2**14
 
 
 def schemas_of(shape: Sequence[str]) -> list[pa.Schema]:
     return [
-        pa.schema([*((name, pa.int64()) for name in has), (f"row_{which}", pa.int64())])
+        pa.schema([*((column_of(name, which), pa.int64()) for name in has), (f"row_{which}", pa.int64())])
         for which, has in enumerate(shape)
     ]
 
@@ -51,16 +53,22 @@ def made(
     return plan.make([f"i{which}" for which in range(len(schemas))], schemas, storage, means)
 
 
-def chain_of_four(directory: Path, memory_bytes: int, algorithm: MultiAlgorithm = MINER) -> MultiJoin:
-    join = made(directory, MultiPlan(graph_of_shape(CHAIN), algorithm), schemas_of(CHAIN), memory_bytes)
+def chain_of_four(
+    directory: Path, memory_bytes: int, algorithm: MultiAlgorithm = MINER, chain: Sequence[str] = CHAIN
+) -> MultiJoin:
+    join = made(directory, MultiPlan(graph_of_shape(chain), algorithm), schemas_of(chain), memory_bytes)
     assert isinstance(join, MultiJoin)
     return join
 
 
 def drawn(shape: Sequence[str], n_rows: Sequence[int], n_keys: int, seed: int = 0) -> list[pa.Table]:
     dice = np.random.default_rng(seed)
+
+    def values(attribute: str, rows: int) -> pa.Array:
+        return pa.array(dice.integers(0, n_keys, rows) * (STEP if attribute in STEPS_APART else 1))
+
     return [
-        pa.table([*(pa.array(dice.integers(0, n_keys, rows)) for _ in has), pa.array(np.arange(rows))], schema=schema)
+        pa.table([*(values(attribute, rows) for attribute in has), pa.array(np.arange(rows))], schema=schema)
         for has, rows, schema in zip(shape, n_rows, schemas_of(shape), strict=True)
     ]
 
@@ -115,6 +123,18 @@ def test_with_two_inputs_it_is_diner_event_by_event(tmp_path: Path, seed: int) -
     assert miner == diner
 
 
+@pytest.mark.parametrize("shape", [("X", "X"), ("aX", "aX")], ids="+".join)
+def test_with_a_range_between_two_inputs_it_is_diner_event_by_event(tmp_path: Path, shape: tuple[str, ...]) -> None:
+    """Also beside a key."""
+    tables = drawn(shape, [2_000] * 2, 500 if len(shape[0]) == 1 else 50)
+    keys, steps = tuple(shape[0][:-1]), STEPS_APART["X"]
+    near = Near("X0", "X1", (steps.start * STEP, steps.stop * STEP - 1))
+    diner = events_of(tmp_path / "diner", TwoWayPlan(keys, keys, ("", ""), ALGORITHMS["diner"], near=near), tables)
+    miner = events_of(tmp_path / "miner", MultiPlan(graph_of_shape(shape), MULTI_ALGORITHMS["miner"]), tables)
+    assert sum(isinstance(event, Flushed) for event in diner) > 3
+    assert miner == diner
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_regions_of_two_inputs_let_the_same_rows_go_as_diner(tmp_path: Path, seed: int) -> None:
     """The operator for many inputs, which two could have as well: what arrives and what leaves is the same."""
@@ -159,10 +179,11 @@ def test_a_region_that_only_matches_a_neighbour_leaves_before_one_with_results(t
     join.close()
 
 
-def test_a_flush_by_one_attribute_leaves_all_indexes_consistent(tmp_path: Path) -> None:
+@pytest.mark.parametrize("chain", [CHAIN, CHAIN_WITH_A_RANGE], ids="+".join)
+def test_a_flush_by_one_attribute_leaves_all_indexes_consistent(tmp_path: Path, chain: tuple[str, ...]) -> None:
     """Rows of R2 leave by either of its attributes, and each index has what is in memory and nothing else."""
-    join = chain_of_four(tmp_path, 60_000)
-    tables = drawn(CHAIN, [100, 2_000, 2_000, 100], 400)
+    join = chain_of_four(tmp_path, 60_000, chain=chain)
+    tables = drawn(chain, [100, 2_000, 2_000, 100], 400)
     for begin in range(0, 2_000, 100):
         list(arrive(join, [table.slice(begin, 100) for table in tables]))
         for which, one in enumerate(join.inputs):
@@ -228,7 +249,14 @@ def test_two_join_sequences_when_the_outer_input_stands_in_the_middle(tmp_path: 
     join.close()
 
 
-@pytest.mark.parametrize("shape", [CHAIN, ("abc", "a", "b", "c"), ("a", "a", "a"), ("a", "ab", "b", "b")], ids="+".join)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        CHAIN, ("abc", "a", "b", "c"), ("a", "a", "a"), ("a", "ab", "b", "b"),
+        CHAIN_WITH_A_RANGE, ("abX", "a", "b", "X"), ("X", "XY", "Y"), ("aX", "abX", "b"),
+    ],
+    ids="+".join,
+)  # fmt: skip
 def test_what_the_disk_knows_comes_in_a_silence_and_once(tmp_path: Path, shape: tuple[str, ...]) -> None:
     """All rows have left memory, the inputs are silent: all results are there before the inputs end."""
     plan = MultiPlan(graph_of_shape(shape), MINER)
@@ -245,11 +273,14 @@ def test_what_the_disk_knows_comes_in_a_silence_and_once(tmp_path: Path, shape: 
     join.close()
 
 
-def test_a_loop_hands_over_and_what_it_did_is_not_done_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("chain", "rows", "n_keys"), [(CHAIN, 1_200, 400), (CHAIN_WITH_A_RANGE, 600, 600)])
+def test_a_loop_hands_over_and_what_it_did_is_not_done_again(
+    tmp_path: Path, chain: tuple[str, ...], rows: int, n_keys: int
+) -> None:
     """Rows come in the middle of a pass, also of inputs that it has gone through; a new operator goes on from there."""
-    tables = drawn(CHAIN, [1_200] * 4, 400)
-    halves = [[table.slice(0, 600) for table in tables], [table.slice(600) for table in tables]]
-    join = chain_of_four(tmp_path, 30_000)
+    tables = drawn(chain, [rows] * 4, n_keys)
+    halves = [[table.slice(0, rows // 2) for table in tables], [table.slice(rows // 2) for table in tables]]
+    join = chain_of_four(tmp_path, 30_000, chain=chain)
     found = [*arrive(join, halves[0])]
     for _ in range(5):
         found += join.work(2_000, SILENT)
@@ -258,7 +289,7 @@ def test_a_loop_hands_over_and_what_it_did_is_not_done_again(tmp_path: Path) -> 
         found += arrive(join, half)
     saved = join.snapshot()
     join.close()
-    join = chain_of_four(tmp_path, 30_000)
+    join = chain_of_four(tmp_path, 30_000, chain=chain)
     join.restore(saved)
     for _ in range(5):
         found += join.work(2_000, SILENT)

@@ -8,7 +8,13 @@ from sooner.testing.checks import CHECKS
 
 
 @pytest.mark.parametrize(
-    ("shape", "algorithm", "colliding"), [("chain of three", "miner", False), ("one attribute of three", "mjoin", True)]
+    ("shape", "algorithm", "colliding"),
+    [
+        ("chain of three", "miner", False),
+        ("one attribute of three", "mjoin", True),
+        ("range at the end", "miner", False),
+        ("range beside a key", "mjoin", False),
+    ],
 )
 def test_all_promises(shape: str, algorithm: str, colliding: bool) -> None:
     """A small graph for each algorithm, with one seed; the long set has all of them."""

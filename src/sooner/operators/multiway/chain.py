@@ -23,16 +23,21 @@ import pyarrow as pa
 from sooner.budget import Budget
 from sooner.kernels.arrays import to_arrow, to_numpy
 from sooner.kernels.gathering import as_one, gather
+from sooner.kernels.keys import NO_KEYS
 from sooner.operators.inputs import Input, Storage
 from sooner.operators.multiway.algorithms import HYBRID_HASH
-from sooner.operators.multiway.graph import Graph, Step
+from sooner.operators.multiway.comparing import comparison_of
+from sooner.operators.multiway.graph import Graph
 from sooner.operators.multiway.nested_loop import Position
 from sooner.operators.multiway.output import OutputColumn
 from sooner.operators.multiway.overlaps import Overlaps
 from sooner.operators.operator import Means
+from sooner.operators.order import Order
 from sooner.operators.pieces import pieces
 from sooner.operators.two_way.join import TwoWayJoin
-from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
+from sooner.operators.two_way.making import two_way_join
+from sooner.operators.two_way.output import plan_output
+from sooner.operators.two_way.plan import INPUTS
 from sooner.policies.view import SILENT
 from sooner.runs.run import Run
 from sooner.runs.store import counted
@@ -83,7 +88,10 @@ class Chain:
         first = int(np.argmax(sizes))
         self._steps = graph.steps_from(first)
         self._order = [*(step.input for step in reversed(self._steps)), first]  # in which inputs are given
-        self._overlaps = Overlaps(graph, inputs, first, self._steps)
+        all_schemas = [one.schema for one in inputs]
+        compared = [comparison_of(graph, graph.attributes[step.attribute], all_schemas) for step in self._steps]
+        reaches = [by.between(step.parent, step.input).reach for by, step in zip(compared, self._steps, strict=True)]
+        self._overlaps = Overlaps(graph, inputs, first, self._steps, reaches)
         self._fed = Fed()
         self._read_bytes = 0
         self._account = means.account
@@ -92,12 +100,13 @@ class Chain:
         self._account.reserve(self._taken_bytes)
         self._joins: list[TwoWayJoin[pa.RecordBatch]] = []
         left = _with_stamps([(first, field) for field in inputs[first].schema], LEFT)
-        for step, share_bytes in zip(self._steps, shares, strict=True):
+        for step, by, share_bytes in zip(self._steps, compared, shares, strict=True):
             right = _with_stamps([(step.input, field) for field in inputs[step.input].schema], RIGHT)
-            schemas = [pa.schema(left), pa.schema(right)]
+            schemas = pa.schema(left), pa.schema(right)
             account = Budget(share_bytes).account(f"the join with {graph.inputs[step.input]}")
             own_means = replace(means, account=account, room=None, listener=None)
-            self._joins.append(_two_way(graph, step).make(INPUTS, schemas, storage, own_means))
+            order = by.renamed(named).between(step.parent, step.input)
+            self._joins.append(_two_way(order, schemas, storage, own_means))
             left = [*left[: -len(STAMPS)], *right[: -len(STAMPS)], *left[-len(STAMPS) :]]
 
     @property
@@ -206,11 +215,12 @@ class Chain:
         self._account.release(self._taken_bytes)
 
 
-def _two_way(graph: Graph, step: Step) -> TwoWayPlan:
-    columns = graph.attributes[step.attribute].by_input
-    left_on = tuple(named(step.parent, column) for column in columns[step.parent])
-    right_on = tuple(named(step.input, column) for column in columns[step.input])
-    return TwoWayPlan(left_on, right_on, ("", ""), HYBRID_HASH)
+def _two_way(
+    order: Order, schemas: tuple[pa.Schema, pa.Schema], storage: Storage, means: Means
+) -> TwoWayJoin[pa.RecordBatch]:
+    """It gives all columns of both sides."""
+    left, right = storage.inputs(order, INPUTS, schemas)
+    return two_way_join((left, right), order, HYBRID_HASH, plan_output(*schemas, NO_KEYS, ("", "")).batch, means)
 
 
 def _shares(n_bytes: int, sizes: Sequence[int]) -> list[int]:

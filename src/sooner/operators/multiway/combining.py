@@ -13,14 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from sooner.kernels.array_types import Codes, Positions
-from sooner.kernels.equality import only_equal
 from sooner.kernels.gathering import gather_from
-from sooner.kernels.keys import KeyPlan
 from sooner.kernels.looking_up import found
-from sooner.kernels.matching import matches
+from sooner.kernels.matching import Reach, matches
 from sooner.kernels.sorting import Places, sort
 from sooner.operators.multiway.accesses import Accesses
 from sooner.operators.multiway.graph import Graph, Step
+from sooner.operators.order import Order
 from sooner.operators.pairs import PAIRS_AT_ONCE
 from sooner.runs.run import Run
 from sooner.runs.store import counts_of_each
@@ -32,11 +31,11 @@ Combinations = Mapping[int, Places]  # by input: where its row is, in which run 
 
 
 class Combining:
-    def __init__(self, graph: Graph, accesses: Sequence[Accesses], keys: Sequence[KeyPlan]) -> None:
-        """`keys` are the types of each attribute, and whether equal codes are equal keys."""
+    def __init__(self, graph: Graph, accesses: Sequence[Accesses], orders: Mapping[Step, Order]) -> None:
+        """`orders` say of each step how codes of a match are apart, and what is looked at beside them."""
         self._graph = graph
         self._accesses = accesses
-        self._keys = keys
+        self._orders = orders
         # [input][attribute]: partial matches that were looked up in an input by an attribute, and what they met
         self._probes, self._met = ([[0] * len(graph.attributes) for _ in graph.inputs] for _ in range(2))
 
@@ -45,8 +44,11 @@ class Combining:
         runs = [[run] if one == which else there for one, there in enumerate(others)]
         if not all(runs):
             return
-        every = Places(np.arange(len(run)), np.zeros(len(run), np.int32))
-        yield from self._grown(self._route(which), runs, {which: every})
+        yield from self._grown(self._route(which), runs, {which: Places(np.arange(len(run)))})
+
+    def reach(self, step: Step) -> Reach:
+        """How far from the code of a parent's row those may be that match it."""
+        return self._orders[step].reach
 
     def _route(self, first: int) -> list[Step]:
         """The most selective first; an input that was never looked into may match anything."""
@@ -83,25 +85,26 @@ class Combining:
         """These partial matches with the rows of one more input, a part of them at a time."""
         codes = self._codes_of(step, runs[step.parent], partial[step.parent])
         place = self._graph.of_input(step.input).index(step.attribute)
+        is_alone = len(runs[step.input]) == 1
         for number, run in enumerate(runs[step.input]):
             order = self._accesses[step.input].of(run, place).order
             for whose, at in self._found(step, codes, run, place):
-                where = at if order is None else order[at]
-                whose, where = self._only_equal(step, runs[step.parent], partial[step.parent], run, whose, where)
+                where = at.copy() if order is None else order[at]  # what was found has room for many more
+                whose, where = self._only_matching(step, runs[step.parent], partial[step.parent], run, whose, where)
                 if len(whose):
-                    parts = np.full(len(where), number, np.int32)
+                    parts = None if is_alone else np.full(len(where), number, np.int32)
                     yield {one: picked(places, whose) for one, places in partial.items()} | {
-                        step.input: Places(where.copy(), parts)
+                        step.input: Places(where, parts)
                     }
 
     def _found(self, step: Step, codes: Codes, run: Run, place: int) -> Iterator[tuple[Positions, Positions]]:
-        """Positions of codes, and where a run has the same: many are looked up as they come, few in their order."""
-        accesses = self._accesses[step.input]
+        """Positions of codes, and where a run has such: many are looked up as they come, few in their order."""
+        accesses, reach = self._accesses[step.input], self.reach(step)
         if len(codes) * FEW >= len(run):
-            yield from found(codes, None, accesses.index_of(run, place), PAIRS_AT_ONCE)
+            yield from found(codes, None, accesses.index_of(run, place), PAIRS_AT_ONCE, reach)
             return
         in_order, positions = sort(codes)
-        for at_code, at in matches(in_order, accesses.of(run, place).codes, PAIRS_AT_ONCE):
+        for at_code, at in matches(in_order, accesses.of(run, place).codes, PAIRS_AT_ONCE, reach):
             yield positions[at_code], at
 
     def _codes_of(self, step: Step, runs: Sequence[Run], places: Places) -> Codes:
@@ -116,21 +119,20 @@ class Combining:
             codes[here] = some[places.positions[here]]
         return codes
 
-    def _only_equal(
+    def _only_matching(
         self, step: Step, parents: Sequence[Run], places: Places, run: Run, whose: Positions, where: Positions
     ) -> tuple[Positions, Positions]:
-        keys = self._keys[step.attribute]
-        if keys.exact:
+        """Without what has codes of a match, and does not match."""
+        only_matching = self._orders[step].only_matching
+        if only_matching is None:
             return whose, where
-        columns = self._graph.attributes[step.attribute].by_input
-        names = columns[step.parent]
+        names = self._graph.attributes[step.attribute].compared(step.parent)
         numbers = tuple(parents[0].rows.schema.get_field_index(name) for name in names)
         parents_rows = picked(places, whose)
         parent = pa.RecordBatch.from_arrays(
-            gather_from([one.columns.only(numbers) for one in parents], parents_rows), names=list(names)
+            gather_from([one.columns.only(numbers) for one in parents], parents_rows), names=names
         )
-        plan = KeyPlan(names, columns[step.input], keys.types, exact=False)
-        kept, where = only_equal(parent, run.rows, plan, np.arange(len(whose)), where.copy())
+        kept, where = only_matching(parent, run.rows, np.arange(len(whose)), where)
         return whose[kept], where
 
     def _count(self, step: Step, probes: int, met: int) -> None:
@@ -152,11 +154,10 @@ class Combining:
 
 def picked(places: Places, at: Positions) -> Places:
     """Some of these places; nothing is copied of those that lie together."""
-    assert places.parts is not None
     first, last = int(at[0]), int(at[-1])
-    if last - first == len(at) - 1 and bool((at[1:] > at[:-1]).all()):
-        return Places(places.positions[first : last + 1], places.parts[first : last + 1])
-    return Places(places.positions[at], places.parts[at])
+    lie_together = last - first == len(at) - 1 and bool((at[1:] > at[:-1]).all())
+    some = slice(first, last + 1) if lie_together else at
+    return Places(places.positions[some], None if places.parts is None else places.parts[some])
 
 
 def _together(some: Sequence[Combinations]) -> Combinations:
@@ -165,7 +166,7 @@ def _together(some: Sequence[Combinations]) -> Combinations:
     return {
         which: Places(
             np.concatenate([one[which].positions for one in some]),
-            np.concatenate([parts for one in some if (parts := one[which].parts) is not None]),
+            None if first.parts is None else np.concatenate([one[which].parts for one in some]),
         )
-        for which in some[0]
+        for which, first in some[0].items()
     }

@@ -1,15 +1,17 @@
 """Which inputs a join over many has, and by which attributes they hang together.
 
-An *attribute* is what columns of two or more inputs have in common: a row of each must have the same value. Inputs and
+An *attribute* is what columns of two or more inputs have in common: a row of each must have the same value. Or it is a
+range: values of two inputs must be near each other, and others of them may have to be equal beside that. Inputs and
 attributes must be a tree: chains, stars, snowflakes and any number of inputs on one attribute are.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from sooner.errors import InvalidJoin
+from sooner.kernels.ranges import Near, Within
 
 
 class ColumnOf(NamedTuple):
@@ -22,11 +24,26 @@ class ColumnOf(NamedTuple):
         return f"{self.input}.{self.column}"
 
 
+class Range(NamedTuple):
+    """Values of two inputs may be so far apart, as in a two-way join of them."""
+
+    left: ColumnOf
+    right: ColumnOf
+    within: Within
+
+    def __str__(self) -> str:
+        return f"{self.right} - {self.left} within {self.within}"
+
+
 @dataclass(frozen=True)
 class Attribute:
-    """The columns of each input that has it, as many in each, by the place of the input."""
+    """The equal columns of each input that has it, as many in each, by the place of the input.
+
+    `near` are columns of the first and of the second of two inputs, in this order; then there may be no equal columns.
+    """
 
     columns: tuple[tuple[int, tuple[str, ...]], ...]
+    near: Near | None = None
 
     @cached_property
     def by_input(self) -> Mapping[int, tuple[str, ...]]:
@@ -35,6 +52,15 @@ class Attribute:
     @property
     def inputs(self) -> tuple[int, ...]:
         return tuple(which for which, _ in self.columns)
+
+    @property
+    def has_equal_columns(self) -> bool:
+        return any(columns for _, columns in self.columns)
+
+    def compared(self, which: int) -> list[str]:
+        """All columns of an input that say whether its rows match."""
+        near = [] if self.near is None else [(self.near.left, self.near.right)[self.inputs.index(which)]]
+        return list(dict.fromkeys([*self.by_input[which], *near]))
 
 
 class Step(NamedTuple):
@@ -68,8 +94,19 @@ class Graph:
             steps.append(step)
         return steps
 
+    def in_words(self, attribute: Attribute) -> str:
+        """What an attribute says of rows that match."""
+        equal = " = ".join(f"{self.inputs[which]}.{'+'.join(columns)}" for which, columns in attribute.columns)
+        if (near := attribute.near) is None:
+            return equal
+        (left, _), (right, _) = attribute.columns
+        asked = Range(ColumnOf(self.inputs[left], near.left), ColumnOf(self.inputs[right], near.right), near.within)
+        return f"{equal} with {asked}" if attribute.has_equal_columns else str(asked)
 
-def graph_of(inputs: Sequence[str], equalities: Sequence[tuple[ColumnOf, ColumnOf]]) -> Graph:
+
+def graph_of(
+    inputs: Sequence[str], equalities: Sequence[tuple[ColumnOf, ColumnOf]], ranges: Sequence[Range] = ()
+) -> Graph:
     """The graph of a join, or a sentence that says why there is none."""
     groups: list[set[ColumnOf]] = []
     for pair in equalities:
@@ -79,7 +116,7 @@ def graph_of(inputs: Sequence[str], equalities: Sequence[tuple[ColumnOf, ColumnO
             )
         touched = [group for group in groups if not group.isdisjoint(pair)]
         groups = [group for group in groups if group not in touched] + [set(pair).union(*touched)]
-    attributes = _attributes(inputs, equalities, groups)
+    attributes = _with_ranges(inputs, _attributes(inputs, equalities, groups), ranges)
     graph = Graph(tuple(inputs), tuple(attributes))
     _require_tree(graph)
     return graph
@@ -107,18 +144,36 @@ def _attributes(
     ]
 
 
+def _with_ranges(
+    inputs: Sequence[str], attributes: Sequence[Attribute], ranges: Sequence[Range]
+) -> Iterable[Attribute]:
+    """A range is one with what is equal in the same two inputs, if anything is."""
+    by_inputs = {frozenset(attribute.inputs): attribute for attribute in attributes}
+    for one in ranges:
+        left, right = inputs.index(one.left.input), inputs.index(one.right.input)
+        if left == right:
+            raise InvalidJoin(f"{one} compares columns of one input; filter it before, or give it twice by two names.")
+        equal = by_inputs.get(both := frozenset((left, right)), Attribute(((left, ()), (right, ()))))
+        if equal.near is not None:
+            raise InvalidJoin(
+                f"{one} is a second range between {one.left.input!r} and {one.right.input!r}; two inputs can have one: "
+                "leave it out, and compare its columns in the result."
+            )
+        columns = tuple((which, equal.by_input[which]) for which in (left, right))
+        by_inputs[both] = Attribute(columns, Near(one.left.column, one.right.column, one.within))
+    return by_inputs.values()
+
+
 def _require_tree(graph: Graph) -> None:
     reached = {0, *(step.input for step in graph.steps_from(0))}
     if alone := [name for which, name in enumerate(graph.inputs) if which not in reached]:
         raise InvalidJoin(
-            f"Nothing connects {graph.inputs[0]!r} with {', '.join(map(repr, alone))}; name columns of both in `on`."
+            f"Nothing connects {graph.inputs[0]!r} with {', '.join(map(repr, alone))}; name columns of both in `on` "
+            "or in `within`."
         )
     memberships = sum(len(attribute.columns) for attribute in graph.attributes)
     if memberships != len(graph.inputs) + len(graph.attributes) - 1:
-        named = "; ".join(
-            " = ".join(f"{graph.inputs[which]}.{'+'.join(columns)}" for which, columns in attribute.columns)
-            for attribute in graph.attributes
-        )
+        named = "; ".join(map(graph.in_words, graph.attributes))
         raise InvalidJoin(
             f"There is a circle among {named}: two inputs hang together in two ways. Leave one out, and compare its "
             "columns in the result."

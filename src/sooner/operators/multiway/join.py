@@ -67,7 +67,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._leaving = leaving
         self._loop = loop
         self._react = react
-        self._passing = Passing(graph, inputs, accesses)
+        self._passing = Passing(graph, inputs, accesses, combining)
         self._columns = columns
         self._results = Results(columns)
         self._storage = storage

@@ -13,12 +13,14 @@ import numpy.typing as npt
 
 from sooner.errors import BudgetTooSmall
 from sooner.kernels.array_types import Flags
+from sooner.kernels.codes import spread
 from sooner.operators.events import Flushed
 from sooner.operators.inputs import Input
 from sooner.operators.leaving.choosing import choice_among, has_one_of
 from sooner.operators.leaving.room import enough_of
 from sooner.operators.multiway.accesses import Accesses
 from sooner.operators.multiway.algorithms import MultiAlgorithm
+from sooner.operators.multiway.graph import Graph
 from sooner.operators.operator import Means
 from sooner.operators.shell import Shell
 from sooner.operators.statistics.arrivals import Statistics
@@ -42,7 +44,7 @@ class Leaving:
         inputs: Sequence[Input],
         accesses: Sequence[Accesses],
         algorithm: MultiAlgorithm,
-        n_attributes: int,
+        graph: Graph,
         statistics: Statistics,
         means: Means,
         shell: Shell,
@@ -50,7 +52,7 @@ class Leaving:
         self._inputs = inputs
         self._accesses = accesses
         self._algorithm = algorithm
-        self._n_attributes = n_attributes
+        self._graph = graph
         self._statistics = statistics
         self._account = means.account
         self._flush_bytes = int(means.flush_fraction * means.account.share_bytes)
@@ -90,7 +92,7 @@ class Leaving:
         if self._algorithm.sees == "buckets":
             sizes = np.array([self._bytes_of_buckets(which) for which in range(len(self._inputs))])
         seen = vars(view) | {"resident_bytes": weights}
-        return MultiView(**seen, n_attributes=self._n_attributes, buckets=sizes, regions=self._seen_regions())
+        return MultiView(**seen, n_attributes=len(self._graph.attributes), buckets=sizes, regions=self._seen_regions())
 
     def _seen_regions(self) -> RegionsView | None:
         if (regions := self.regions) is None:
@@ -105,8 +107,14 @@ class Leaving:
     def _bytes_of_buckets(self, which: int) -> npt.NDArray[np.float64]:
         sizes = np.zeros(BUCKETS)
         for run in self._inputs[which].partitions[0].resident:
-            sizes += np.bincount(_bucket_of(run), minlength=BUCKETS) * (self.weight(which, run) / len(run))
+            sizes += np.bincount(self._buckets_of(which, run), minlength=BUCKETS) * (self.weight(which, run) / len(run))
         return sizes
+
+    def _buckets_of(self, which: int, run: Run) -> npt.NDArray[np.int64]:
+        """By the highest bits of codes; values of a range would all be in one bucket, and are in one by chance."""
+        is_range = self._graph.attributes[self._graph.of_input(which)[0]].near is not None
+        codes = spread(run.codes) if is_range else run.codes
+        return (codes >> np.uint64(64 - BUCKET_BITS)).astype(np.int64)
 
     def _freed_by(self, eviction: MultiEvict) -> int:
         match eviction:
@@ -152,7 +160,7 @@ class Leaving:
             case EvictInput():
                 return [np.ones(len(run), np.bool_) for run in resident]
             case EvictBuckets(_, buckets):
-                return [np.isin(_bucket_of(run), buckets) for run in resident]
+                return [np.isin(self._buckets_of(eviction.input, run), buckets) for run in resident]
             case EvictRegion():
                 return self._goes_of_region(eviction)
 
@@ -199,10 +207,6 @@ class Leaving:
         resident, accesses = self._inputs[which].partitions[0].resident, self._accesses[which]
         for place in range(accesses.n_attributes):
             regions.cut_anew(which, place, [accesses.of(run, place).codes for run in resident], self.weight_of(which))
-
-
-def _bucket_of(run: Run) -> npt.NDArray[np.int64]:
-    return (run.codes >> np.uint64(64 - BUCKET_BITS)).astype(np.int64)
 
 
 def _without(run: Run, leaving: Flags) -> Run:

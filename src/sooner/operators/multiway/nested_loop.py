@@ -21,11 +21,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sooner.kernels.array_types import Codes
+from sooner.kernels.array_types import Codes, Flags
+from sooner.kernels.matching import Reach
 from sooner.kernels.sorting import sort
 from sooner.operators.inputs import Input
 from sooner.operators.multiway.accesses import Accesses
 from sooner.operators.multiway.combining import Combinations, Combining
+from sooner.operators.multiway.comparing import reached
 from sooner.operators.multiway.graph import Graph, Step
 from sooner.runs.block_index import Block
 from sooner.runs.run import Run, merge
@@ -86,9 +88,9 @@ class BlocksOf:
         end = begin.blocks + max(int(sizes.searchsorted(at_most_bytes, side="right")), 1)
         return Position(begin.runs + 1) if end >= len(blocks) else Position(begin.runs, end)
 
-    def read(self, begin: Position, end: Position, wanted: Codes | None) -> Iterator[tuple[Position, int, Run]]:
-        """Blocks from one position to another, of which some may have one of the wanted sorted codes: the position
-        after each, how many bytes were read, and its rows.
+    def read(self, begin: Position, end: Position, wanted: "Wanted | None") -> Iterator[tuple[Position, int, Run]]:
+        """Blocks from one position to another, of which some may have wanted rows: the position after each, how many
+        bytes were read, and its rows.
         """
         for at in range(begin.runs, end.runs + (end.blocks > 0)):
             blocks = self._segments[at].blocks
@@ -97,7 +99,7 @@ class BlocksOf:
             chosen = np.arange(first, last)
             if wanted is not None:
                 lowest, highest = blocks.first_codes[first:last], blocks.last_codes[first:last]
-                chosen = chosen[wanted.searchsorted(lowest) < wanted.searchsorted(highest, side="right")]
+                chosen = chosen[wanted.between(lowest, highest)]
             picked: list[Block] = [blocks[place] for place in chosen.tolist()]
             for place, block, run in zip(
                 chosen.tolist(), picked, self._store.read(self._segments[at], picked), strict=True
@@ -327,9 +329,8 @@ class NestedLoop:
                 parents = before.batch
         place = self._graph.of_input(step.parent).index(step.attribute)
         codes = np.concatenate([self._accesses[step.parent].of(run, place).codes for run in parents])
-        return Wanted(
-            sort(codes)[0], self._accesses[step.input], self._graph.of_input(step.input).index(step.attribute)
-        )
+        place = self._graph.of_input(step.input).index(step.attribute)
+        return Wanted(sort(codes)[0], self._combining.reach(step), self._accesses[step.input], place)
 
     def to_plain(self) -> dict[str, Any]:
         present = None if self._present is None else self._present.to_plain()
@@ -347,23 +348,30 @@ class NestedLoop:
 
 
 class Wanted(NamedTuple):
-    """Codes of an attribute, sorted, and how rows of an input are looked at by it."""
+    """Codes of an attribute, sorted, how far from them a match may be, and how rows of an input are looked at by it."""
 
     codes: Codes
+    reach: Reach
     accesses: Accesses
     place: int
 
     @property
-    def in_blocks(self) -> Codes | None:
+    def in_blocks(self) -> "Wanted | None":
         """What blocks can be chosen by: their rows lie in the order of the first attribute."""
-        return self.codes if self.place == 0 else None
+        return self if self.place == 0 else None
 
     def of(self, run: Run) -> Run:
-        """The rows that have one of these codes."""
+        """The rows that may match one of these codes."""
         codes = self.accesses.codes_of(run, self.place)
-        at = self.codes.searchsorted(codes)
-        has_one = self.codes[np.minimum(at, len(self.codes) - 1)] == codes
-        return run if has_one.all() else run.take(np.flatnonzero(has_one))
+        may_match = self.between(codes, codes)
+        return run if may_match.all() else run.take(np.flatnonzero(may_match))
+
+    def between(self, lowest: Codes, highest: Codes) -> Flags:
+        """Whether a match may be between two codes, of each of many."""
+        low, high = reached(lowest, highest, self.reach.from_the_right())
+        nearest = self.codes[np.minimum(self.codes.searchsorted(low), len(self.codes) - 1)]
+        may_match: Flags = (low <= nearest) & (nearest <= high)
+        return may_match
 
 
 def position_of(data: Sequence[int]) -> Position:

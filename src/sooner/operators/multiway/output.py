@@ -1,7 +1,7 @@
 """Which columns a join of many inputs gives, what they are called, and from which input each is taken.
 
 Columns come in the order of the inputs. Columns that are compared and have one name come once, by the first input that
-has them. Others of one name are told apart by the names of their inputs.
+has them. Others of one name are told apart by the names of their inputs; so are those that are near each other.
 """
 
 from collections import Counter
@@ -46,7 +46,7 @@ def _repeated_keys(graph: Graph) -> set[tuple[int, str]]:
     repeated = set()
     for attribute in graph.attributes:
         seen: set[tuple[int, str]] = set()
-        for which, columns in attribute.columns:
+        for which, columns in sorted(attribute.columns):
             for place, name in enumerate(columns):
                 if (place, name) in seen:
                     repeated.add((which, name))

@@ -12,7 +12,9 @@ import numpy as np
 from sooner.kernels.array_types import Codes, Flags
 from sooner.operators.inputs import Input
 from sooner.operators.multiway.accesses import Accesses
-from sooner.operators.multiway.graph import Graph
+from sooner.operators.multiway.combining import Combining
+from sooner.operators.multiway.comparing import reached
+from sooner.operators.multiway.graph import Graph, Step
 from sooner.runs.run import Run
 
 
@@ -29,15 +31,19 @@ class CodesOnDisk:
         self._firsts: Codes = firsts[order]
         self._lasts: Codes = np.maximum.accumulate(lasts[order])  # of all that begin no later
 
-    def may_have(self, codes: Codes) -> Flags:
-        begun = self._firsts.searchsorted(codes, side="right")
-        there: Flags = (begun > 0) & (self._lasts[begun - 1] >= codes)
+    def may_have(self, lowest: Codes, highest: Codes) -> Flags:
+        """Whether one is between two codes, of each of many."""
+        begun = self._firsts.searchsorted(highest, side="right")
+        there: Flags = (begun > 0) & (self._lasts[begun - 1] >= lowest)
         return there
 
 
 class Passing:
-    def __init__(self, graph: Graph, inputs: Sequence[Input], accesses: Sequence[Accesses]) -> None:
+    def __init__(
+        self, graph: Graph, inputs: Sequence[Input], accesses: Sequence[Accesses], combining: Combining
+    ) -> None:
         self._graph = graph
+        self._combining = combining
         self._inputs = inputs
         self._accesses = accesses
         self._known: dict[int, tuple[int, CodesOnDisk]] = {}  # of an input with so many runs on disk
@@ -56,11 +62,12 @@ class Passing:
         """These rows without those that pass."""
         kept = np.zeros(len(run), np.bool_)
         for other in self._on_disk(which):
-            shared = [at for at in self._graph.of_input(which) if at == self._graph.of_input(other)[0]]
-            if not shared:
+            attribute = self._graph.of_input(other)[0]  # in its order rows lie on disk
+            if attribute not in self._graph.of_input(which):
                 return run
-            place = self._graph.of_input(which).index(shared[0])
-            kept |= self._codes_on_disk(other).may_have(self._accesses[which].codes_of(run, place))
+            codes = self._accesses[which].codes_of(run, self._graph.of_input(which).index(attribute))
+            reach = self._combining.reach(Step(other, attribute, which))
+            kept |= self._codes_on_disk(other).may_have(*reached(codes, codes, reach))
         return run if kept.all() else run.take(np.flatnonzero(kept))
 
     def _on_disk(self, which: int) -> list[int]:

@@ -1,35 +1,34 @@
 """A join of many inputs as plain data: what it needs to be made wherever it runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import permutations
 
 import pyarrow as pa
 
-from sooner.errors import InvalidJoin
 from sooner.kernels.array_types import Codes, Flags
-from sooner.kernels.codes import code_rows
-from sooner.kernels.keys import KeyPlan, plan_keys
-from sooner.kernels.value_codes import code_values
+from sooner.kernels.keys import KeyPlan
 from sooner.operators.inputs import Storage
 from sooner.operators.leaving.room import scratch_bytes_of
 from sooner.operators.multiway.accesses import Accesses
 from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS, MultiAlgorithm
 from sooner.operators.multiway.combining import Combining
-from sooner.operators.multiway.graph import Attribute, Graph
+from sooner.operators.multiway.comparing import Comparison, comparison_of
+from sooner.operators.multiway.graph import Graph, Step
 from sooner.operators.multiway.join import MultiJoin
 from sooner.operators.multiway.leaving import Leaving
 from sooner.operators.multiway.nested_loop import NestedLoop
 from sooner.operators.multiway.output import OutputColumn, output_columns
 from sooner.operators.operator import Means
-from sooner.operators.order import CodeRows, Order, by_hashes, by_values
+from sooner.operators.order import CodeRows, Order
 from sooner.operators.shell import Shell
 from sooner.operators.statistics.arrivals import Statistics
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.making import two_way_join
 from sooner.operators.two_way.output import OutputColumn as PairColumn
 from sooner.operators.two_way.output import OutputPlan
-from sooner.sides import LEFT, SIDES
+from sooner.sides import LEFT, RIGHT, SIDES
 
 
 @dataclass(frozen=True)
@@ -37,32 +36,35 @@ class MultiPlan:
     graph: Graph
     algorithm: MultiAlgorithm = MULTI_ALGORITHMS["miner"]
 
+    def comparisons(self, schemas: Sequence[pa.Schema]) -> list[Comparison]:
+        return [comparison_of(self.graph, attribute, schemas) for attribute in self.graph.attributes]
+
     def keys(self, schemas: Sequence[pa.Schema]) -> list[KeyPlan]:
         """The type in which each attribute is compared."""
-        return [_keys_of(self.graph, attribute, schemas) for attribute in self.graph.attributes]
+        return [comparison.keys for comparison in self.comparisons(schemas)]
 
-    def coders(self, schemas: Sequence[pa.Schema]) -> list[list[CodeRows]]:
+    def orders(self, schemas: Sequence[pa.Schema]) -> dict[Step, Order]:
+        """How rows are compared in each step from one input to another."""
+        return {
+            Step(right, at, left): comparison.between(left, right, self.algorithm.order)
+            for at, comparison in enumerate(self.comparisons(schemas))
+            for left, right in permutations(comparison.attribute.inputs, 2)
+        }
+
+    def coders(self, orders: Mapping[Step, Order]) -> list[list[CodeRows]]:
         """For each input how its rows get codes, by each of its attributes."""
-        keys = self.keys(schemas)
-        return [
-            [self._coder(self.graph.attributes[at].by_input[which], keys[at]) for at in self.graph.of_input(which)]
-            for which in range(len(self.graph.inputs))
-        ]
-
-    def _coder(self, columns: tuple[str, ...], keys: KeyPlan) -> CodeRows:
-        if self.algorithm.order == "values" and keys.exact:
-            [column], [type_] = columns, keys.types
-            return lambda batch: code_values(batch, column, type_)
-        return lambda batch: code_rows(batch, columns, keys.types)
+        by_place = {(step.parent, step.attribute): order.coders[LEFT] for step, order in orders.items()}
+        graph = self.graph
+        return [[by_place[which, at] for at in graph.of_input(which)] for which in range(len(graph.inputs))]
 
     def order(self, schemas: Sequence[pa.Schema]) -> Order:
+        orders = self.orders(schemas)
         if self._is_of_two:
-            [keys] = self.keys(schemas)
-            return by_values(keys) if self.algorithm.order == "values" and keys.exact else by_hashes(keys)
-        return Order([partial(_of_all, coders) for coders in self.coders(schemas)])
+            return orders[Step(RIGHT, 0, LEFT)]
+        return Order([partial(_of_all, coders) for coders in self.coders(orders)])
 
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
-        self.keys(schemas)  # it may be impossible
+        self.comparisons(schemas)  # they may be impossible
         return pa.schema([column.field for column in output_columns(self.graph, schemas)])
 
     @property
@@ -84,14 +86,15 @@ class MultiPlan:
         self, names: Sequence[str], schemas: Sequence[pa.Schema], storage: Storage, means: Means
     ) -> MultiJoin:
         inputs = replace(storage, partitions=1).inputs(self.order(schemas), names, schemas)
-        accesses, accesses_of_loop = ([Accesses(coders) for coders in self.coders(schemas)] for _ in range(2))
-        keys, shell, statistics = self.keys(schemas), Shell(means.listener), Statistics(len(inputs), 1)
+        orders = self.orders(schemas)
+        accesses, accesses_of_loop = ([Accesses(coders) for coders in self.coders(orders)] for _ in range(2))
+        shell, statistics = Shell(means.listener), Statistics(len(inputs), 1)
         scratch_bytes = scratch_bytes_of(means.account)
         share_bytes = scratch_bytes // (2 * len(inputs))
-        combining_of_loop = Combining(self.graph, accesses_of_loop, keys)
+        combining_of_loop = Combining(self.graph, accesses_of_loop, orders)
         return MultiJoin(
-            self.graph, inputs, accesses, Combining(self.graph, accesses, keys),
-            Leaving(inputs, accesses, self.algorithm, len(self.graph.attributes), statistics, means, shell),
+            self.graph, inputs, accesses, Combining(self.graph, accesses, orders),
+            Leaving(inputs, accesses, self.algorithm, self.graph, statistics, means, shell),
             NestedLoop(self.graph, inputs, accesses_of_loop, combining_of_loop, share_bytes), self.algorithm.react,
             output_columns(self.graph, schemas), statistics, storage, means, shell, scratch_bytes,
         )  # fmt: skip
@@ -115,20 +118,3 @@ def _of_all(coders: Sequence[CodeRows], batch: pa.RecordBatch) -> tuple[Codes, F
         if has_value is not None:
             wanted = has_value if wanted is None else wanted & has_value
     return codes, wanted
-
-
-def _keys_of(graph: Graph, attribute: Attribute, schemas: Sequence[pa.Schema]) -> KeyPlan:
-    """One type for all inputs: if two of them met in another, who equals whom would be a matter of order."""
-    plans = [
-        plan_keys(schemas[one], schemas[other], columns, other_columns, (graph.inputs[one], graph.inputs[other]))
-        for at, (one, columns) in enumerate(attribute.columns)
-        for other, other_columns in attribute.columns[at + 1 :]
-    ]
-    for plan in plans[1:]:
-        if plan.types != plans[0].types:
-            compared = " = ".join(f"{graph.inputs[which]}.{'+'.join(columns)}" for which, columns in attribute.columns)
-            types = " and ".join(str(one) for one in (*plans[0].types, *plan.types))
-            raise InvalidJoin(
-                f"{compared} cannot be compared in one type, since they meet as {types}; cast them before."
-            )
-    return plans[0]

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
-from sooner.asked.multijoins import Equality, MultiAlgorithmName, plan_of
+from sooner.asked.multijoins import Equality, MultiAlgorithmName, Ranges, plan_of
 from sooner.errors import InvalidJoin
 from sooner.fallbacks import report
 from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS
@@ -26,8 +26,9 @@ from sooner.spark.sources.known_rows import known_rows
 
 def multijoin(
     inputs: Mapping[str, DataFrame],
-    on: Equality | Sequence[Equality],
+    on: Equality | Sequence[Equality] = (),
     *,
+    within: Ranges | None = None,
     rows: Mapping[str, int] | None = None,
     copies: float = 2.0,
     algorithm: MultiAlgorithmName = "auto",
@@ -40,6 +41,7 @@ def multijoin(
     """Join many streaming DataFrames while they arrive, in one operator, after one shuffle.
 
     inputs, on, algorithm: as for `sooner.multijoin`.
+    within: refused here: values that may be apart have no cell in common.
     rows: about how many rows each input will have, if you know. What is known of files need not be said. Partitions are
         the cells of a grid with a dimension for each attribute, and rows are copied along those that they lack; with
         this the grid is laid so that few are copied. `sooner.spark.explain` says how often each input is.
@@ -49,7 +51,12 @@ def multijoin(
 
     Results come when the last of their rows arrives; the rest in silences, and when the inputs have ended.
     """
-    plan = plan_of(inputs, on, algorithm)
+    if within:
+        raise InvalidJoin(
+            f"within={within!r} is for many inputs in process, by sooner.multijoin; on Spark join two at a time by "
+            "sooner.spark.join, which has within= and by=."
+        )
+    plan = plan_of(inputs, on, None, algorithm)
     names, frames = list(inputs), list(inputs.values())
     spark = session_of(names, frames)
     rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
