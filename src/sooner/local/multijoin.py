@@ -56,7 +56,7 @@ def multijoin(
     {'order': [10, 11, 12], 'customer': [1, 2, 1], 'nation': [7, 8, 7], 'name': ['Chile', 'Peru', 'Chile']}
     """
     plan = plan_of(inputs, on, within, algorithm)
-    settings = settings_of(None, memory, None, 1, spill_dir)
+    settings = settings_of(None, memory, None, None, spill_dir)
     names = list(plan.graph.inputs)
     with opened(list(inputs.values()), names) as all_rows:
         sources = filtered_sources(all_rows, names, where)

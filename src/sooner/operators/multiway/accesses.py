@@ -33,7 +33,8 @@ class Accesses:
     def __init__(self, coders: Sequence[CodeRows]) -> None:
         """`coders` are those of its attributes, in order."""
         self._coders = coders
-        self._known: dict[tuple[int, int], tuple[Run, Access]] = {}  # by run and attribute
+        self._codes: dict[tuple[int, int], tuple[Run, Codes]] = {}  # by run and attribute
+        self._known: dict[tuple[int, int], tuple[Run, Access]] = {}
         self._indexes: dict[tuple[int, int], CodeIndex] = {}
 
     @property
@@ -51,10 +52,22 @@ class Accesses:
             return Access(run.codes, run.codes)
         key = id(run), attribute
         if key not in self._known:
-            of_rows = self.codes_of(run, attribute)
+            of_rows = self.of_rows(run, attribute)
             codes, order = sort(of_rows)
             self._known[key] = run, Access(of_rows, codes, order)
         return self._known[key][1]
+
+    def of_rows(self, run: Run, attribute: int) -> Codes:
+        """The code of each row, as the rows lie; with no index made, but remembered."""
+        if attribute == 0:
+            return run.codes
+        key = id(run), attribute
+        if key not in self._codes:
+            self._codes[key] = run, self.codes_of(run, attribute)
+        return self._codes[key][1]
+
+    def has_index(self, run: Run, attribute: int) -> bool:
+        return (id(run), attribute) in self._indexes
 
     def index_of(self, run: Run, attribute: int) -> CodeIndex:
         """To look up codes in no order; where it finds them is a position in the order of the attribute."""
@@ -81,5 +94,6 @@ class Accesses:
     def keep_only(self, runs: Sequence[Run]) -> None:
         """Others are in memory no more."""
         kept = {id(run) for run in runs}
+        self._codes = {key: known for key, known in self._codes.items() if key[0] in kept}
         self._known = {key: known for key, known in self._known.items() if key[0] in kept}
         self._indexes = {key: index for key, index in self._indexes.items() if key[0] in kept}

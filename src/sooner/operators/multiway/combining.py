@@ -6,7 +6,7 @@ selectivity times the rows in memory: by that much partial matches become more o
 for each input, and is gone when nothing matches it: nothing that does not become a result is kept.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -27,6 +27,7 @@ from sooner.runs.store import counts_of_each
 FEW: Final = 16  # times as many rows as there are codes to look up: an index would not pay
 HALVED_AT: Final = 2**40  # probes: older ones count less
 
+Count = Callable[[Step, int, int], None]  # of a step: so many partial matches were looked up, and met so many rows
 Combinations = Mapping[int, Places]  # by input: where its row is, in which run and at which position
 
 
@@ -42,9 +43,22 @@ class Combining:
     def of(self, which: int, run: Run, others: Sequence[Sequence[Run]]) -> Iterator[Combinations]:
         """All combinations of rows of this run with those of the other inputs, up to PAIRS_AT_ONCE at a time."""
         runs = [[run] if one == which else there for one, there in enumerate(others)]
-        if not all(runs):
-            return
-        yield from self._grown(self._route(which), runs, {which: Places(np.arange(len(run)))})
+        if all(runs):
+            yield from self._grown(self._route(which), runs, {which: Places(np.arange(len(run)))}, self._count)
+
+    def prepared(self, which: int, others: Sequence[Sequence[Run]]) -> Callable[[Run], Iterator[Combinations]]:
+        """The same for many runs: several threads may ask, and nothing is learnt from it."""
+        route = self._route(which)
+        for step in route:
+            for run in others[step.input]:
+                self._accesses[step.input].index_of(run, self._graph.of_input(step.input).index(step.attribute))
+
+        def of(run: Run) -> Iterator[Combinations]:
+            runs = [[run] if one == which else there for one, there in enumerate(others)]
+            if all(runs):
+                yield from self._grown(route, runs, {which: Places(np.arange(len(run)))}, _not_counted)
+
+        return of
 
     def reach(self, step: Step) -> Reach:
         """How far from the code of a parent's row those may be that match it."""
@@ -62,7 +76,7 @@ class Combining:
         return self._met[step.input][step.attribute] / probes if probes else float("inf")
 
     def _grown(
-        self, route: Sequence[Step], runs: Sequence[Sequence[Run]], partial: Combinations
+        self, route: Sequence[Step], runs: Sequence[Sequence[Run]], partial: Combinations, count: Count
     ) -> Iterator[Combinations]:
         if not route:
             yield partial
@@ -75,11 +89,11 @@ class Combining:
             n_some += len(grown[step.input].positions)
             some.append(grown)
             if n_some >= PAIRS_AT_ONCE:
-                yield from self._grown(rest, runs, _together(some))
+                yield from self._grown(rest, runs, _together(some), count)
                 some, n_some = [], 0
-        self._count(step, len(partial[step.parent].positions), n_met)
+        count(step, len(partial[step.parent].positions), n_met)
         if some:
-            yield from self._grown(rest, runs, _together(some))
+            yield from self._grown(rest, runs, _together(some), count)
 
     def _matched(self, step: Step, runs: Sequence[Sequence[Run]], partial: Combinations) -> Iterator[Combinations]:
         """These partial matches with the rows of one more input, a part of them at a time."""
@@ -100,7 +114,7 @@ class Combining:
     def _found(self, step: Step, codes: Codes, run: Run, place: int) -> Iterator[tuple[Positions, Positions]]:
         """Positions of codes, and where a run has such: many are looked up as they come, few in their order."""
         accesses, reach = self._accesses[step.input], self.reach(step)
-        if len(codes) * FEW >= len(run):
+        if len(codes) * FEW >= len(run) or accesses.has_index(run, place):
             yield from found(codes, None, accesses.index_of(run, place), PAIRS_AT_ONCE, reach)
             return
         in_order, positions = sort(codes)
@@ -110,7 +124,7 @@ class Combining:
     def _codes_of(self, step: Step, runs: Sequence[Run], places: Places) -> Codes:
         """The codes of the attribute in these rows of the parent."""
         place = self._graph.of_input(step.parent).index(step.attribute)
-        of_rows = [self._accesses[step.parent].of(run, place).of_rows for run in runs]
+        of_rows = [self._accesses[step.parent].of_rows(run, place) for run in runs]
         if len(of_rows) == 1:
             return of_rows[0][places.positions]
         codes = np.empty(len(places.positions), np.uint64)
@@ -150,6 +164,10 @@ class Combining:
         n_attributes = len(self._graph.attributes)
         for name, counts in (("probes", self._probes), ("met", self._met)):
             counts[:] = [counts_of_each(saved, n_attributes) for saved, _ in zip(data[name], counts, strict=True)]
+
+
+def _not_counted(step: Step, probes: int, met: int) -> None:
+    pass
 
 
 def picked(places: Places, at: Positions) -> Places:

@@ -11,7 +11,7 @@ and the rows of one call.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -26,19 +26,22 @@ from sooner.operators.multiway.graph import Graph
 from sooner.operators.multiway.leaving import Leaving
 from sooner.operators.multiway.nested_loop import NestedLoop, position_of
 from sooner.operators.multiway.output import OutputColumn
-from sooner.operators.multiway.passing import Passing
+from sooner.operators.multiway.passing import Passing, with_codes
 from sooner.operators.multiway.reading_back import ReadBack
 from sooner.operators.multiway.results import Results
 from sooner.operators.operator import Means, Operator, Port
 from sooner.operators.shell import Shell
 from sooner.operators.statistics.arrivals import Statistics
 from sooner.operators.whole_inputs import count_whole, view_of
+from sooner.parallel import ALONE, Crew
 from sooner.phases import Phase
 from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.view import Surroundings, View
 from sooner.progress import Progress
 from sooner.runs.run import NEVER, Run
 from sooner.runs.store import counted, remove_run
+
+ROWS_WORTH_THREADS: Final = 16_384  # that pass: their results have the columns of all inputs, so few are worth it
 
 
 class MultiJoin(Operator[pa.RecordBatch]):
@@ -72,6 +75,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._results = Results(columns)
         self._storage = storage
         self._means = means
+        self._crew = Crew(means.workers, means.account)
         self._shell = shell
         self._scratch_bytes = scratch_bytes
         self._statistics = statistics
@@ -109,27 +113,70 @@ class MultiJoin(Operator[pa.RecordBatch]):
         if not any(n_rows):
             return
         self._loop.let_go()
-        runs = [self._sorted(one, batches) for one, batches in zip(self._inputs, rows, strict=True)]
-        last = self._passing.last
-        if last is not None and self._passing.all_pass(last):
-            self._leaving.forget(last)
+        if (last := self._passing.last) is not None:
+            yield from self._pass(last, rows[last])
         else:
-            weights = [self._leaving.weight(which, run) for which, run in enumerate(runs) if run is not None]
-            self._leaving.reserve(sum(weights))
+            yield from self._take_in(rows)
+        self._tidy_up()
+        for which, count in enumerate(n_rows):
+            self._statistics.rows_received(which, count, now)
+        self._newest = self._shell.tick
+        self._report(Arrived(self._shell.tick, n_rows, compared=0))
+
+    def _take_in(self, rows: Sequence[Sequence[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
+        """They meet what is in memory, and stay there."""
+        runs = [self._sorted(one, batches) for one, batches in zip(self._inputs, rows, strict=True)]
+        weights = [self._leaving.weight(which, run) for which, run in enumerate(runs) if run is not None]
+        self._leaving.reserve(sum(weights))
         self._shell.enter("arriving")
         self._shell.advance()
         new = [None if run is None else replace(run, arrived=self._shell.tick) for run in runs]
         for which, run in enumerate(new):
             if run is not None:
+                self._statistics.arrived_rows[which] += len(run)
                 yield from self._met(which, run, new[:which])
-        if last is None or not self._passing.all_pass(last):
-            self._take_up(new, last)
-        self._tidy_up()
-        for which, count in enumerate(n_rows):
-            self._statistics.rows_received(which, count, now)
-            self._statistics.arrived_rows[which] += 0 if new[which] is None else len(new[which] or ())
-        self._newest = self._shell.tick
-        self._report(Arrived(self._shell.tick, n_rows, compared=0))
+        for which, run in enumerate(new):
+            if run is not None:
+                self._inputs[which].partitions[0].resident.add(run)
+
+    def _pass(self, which: int, batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows of the last input meet all that they can in memory. Few of them are kept, if any: so they are looked up
+        as they lie, and several threads may do it.
+        """
+        if self._passing.all_pass(which):
+            self._leaving.forget(which)
+        runs = [run for batch in batches if len(run := with_codes(batch, self._inputs[which].code))]
+        kept = self._room_for(which, runs)
+        self._shell.enter("arriving")
+        self._shell.advance()
+        self._statistics.arrived_rows[which] += sum(map(len, runs))
+        others = [list(one.partitions[0].resident) for one in self._inputs]
+        combinations = self._combining.prepared(which, others)
+
+        def passed(run: Run) -> Iterator[pa.RecordBatch]:
+            together = [[run] if at == which else there for at, there in enumerate(others)]
+            for found in combinations(run):
+                yield from self._results.of(found, together)
+
+        crew = self._crew if sum(map(len, runs)) >= ROWS_WORTH_THREADS else ALONE
+        yield from self._counted(crew.together([passed(run) for run in runs]))
+        if kept is not None:
+            self._inputs[which].partitions[0].resident.add(replace(kept, arrived=self._shell.tick))
+
+    def _room_for(self, which: int, runs: Sequence[Run]) -> Run | None:
+        """There is room in memory for those of these rows that have to be kept. What leaves to make it may be what some
+        of them match.
+        """
+        reserved_bytes = 0
+        while True:
+            on_disk = self._passing.runs_on_disk(which)
+            kept = self._sorted(self._inputs[which], [self._passing.to_keep(which, run).rows for run in runs])
+            needed_bytes = 0 if kept is None else self._leaving.weight(which, kept)
+            self._leaving.reserve(max(needed_bytes - reserved_bytes, 0))
+            reserved_bytes = max(needed_bytes, reserved_bytes)
+            if self._passing.runs_on_disk(which) == on_disk:
+                self.account.release(reserved_bytes - needed_bytes)
+                return kept
 
     @staticmethod
     def _sorted(one: Input, batches: Sequence[pa.RecordBatch]) -> Run | None:
@@ -151,8 +198,8 @@ class MultiJoin(Operator[pa.RecordBatch]):
 
     def _note_joins(self, found: Combinations, runs: Sequence[Sequence[Run]]) -> None:
         """For algorithms that look at regions and join bits: rows are credited with results of the whole join."""
-        if (regions := self._leaving.regions) is None or self._passing.last is not None:
-            return  # nobody asks, or rows of the last input leave before any other
+        if (regions := self._leaving.regions) is None:
+            return
         for which, places in found.items():
             for number, run in enumerate(runs[which]):
                 at = places.positions if len(runs[which]) == 1 else places.positions[places.parts == number]
@@ -160,15 +207,6 @@ class MultiJoin(Operator[pa.RecordBatch]):
                     run.joined[at] = True
                 for place in range(self._accesses[which].n_attributes):
                     regions.count_joins(which, place, self._accesses[which].of(run, place).of_rows[at])
-
-    def _take_up(self, runs: Sequence[Run | None], last: int | None) -> None:
-        """There is room for these rows and their indexes; of the last input some may pass."""
-        for which, run in enumerate(runs):
-            if run is not None:
-                kept = run if which != last else self._passing.to_keep(which, run)
-                self.account.release(self._leaving.weight(which, run) - self._leaving.weight(which, kept))
-                if len(kept):
-                    self._inputs[which].partitions[0].resident.add(kept)
 
     def _tidy_up(self) -> None:
         """Merge runs in memory, and forget the indexes of those that are there no more."""
@@ -231,7 +269,8 @@ class MultiJoin(Operator[pa.RecordBatch]):
 
     def _new_read_back(self, which: int) -> ReadBack:
         chunk_bytes = self._scratch_bytes // 4  # which is read, merged, and met
-        return ReadBack(which, self._inputs, self._combining, self._results, self._horizon, chunk_bytes)
+        finding = self._accesses[which], self._combining, self._results
+        return ReadBack(which, self._inputs, *finding, self._horizon, chunk_bytes)
 
     def _new_chain(self) -> Chain:
         out = self._columns, self._loop.joined, self._horizon
@@ -338,6 +377,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
     def close(self) -> None:
         if self._rest is not None:
             self._rest.close()
+        self._crew.dismiss()
         super().close()
 
     def _in_scratch(self, work: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

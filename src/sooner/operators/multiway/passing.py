@@ -8,14 +8,26 @@ blocks. So of a join that nearly fits the memory few rows of the largest input a
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 
 from sooner.kernels.array_types import Codes, Flags
+from sooner.kernels.gathering import gather
 from sooner.operators.inputs import Input
 from sooner.operators.multiway.accesses import Accesses
 from sooner.operators.multiway.combining import Combining
 from sooner.operators.multiway.comparing import reached
 from sooner.operators.multiway.graph import Graph, Step
-from sooner.runs.run import Run
+from sooner.operators.order import CodeRows
+from sooner.runs.run import NEVER, Run
+
+
+def with_codes(batch: pa.RecordBatch, code: CodeRows) -> Run:
+    """Rows as they lie, without those that have no value to compare."""
+    codes, wanted = code(batch)
+    if wanted is None:
+        return Run(codes, batch, NEVER)
+    at = np.flatnonzero(wanted)
+    return Run(codes[at], gather(batch, at), NEVER)
 
 
 class CodesOnDisk:
@@ -57,6 +69,10 @@ class Passing:
     def all_pass(self, which: int) -> bool:
         """Whether all rows of it do: no other has any on disk."""
         return not self._on_disk(which)
+
+    def runs_on_disk(self, which: int) -> int:
+        """Of all inputs but this."""
+        return sum(len(self._inputs[at].partitions[0].spilled) for at in self._on_disk(which))
 
     def to_keep(self, which: int, run: Run) -> Run:
         """These rows without those that pass."""

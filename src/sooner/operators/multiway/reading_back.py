@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from sooner.operators.inputs import Input
+from sooner.operators.multiway.accesses import Accesses
 from sooner.operators.multiway.combining import Combining
 from sooner.operators.multiway.nested_loop import START, BlocksOf, position_of
 from sooner.operators.multiway.results import Results
@@ -23,6 +24,7 @@ class ReadBack:
         self,
         which: int,
         inputs: Sequence[Input],
+        accesses: Accesses,
         combining: Combining,
         results: Results,
         horizon: int,
@@ -33,6 +35,7 @@ class ReadBack:
         self.position = START
         self._blocks = BlocksOf(inputs[which])
         self._others = [[] if at == which else list(one.partitions[0].resident) for at, one in enumerate(inputs)]
+        self._accesses = accesses  # of what is read
         self._combining = combining
         self._results = results
         self._horizon = horizon
@@ -48,6 +51,7 @@ class ReadBack:
             end = self._blocks.chunk(self.position, min(self._chunk_bytes, until_bytes - self.worked_bytes))
             read = list(self._blocks.read(self.position, end, None))
             yield from self._missing_of(merge([run for *_, run in read]))
+            self._accesses.keep_only([])
             self.worked_bytes += sum(n_bytes for _, n_bytes, _ in read)
             self.position = end
 
