@@ -157,7 +157,6 @@ def _matched_by(value: int | None, name: str, other: str) -> list[int]:
 
 def check_state(operator: object) -> None:
     """What is counted is what is there, with indexes."""
-    from sooner.operators.multiway.chain import Chain
     from sooner.operators.multiway.join import MultiJoin
 
     assert isinstance(operator, MultiJoin)
@@ -166,5 +165,5 @@ def check_state(operator: object) -> None:
         for which, one in enumerate(operator.inputs)
         for run in one.partitions[0].resident
     ]
-    of_chain = operator._rest._taken_bytes if isinstance(operator._rest, Chain) else 0
+    of_chain = 0 if operator._chain is None else operator._chain._taken_bytes
     assert sum(weights) + of_chain == operator.account.used_bytes

@@ -5,12 +5,15 @@ were there from the latest arrival to the earliest departure, if that is not bef
 after the other, so a partial result carries two numbers, and one that says whether all of its rows are among those that
 a nested loop has joined; the last join of the chain tells what is new.
 
+Inputs that are in memory as a whole stay there, if they are not between others: what the chain finds meets them in the
+end. So if one input alone is on disk, its rows are read back, and there is nothing to join but that.
+
 The chain begins with the input that is largest. All others are given to their joins first, where they stay in memory
 as far as there is room; then come the rows of the largest, and what one join finds goes to the next at once. A row that
 meets all that it can in memory is not kept, so nothing is written but what finds no room (hybrid hash join).
 
-All of the memory is taken from the account for as long as the chain lives. Each join has a part of it, by the size of
-the input that stays there.
+All memory that is free is taken from the account for as long as the chain lives. Each join has a part of it, by the
+size of the input that stays there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,11 +29,12 @@ from sooner.kernels.gathering import as_one, gather
 from sooner.kernels.keys import NO_KEYS
 from sooner.operators.inputs import Input, Storage
 from sooner.operators.multiway.algorithms import HYBRID_HASH
+from sooner.operators.multiway.combining import Combining
 from sooner.operators.multiway.comparing import comparison_of
 from sooner.operators.multiway.graph import Graph
 from sooner.operators.multiway.nested_loop import Position
-from sooner.operators.multiway.output import OutputColumn
 from sooner.operators.multiway.overlaps import Overlaps
+from sooner.operators.multiway.results import Results
 from sooner.operators.operator import Means
 from sooner.operators.order import Order
 from sooner.operators.pieces import pieces
@@ -39,7 +43,7 @@ from sooner.operators.two_way.making import two_way_join
 from sooner.operators.two_way.output import plan_output
 from sooner.operators.two_way.plan import INPUTS
 from sooner.policies.view import SILENT
-from sooner.runs.run import Run
+from sooner.runs.run import NEVER, Run
 from sooner.runs.store import counted
 from sooner.sides import LEFT, RIGHT
 
@@ -64,54 +68,66 @@ def named(which: int, column: str) -> str:
     return f"{which}.{column}"
 
 
+def chained_of(graph: Graph, inputs: Sequence[Input]) -> list[int]:
+    """The inputs that have rows on disk, and those between them. All rows of the others are in memory."""
+    return graph.connecting([which for which, one in enumerate(inputs) if one.partitions[0].spilled])
+
+
 class Chain:
-    """`columns` are those of the results. `joined` is how far a nested loop has come with each input; what came up to
-    the `horizon` is out.
-    """
+    """`joined` is how far a nested loop has come with each input; what came up to the `horizon` is out."""
 
     def __init__(
         self,
         graph: Graph,
         inputs: Sequence[Input],
-        columns: Sequence[OutputColumn],
+        combining: Combining,
+        results: Results,
         joined: Sequence[Position],
         horizon: int,
         storage: Storage,
         means: Means,
     ) -> None:
-        self._columns = columns
-        self._schema = pa.schema([column.field for column in columns])
+        self._combining = combining
+        self._results = results
         self._joined = joined
         self._horizon = horizon
         self._inputs = inputs
         sizes = [sum(run.n_bytes for run in one.partitions[0].spilled) for one in inputs]
         first = int(np.argmax(sizes))
-        self._steps = graph.steps_from(first)
+        self._chained = chained_of(graph, inputs)
+        steps = graph.steps_from(first)
+        self._steps = [step for step in steps if step.input in self._chained]
+        self._asking = {step.parent for step in steps if step not in self._steps}  # who looks for rows in memory
         self._order = [*(step.input for step in reversed(self._steps)), first]  # in which inputs are given
-        all_schemas = [one.schema for one in inputs]
-        compared = [comparison_of(graph, graph.attributes[step.attribute], all_schemas) for step in self._steps]
-        reaches = [by.between(step.parent, step.input).reach for by, step in zip(compared, self._steps, strict=True)]
-        self._overlaps = Overlaps(graph, inputs, first, self._steps, reaches)
+        self._overlaps = Overlaps(graph, inputs, first, steps, [combining.reach(step) for step in steps])
+        self._in_memory = [
+            [] if which in self._chained else list(one.partitions[0].resident) for which, one in enumerate(inputs)
+        ]
+        for which, runs in enumerate(self._in_memory):
+            for run in runs:
+                self._overlaps.add(which, run)
         self._fed = Fed()
         self._read_bytes = 0
         self._account = means.account
-        shares = _shares(means.account.share_bytes, [sizes[step.input] for step in self._steps])
+        shares = _shares(means.account.free_bytes, [sizes[step.input] for step in self._steps])
         self._taken_bytes = sum(shares)
         self._account.reserve(self._taken_bytes)
         self._joins: list[TwoWayJoin[pa.RecordBatch]] = []
         left = _with_stamps([(first, field) for field in inputs[first].schema], LEFT)
-        for step, by, share_bytes in zip(self._steps, compared, shares, strict=True):
+        all_schemas = [one.schema for one in inputs]
+        for step, share_bytes in zip(self._steps, shares, strict=True):
             right = _with_stamps([(step.input, field) for field in inputs[step.input].schema], RIGHT)
             schemas = pa.schema(left), pa.schema(right)
             account = Budget(share_bytes).account(f"the join with {graph.inputs[step.input]}")
             own_means = replace(means, account=account, room=None, listener=None)
-            order = by.renamed(named).between(step.parent, step.input)
+            compared = comparison_of(graph, graph.attributes[step.attribute], all_schemas)
+            order = compared.renamed(named).between(step.parent, step.input)
             self._joins.append(_two_way(order, schemas, storage, own_means))
             left = [*left[: -len(STAMPS)], *right[: -len(STAMPS)], *left[-len(STAMPS) :]]
 
     @property
     def is_done(self) -> bool:
-        return all(join.phase == "done" for join in self._joins)
+        return self._fed.inputs == len(self._order) and all(join.phase == "done" for join in self._joins)
 
     @property
     def worked_bytes(self) -> int:
@@ -120,11 +136,10 @@ class Chain:
     def work(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
         """Go on for so many bytes; results come as they are found."""
         for rows in self._combinations(quantum_bytes):
-            if (new := self._new_of(rows)).num_rows:
-                yield new
+            yield from self._completed(rows)
 
     def _combinations(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
-        """With the columns of all inputs, and the stamps."""
+        """With the columns of all inputs of the chain, and the stamps."""
         if self._fed.inputs < len(self._order):
             yield from self._feed(quantum_bytes)
             return
@@ -141,7 +156,8 @@ class Chain:
         at, side = (inner.index(which), RIGHT) if which in inner else (0, LEFT)
         runs = self._inputs[which].partitions[0].spilled
         if self._fed.runs == len(runs):
-            self._joins[at].end(side)
+            if self._joins:
+                self._joins[at].end(side)
             self._fed = Fed(self._fed.inputs + 1)
             return
         [segment] = runs[self._fed.runs].segments
@@ -164,7 +180,10 @@ class Chain:
         self._fed = Fed(self._fed.inputs, self._fed.runs + is_over, 0 if is_over else self._fed.blocks + len(some))
 
     def _given(self, at: int, side: int, batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """A join is given these rows, in pieces, and what it finds goes on."""
+        """A join is given these rows, in pieces, and what it finds goes on; after the last one they are through."""
+        if at == len(self._joins):
+            yield from batches
+            return
         if not batches:
             return
         join = self._joins[at]
@@ -173,24 +192,31 @@ class Chain:
                 yield from self._passed_on(at, found)
 
     def _passed_on(self, at: int, found: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        rows = _with_common_stamps(found)
-        if at + 1 == len(self._joins):
-            yield rows
-        else:
-            yield from self._given(at + 1, LEFT, [rows])
+        return self._given(at + 1, LEFT, [_with_common_stamps(found)])
 
-    def _new_of(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """Of combinations those that did not come out when the last of their rows came, nor by an earlier chain, nor by
-        the loop.
+    def _completed(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """With rows of all other inputs, which are in memory: what did not come out when the last of its rows came, nor
+        by an earlier chain, nor by the loop, which knows of no combination with a row that never left.
         """
         arrived, departed, is_looped = (to_numpy(rows.column(names[LEFT])) for names in STAMPS)
-        is_new = (arrived > departed) & (arrived > self._horizon) & (is_looped == 0)
-        fields = [
-            named(column.input, self._inputs[column.input].schema.field(column.column).name) for column in self._columns
-        ]
-        columns = [rows.column(name) for name in fields]
-        batch = pa.RecordBatch.from_arrays(columns, schema=self._schema)
-        return batch if is_new.all() else gather(batch, np.flatnonzero(is_new))
+        if len(self._chained) == len(self._inputs) and is_looped.any():
+            at = np.flatnonzero(is_looped == 0)
+            rows, arrived, departed = gather(rows, at), arrived[at], departed[at]
+        if not rows.num_rows:
+            return
+        runs = list(self._in_memory)
+        for which in self._chained:
+            runs[which] = [self._as_run(which, rows)]
+        first = self._chained[0]  # whose rows carry the stamps of all that are joined
+        runs[first] = [replace(run, arrived=arrived, departed=departed) for run in runs[first]]
+        for found in self._combining.beyond(self._chained, runs):
+            yield from self._results.missing(found, runs, self._horizon)
+
+    def _as_run(self, which: int, rows: pa.RecordBatch) -> Run:
+        schema = self._inputs[which].schema
+        own = pa.RecordBatch.from_arrays([rows.column(named(which, name)) for name in schema.names], schema=schema)
+        codes = self._inputs[which].code(own)[0] if which in self._asking else np.zeros(len(own), np.uint64)
+        return Run(codes, own, NEVER)
 
     def to_plain(self) -> dict[str, Any]:
         return {

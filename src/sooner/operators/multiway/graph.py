@@ -87,6 +87,18 @@ class Graph:
             if parents:
                 yield from (Step(which, at, parents[0]) for which in attribute.inputs if which not in joined)
 
+    def connecting(self, some: Sequence[int]) -> list[int]:
+        """These inputs, and those by which they hang together."""
+        left = list(range(len(self.inputs)))
+        while loose := [which for which in left if which not in some and self._is_loose(which, left)]:
+            left.remove(loose[0])
+        return left
+
+    def _is_loose(self, which: int, among: Sequence[int]) -> bool:
+        """Whether an input hangs on these by one attribute at most."""
+        held_by = [at for at in self.of_input(which) if {*self.attributes[at].inputs} & {*among} - {which}]
+        return len(held_by) <= 1
+
     def steps_from(self, first: int) -> list[Step]:
         """From one input to all others, those first that are named first."""
         steps: list[Step] = []

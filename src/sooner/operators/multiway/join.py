@@ -2,8 +2,8 @@
 
 A combination comes out when the last of its rows arrives, if all others are in memory then. Which those are follows
 from the stamps of rows. What is missing of the rows on disk is found by a `NestedLoop` in silences, if the algorithm
-has one; and all that is missing by a `Chain` when the inputs have ended, or when all is to be settled before; or if one
-input alone is on disk, by a `ReadBack`. While one of them works the inputs are blocked.
+has one; and all that is missing by a `Chain` when the inputs have ended, or when all is to be settled before. While the
+chain works its inputs are blocked.
 
 Beside the budget it uses `scratch_bytes`, for runs that are merged, rows that leave, and what the loop has in memory;
 and the rows of one call.
@@ -17,17 +17,17 @@ import numpy as np
 import pyarrow as pa
 
 from sooner.budget import Account
+from sooner.errors import BudgetTooSmall
 from sooner.operators.events import Arrived, Event, Looped, Scanned
 from sooner.operators.inputs import Input, Storage
 from sooner.operators.multiway.accesses import Accesses
-from sooner.operators.multiway.chain import Chain
+from sooner.operators.multiway.chain import Chain, chained_of
 from sooner.operators.multiway.combining import Combinations, Combining
 from sooner.operators.multiway.graph import Graph
 from sooner.operators.multiway.leaving import Leaving
-from sooner.operators.multiway.nested_loop import NestedLoop, position_of
+from sooner.operators.multiway.nested_loop import NestedLoop
 from sooner.operators.multiway.output import OutputColumn
 from sooner.operators.multiway.passing import Passing, with_codes
-from sooner.operators.multiway.reading_back import ReadBack
 from sooner.operators.multiway.results import Results
 from sooner.operators.operator import Means, Operator, Port
 from sooner.operators.shell import Shell
@@ -71,7 +71,6 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._loop = loop
         self._react = react
         self._passing = Passing(graph, inputs, accesses, combining)
-        self._columns = columns
         self._results = Results(columns)
         self._storage = storage
         self._means = means
@@ -81,7 +80,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._statistics = statistics
         self._newest = NEVER  # when the last rows came
         self._horizon = NEVER  # all combinations of rows that came up to then are out
-        self._rest: Chain | ReadBack | None = None  # it is being looked for
+        self._chain: Chain | None = None
         for one in inputs:
             one.follows_joins = leaving.regions is not None
 
@@ -99,7 +98,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
 
     def port(self, which: int) -> Port:
         port = super().port(which)
-        return "blocked" if port == "ready" and self._rest is not None else port
+        return "blocked" if port == "ready" and self._chain is not None else port
 
     # Rows that arrive
 
@@ -231,7 +230,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
     def has_work(self, around: Surroundings) -> bool:
         if self.phase in ("clean-up", "done"):
             return self.phase == "clean-up"
-        if self._rest is not None or (around.settling and (self._is_open or self._loop.is_in_the_middle)):
+        if self._chain is not None or (around.settling and (self._is_open or self._loop.is_in_the_middle)):
             return True
         return self._react is not None and self._react.wants_to_work(around) and self._loop.is_open
 
@@ -244,37 +243,37 @@ class MultiJoin(Operator[pa.RecordBatch]):
             return
         if self.phase != "clean-up":
             self._shell.enter("reactive")
-        if self._rest is not None:
-            yield from self._go_on(self._rest, quantum_bytes)
+        if self._chain is not None:
+            yield from self._go_on(self._chain, quantum_bytes)
         elif self._loop.is_in_the_middle or (self.phase != "clean-up" and not around.settling):
             yield from self._go_round(quantum_bytes)
-        elif self._is_open and self._only_on_disk is not None:
-            self._rest = self._new_read_back(self._only_on_disk)
-        elif self._is_open and any(one.resident_bytes for one in self._inputs):
+        elif self._is_open and (leaving := self._to_be_chained):
             before = int(self._statistics.spilled_bytes.sum())
-            self._leaving.evict_some(quantum_bytes)
+            self._leaving.evict_some(leaving[0], quantum_bytes)
             self.worked_bytes += int(self._statistics.spilled_bytes.sum()) - before
         elif self._is_open:
-            self._rest = self._new_chain()
+            self._chain = self._new_chain()
         else:
             self._forget()
             self._shell.enter("done")
         self._shell.report_reached(self._statistics)
 
     @property
-    def _only_on_disk(self) -> int | None:
-        """The input that has rows on disk, if it is the only one."""
-        on_disk = [which for which, one in enumerate(self._inputs) if one.partitions[0].spilled]
-        return on_disk[0] if len(on_disk) == 1 else None
-
-    def _new_read_back(self, which: int) -> ReadBack:
-        chunk_bytes = self._scratch_bytes // 4  # which is read, merged, and met
-        finding = self._accesses[which], self._combining, self._results
-        return ReadBack(which, self._inputs, *finding, self._horizon, chunk_bytes)
+    def _to_be_chained(self) -> list[int]:
+        """Inputs with rows in memory that the chain is to join: those that have others on disk, or all of them, if too
+        little memory would be left for it. A single one on disk keeps its rows: they have met all there is.
+        """
+        chained = chained_of(self._graph, self._inputs)
+        if len(chained) == 1:
+            return []
+        others = [which for which in range(len(self._inputs)) if which not in chained]
+        if sum(map(self._leaving.weight_of, others)) > self.account.share_bytes // 2:
+            chained += others
+        return [which for which in chained if self._inputs[which].resident_bytes]
 
     def _new_chain(self) -> Chain:
-        out = self._columns, self._loop.joined, self._horizon
-        return Chain(self._graph, self._inputs, *out, self._storage, self._means)
+        finding = self._combining, self._results, self._loop.joined, self._horizon
+        return Chain(self._graph, self._inputs, *finding, self._storage, self._means)
 
     def _go_round(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
         """A piece of the nested loop."""
@@ -286,15 +285,15 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self.worked_bytes += n_bytes
         self._shell.report(Looped(self._shell.tick, 0, self._loop.outer, len(self._inputs), n_bytes))
 
-    def _go_on(self, rest: Chain | ReadBack, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
-        before = rest.worked_bytes
-        yield from self._counted(rest.work(quantum_bytes))
-        n_bytes = rest.worked_bytes - before
+    def _go_on(self, chain: Chain, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
+        before = chain.worked_bytes
+        yield from self._counted(chain.work(quantum_bytes))
+        n_bytes = chain.worked_bytes - before
         self.worked_bytes += n_bytes
         self._shell.report(Scanned(self._shell.tick, 0, 0, 1, n_bytes))
-        if rest.is_done:
-            rest.close()
-            self._rest, self._horizon = None, self._newest
+        if chain.is_done:
+            chain.close()
+            self._chain, self._horizon = None, self._newest
             self._loop.all_is_joined()
 
     def _counted(self, results: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -334,8 +333,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
             "statistics": self._statistics.to_plain(),
             "newest": self._newest,
             "horizon": self._horizon,
-            "chain": self._rest.to_plain() if isinstance(self._rest, Chain) else None,
-            "read_back": self._rest.to_plain() if isinstance(self._rest, ReadBack) else None,
+            "chain": None if self._chain is None else self._chain.to_plain(),
         }
 
     def restore(self, data: dict[str, Any]) -> None:
@@ -348,35 +346,28 @@ class MultiJoin(Operator[pa.RecordBatch]):
         for which, (one, saved) in enumerate(zip(self._inputs, data["inputs"], strict=True)):
             one.load_plain(saved, self.account)
             self.account.take(self._accesses[which].row_bytes * one.partitions[0].resident.n_rows)
+        saved = data["chain"]
+        if self.account.free_bytes < 0 and saved is not None:
+            raise BudgetTooSmall(
+                f"The state has {-self.account.free_bytes:,} bytes of rows in memory more than there is room for, while "
+                "they are joined with those on disk; raise `memory` to what it was, until that is done."
+            )
         if self.account.free_bytes < 0:
             self._leaving.evict_all()
         self._loop.load_plain(data["loop"])
-        if (saved := data["chain"]) is not None:
-            self._rest = self._new_chain()
-            self._rest.load_plain(saved)
-        if (saved := data["read_back"]) is not None:
-            self._restore_read_back(saved)
+        if saved is not None:
+            self._chain = self._new_chain()
+            self._chain.load_plain(saved)
         self._count()
-
-    def _restore_read_back(self, data: dict[str, Any]) -> None:
-        """If there is less memory now, and the others are on disk too, a chain goes on: what has been read back is out,
-        with all that was in memory.
-        """
-        if self._only_on_disk is not None:
-            self._rest = self._new_read_back(self._only_on_disk)
-            self._rest.load_plain(data)
-            return
-        self._loop.all_is_joined()
-        self._loop.joined[counted(data["which"])] = position_of(data["position"])
 
     def interrupt(self) -> None:
         self._shell.interrupt()
-        if isinstance(rest := self._rest, Chain):
-            rest.interrupt()
+        if (chain := self._chain) is not None:
+            chain.interrupt()
 
     def close(self) -> None:
-        if self._rest is not None:
-            self._rest.close()
+        if self._chain is not None:
+            self._chain.close()
         self._crew.dismiss()
         super().close()
 

@@ -138,9 +138,8 @@ class Leaving:
             if any(flags.any() for flags in goes):
                 self._spill(which, goes)
 
-    def evict_some(self, n_bytes: int) -> None:
-        """About so many bytes of one input."""
-        which = next(which for which, one in enumerate(self._inputs) if one.resident_bytes)
+    def evict_some(self, which: int, n_bytes: int) -> None:
+        """About so many bytes of an input."""
         self.evict([EvictRegion(which, 0, n_bytes, "lowest")])
 
     def evict_all(self) -> None:
