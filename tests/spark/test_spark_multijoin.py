@@ -56,6 +56,11 @@ def test_what_would_copy_too_much_is_refused(spark: SparkSession, tmp_path: Path
         ss.multijoin({**case.inputs(), "sales": "a.parquet"}, on=ON, state=tmp_path / "state")  # type: ignore[dict-item]
 
 
+def test_a_range_is_refused_with_what_to_do_instead(tmp_path: Path) -> None:
+    with pytest.raises(InvalidJoin, match=r"join two at a time by sooner\.spark\.join"):
+        ss.multijoin({}, ON, within={("sales.sale", "articles.article"): 5}, state=tmp_path)
+
+
 def test_shares_are_those_with_the_fewest_copies() -> None:
     star = [(0, 1, 2), (0,), (1,), (2,)]
     assert fewest_copies(8, star, [1e6, 1e5, 10, 10]) == Shares((8, 1, 1))
