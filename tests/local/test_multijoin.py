@@ -1,9 +1,13 @@
 """`sooner.multijoin` as a user meets it, beside DuckDB."""
 
+import datetime as dt
 import itertools
+import re
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -13,8 +17,11 @@ import pyarrow.compute as pc
 import pytest
 
 import sooner
+from sooner.operators.events import Looped
+from sooner.trace import Entry
 
 PLENTY = "64MB"
+SECOND = dt.timedelta(seconds=1)
 
 
 def rows_of(table: pa.Table) -> Counter[tuple[Any, ...]]:
@@ -194,6 +201,196 @@ def test_what_cannot_be_is_refused_with_a_sentence(inputs: dict[str, Any], on: A
     }
     with pytest.raises(sooner.InvalidCall, match=sentence.replace("(", r"\(")):
         sooner.multijoin(tables, on=on)
+
+
+# Values that may be apart
+
+
+def visits(rows: int = 1_500, seed: int = 0) -> dict[str, pa.Table]:
+    """Views and clicks, at times that may be null and are stored in different units."""
+    dice = np.random.default_rng(seed)
+
+    def times(unit: str) -> pa.Array:
+        seconds = [
+            None if at % 40 == 0 else dt.datetime(2024, 1, 1) + at * SECOND for at in dice.integers(0, 9_000, rows)
+        ]
+        return pa.array(seconds, pa.timestamp(unit))
+
+    return {
+        "users": pa.table({"user": np.arange(rows), "name": [f"user {at}" for at in range(rows)]}),
+        "views": pa.table({"user": dice.integers(0, rows + 50, rows), "time": times("us"), "view": np.arange(rows)}),
+        "clicks": pa.table({"time": times("ms"), "click": np.arange(rows)}),
+    }
+
+
+VISITS_IN_SQL = """
+    SELECT user, name, views.time AS time_views, view, clicks.time AS time_clicks, click
+    FROM users JOIN views USING (user)
+    JOIN clicks ON clicks.time - views.time BETWEEN INTERVAL '{} seconds' AND INTERVAL '{} seconds'
+"""
+
+
+@pytest.mark.parametrize("memory", [PLENTY, "80kB"])
+@pytest.mark.parametrize("algorithm", ["miner", "mjoin"])
+def test_a_range_of_times_at_the_end_of_a_chain(algorithm: Any, memory: str) -> None:
+    tables = visits()
+    expected = rows_of(asked_of_duckdb(VISITS_IN_SQL.format(-2, 9), **tables))
+    for within in (
+        {("views.time", "clicks.time"): (-2 * SECOND, 9 * SECOND)},
+        {("clicks.time", "views.time"): (-9 * SECOND, 2 * SECOND)},
+    ):
+        for order in (list(tables), list(reversed(tables))):
+            inputs = {name: tables[name] for name in order}
+            query = sooner.multijoin(
+                inputs, "users.user = views.user", within=within, algorithm=algorithm, memory=memory
+            )
+            assert rows_of(query.to_table()) == expected
+    assert expected
+
+
+def test_columns_of_a_range_are_both_given_and_it_is_explained(tmp_path: Path) -> None:
+    query = sooner.multijoin(
+        visits(), "users.user = views.user", within={("views.time", "clicks.time"): SECOND}, trace=tmp_path / "trace"
+    )
+    assert query.schema.names == ["user", "name", "time_views", "view", "time_clicks", "click"]
+    assert "users.user = views.user and clicks.time - views.time within 0:00:01" in query.explain()
+    assert query.to_table().num_rows
+
+
+@pytest.mark.parametrize("memory", [PLENTY, "80kB"])
+@pytest.mark.parametrize("algorithm", ["miner", "mjoin"])
+def test_a_range_beside_a_key_another_of_doubles_and_no_number_among_them(algorithm: Any, memory: str) -> None:
+    dice, rows = np.random.default_rng(0), 1_500
+    prices = [
+        [None if at % 30 == 0 else Decimal(at) / 100 for at in dice.integers(0, 500, rows).tolist()] for _ in range(2)
+    ]
+    sizes = [np.where(dice.random(rows) < 0.1, np.nan, dice.random(rows) * 200) for _ in range(2)]
+    symbols = [[f"symbol {at}" for at in dice.integers(0, 20, rows)] for _ in range(2)]
+    tables = {
+        "trades": pa.table({"symbol": symbols[0], "price": pa.array(prices[0], pa.decimal128(9, 2)), "size": sizes[0]}),
+        "quotes": pa.table({"symbol": symbols[1], "price": pa.array(prices[1], pa.decimal128(12, 3))}),
+        "lots": pa.table({"size": sizes[1], "lot": np.arange(rows)}),
+    }
+    query = sooner.multijoin(
+        tables,
+        "trades.symbol = quotes.symbol",
+        within={("trades.price", "quotes.price"): Decimal("0.05"), ("lots.size", "trades.size"): (None, -199.5)},
+        algorithm=algorithm,
+        memory=memory,
+    )
+    expected = asked_of_duckdb(
+        """
+        SELECT trades.symbol, trades.price AS price_trades, trades.size AS size_trades, quotes.price AS price_quotes,
+            lots.size AS size_lots, lot
+        FROM trades JOIN quotes ON trades.symbol = quotes.symbol AND abs(trades.price - quotes.price) <= 0.05
+        JOIN lots ON trades.size - lots.size <= -199.5 AND NOT isnan(lots.size) AND NOT isnan(trades.size)
+        """,
+        **tables,
+    )
+    assert expected.num_rows
+    assert rows_of(query.to_table()) == rows_of(expected)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "width"),
+    [
+        (pa.int16(), pa.int64(), 2),
+        (pa.int64(), pa.uint64(), 2),
+        (pa.float32(), pa.int32(), 2.0),
+        (pa.date32(), pa.date32(), dt.timedelta(days=2)),
+        (pa.dictionary(pa.int32(), pa.int64()), pa.int64(), 2),
+    ],
+    ids=str,
+)
+def test_values_meet_in_one_type(one: pa.DataType, other: pa.DataType, width: Any) -> None:
+    def values(numbers: list[int], type_: pa.DataType) -> pa.Array:
+        if pa.types.is_dictionary(type_):
+            return pa.array(numbers, type_.value_type).dictionary_encode()
+        return pa.array(numbers, pa.int32() if pa.types.is_date(type_) else None).cast(type_)
+
+    tables = {
+        "a": pa.table({"x": values([1, 5, 90], one), "k": [1, 2, 3]}),
+        "b": pa.table({"x": values([3, 8, 91, 4], other), "row": [1, 2, 3, 4]}),
+        "c": pa.table({"k": [1, 2, 3]}),
+    }
+    found = sooner.multijoin(tables, "a.k = c.k", within={("a.x", "b.x"): width}).to_table()
+    assert sorted(zip(found["k"].to_pylist(), found["row"].to_pylist(), strict=True)) == [
+        (1, 1),
+        (2, 1),
+        (2, 4),
+        (3, 3),
+    ]
+
+
+@pytest.mark.parametrize("pair", [("a.x", "b.x"), ("b.x", "a.x")])
+@pytest.mark.parametrize("memory", [PLENTY, "80kB"])
+def test_with_two_inputs_it_is_a_join_within(memory: str, pair: tuple[str, str]) -> None:
+    dice = np.random.default_rng(0)
+    a, b = (pa.table({"x": dice.integers(0, 20_000, 4_000), row: np.arange(4_000)}) for row in ("row_a", "row_b"))
+    within = (1, 7) if pair[0] == "a.x" else (-7, -1)
+    query = sooner.multijoin({"a": a, "b": b}, within={pair: within}, memory=memory)
+    expected = sooner.join(a, b, on="x", within=(1, 7), suffixes=("_a", "_b"), memory=memory, algorithm="diner")
+    assert query.schema == expected.schema
+    assert rows_of(query.to_table()) == rows_of(expected.to_table())
+
+
+@pytest.mark.parametrize(("low", "high"), [(-2, 9), (None, -8_500), (8_500, None)])
+def test_a_range_in_a_silence(low: int | None, high: int | None) -> None:
+    """What has left memory meets by the loop, while the inputs are open."""
+    tables, looped = visits(), threading.Event()
+
+    def views() -> Iterator[pa.RecordBatch]:
+        *batches, last = tables["views"].to_batches(100)
+        yield from batches
+        assert looped.wait(30)
+        yield last
+
+    def note(entry: Entry) -> None:
+        if isinstance(entry.event, Looped):
+            looped.set()
+
+    inputs = {**tables, "views": pa.RecordBatchReader.from_batches(tables["views"].schema, views())}
+    query = sooner.multijoin(
+        inputs,
+        "users.user = views.user",
+        within={("views.time", "clicks.time"): (low and low * SECOND, high and high * SECOND)},
+        memory="80kB",
+        trace=note,
+    )
+    expected = asked_of_duckdb(VISITS_IN_SQL.format(low or -9_999, high or 9_999), **tables)
+    assert expected.num_rows
+    assert rows_of(query.to_table()) == rows_of(expected)
+    assert looped.is_set()
+
+
+@pytest.mark.parametrize(
+    ("on", "within", "sentence"),
+    [
+        ("a.k = b.k", 5, "does not say for which columns"),
+        ("a.k = b.k", {"a.f": 5}, "has 'a.f', which is not a column of each of two inputs"),
+        ("a.k = b.k", {("a.f", "c.f", "b.f"): 5}, "not a column of each of two inputs"),
+        ("a.k = b.k", {("f", "c.f"): 5}, "does not say of which input"),
+        ("a.k = b.k", {("a.f", "z.f"): 5}, "names an input 'z'"),
+        ("a.k = b.k", {("a.f", "a.k"): 5}, "compares columns of one input"),
+        ("a.k = b.k", {("a.f", "c.x"): 5}, "the c has no column 'x'"),
+        ("a.k = b.k", {("a.f", "c.s"): 5}, "c.s - a.f within 5 cannot be: column 's' on the right is string"),
+        ("a.k = b.k", {("a.f", "c.t"): 5}, "cast one of them"),
+        ("a.k = b.k", {("a.k", "c.k"): -1}, "is no distance"),
+        ("a.k = b.k", {("a.k", "c.k"): (2, 1)}, "has its low end above its high end"),
+        ("a.k = b.k", {("a.k", "c.k"): "5"}, "must be a number"),
+        ("a.k = b.k", {("a.t", "c.t"): 5}, "must be a datetime.timedelta"),
+        ("a.k = b.k", {("a.k", "c.k"): 5, ("c.k", "a.k"): 5}, "a second range between 'c' and 'a'"),
+        ("a.k = b.k", {("a.k", "c.k"): 5, ("b.k", "c.k"): 5}, "There is a circle"),
+        ("k", {("a.f", "b.f"): 5}, "There is a circle among a.k = b.k = c.k; b.f - a.f within 5"),
+        ((), {("a.k", "b.k"): 5}, "Nothing connects 'a' with 'c'; name columns of both in `on` or in `within`"),
+        ((), {}, "`on` is empty"),
+    ],
+)
+def test_a_range_that_cannot_be_is_refused_with_a_sentence(on: Any, within: Any, sentence: str) -> None:
+    columns = {"k": [1], "f": [1.5], "s": ["x"], "t": pa.array([dt.datetime(2024, 1, 1)], pa.timestamp("us"))}
+    tables = {name: pa.table(columns) for name in "abc"}
+    with pytest.raises(sooner.InvalidJoin, match=re.escape(sentence)):
+        sooner.multijoin(tables, on, within=within)
 
 
 def test_an_algorithm_that_is_not_there_is_refused() -> None:

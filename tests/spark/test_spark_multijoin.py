@@ -10,6 +10,7 @@ import sooner.spark as ss
 from multijoin_driver import ON, MultiCase
 from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.spark.shuffle.shares import Shares, fewest_copies
+from spark_joins import rows_of
 
 
 @pytest.mark.parametrize("partitions", [2, pytest.param(6, marks=pytest.mark.long)])
@@ -79,7 +80,7 @@ def test_what_a_grid_would_copy_too_often_is_joined_two_at_a_time(
 def test_what_cannot_be_joined_on_spark_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     much: dict[str, Any] = {"partitions": 64, "rows": ALIKE, "memory": "64MB"}
     case = MultiCase(spark, tmp_path, arguments={**much, "algorithm": "mjoin"})
-    with pytest.raises(InvalidJoin, match="algorithm='mjoin' joins all of them at once"):
+    with pytest.raises(InvalidJoin, match="algorithm='mjoin' joins all inputs at once"):
         case.joined()
     case.arguments = {**much, "memory": "4MB"}
     with pytest.raises(BudgetTooSmall, match="are too little for 3 joins with 64 partitions each"):
@@ -88,6 +89,28 @@ def test_what_cannot_be_joined_on_spark_is_refused(spark: SparkSession, tmp_path
         ss.multijoin(case.inputs(), on=ON, rows={"shops": 3}, state=tmp_path / "state")
     with pytest.raises(InvalidJoin, match="sales is a str"):
         ss.multijoin({**case.inputs(), "sales": "a.parquet"}, on=ON, state=tmp_path / "state")  # type: ignore[dict-item]
+
+
+def test_inputs_with_a_range_are_joined_two_at_a_time(spark: SparkSession, tmp_path: Path) -> None:
+    """Also where the range is given from the input that comes later: low <= articles.article - sales.sale <= high."""
+    case = MultiCase(spark, tmp_path, arguments={"memory": "16MB"})
+    names, on = ("sales", "articles", "nations"), ["nations.nation = articles.price"]
+    inputs = {name: frame for name, frame in case.inputs().items() if name in names}
+    within = {("articles.article", "sales.sale"): (-2, 3)}
+    joined = ss.multijoin(inputs, on=on, within=within, memory="16MB", partitions=2, state=tmp_path / "state")
+    assert "join 1 of 2, of sales with articles: values that may be apart" in ss.explain(joined)
+    query = ss.start(ss.sinks.parquet(joined, str(tmp_path / "out")).option("checkpointLocation", str(tmp_path / "cp")))
+    query.awaitTermination()
+    sales, articles, nations = (spark.read.parquet(str(case.path(name))) for name in names)
+    near = sales.sale.between(articles.article - 2, articles.article + 3)
+    expected = (
+        sales.withColumnRenamed("article", "article_sales")
+        .join(articles.withColumnRenamed("article", "article_articles"), near)
+        .join(nations, nations.nation == articles.price)
+    )
+    written = spark.read.parquet(str(tmp_path / "out"))
+    assert rows_of(written) == rows_of(expected.select(*written.columns))
+    assert written.count() > 100
 
 
 def test_shares_are_those_with_the_fewest_copies() -> None:

@@ -15,14 +15,15 @@ import pytest
 
 from multiway import STEP, STEPS_APART, answer, column_of, graph_of_shape
 from sooner.budget import Budget
+from sooner.kernels.matching import EQUAL, Reach
 from sooner.kernels.ranges import Near
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.events import Arrived, Event, Flushed
 from sooner.operators.inputs import Storage
-from sooner.operators.multiway.accesses import LOOK_UP_BYTES
+from sooner.operators.multiway.accesses import LOOK_UP_BYTES, Accesses
 from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS, MultiAlgorithm
 from sooner.operators.multiway.join import MultiJoin
-from sooner.operators.multiway.nested_loop import START, BlocksOf, sequences
+from sooner.operators.multiway.nested_loop import START, BlocksOf, Wanted, sequences
 from sooner.operators.multiway.plan import MultiPlan
 from sooner.operators.operator import Means, Operator
 from sooner.operators.two_way.plan import TwoWayPlan
@@ -34,6 +35,7 @@ MINER = replace(MULTI_ALGORITHMS["miner"], of_two=None)
 CHAIN = ("a", "ab", "bc", "c")  # which attributes each input has: R1, R2, R3 and R4 of the paper
 CHAIN_WITH_A_RANGE = ("a", "aX", "bX", "b")
 QUANTUM = 2**14
+ALL_CODES = 2**64 - 1
 
 
 def schemas_of(shape: Sequence[str]) -> list[pa.Schema]:
@@ -271,6 +273,20 @@ def test_what_the_disk_knows_comes_in_a_silence_and_once(tmp_path: Path, shape: 
         join.end(which)
     assert not rows_of([*worked(join, BUSY)])
     join.close()
+
+
+@pytest.mark.parametrize("reach", [EQUAL, Reach(3, 5), Reach(1, ALL_CODES), Reach(ALL_CODES, 2)], ids=str)
+def test_blocks_and_rows_are_left_out_that_are_beyond_reach(reach: Reach) -> None:
+    wanted = Wanted(np.array([20, 21, 40, 90], np.uint64), reach, Accesses([]), 0)
+    every = [*range(100), ALL_CODES - 1, ALL_CODES]
+    for n_codes in (1, 4, 30):
+        blocks = [every[first : first + n_codes] for first in range(0, len(every), n_codes)]
+        bounds = (np.array([block[at] for block in blocks], np.uint64) for at in (0, -1))
+        reaching = [
+            any(code - reach.below <= high and low <= code + reach.above for code in wanted.codes.tolist())
+            for low, *_, high in ([block[0], *block] for block in blocks)
+        ]
+        assert wanted.between(*bounds).tolist() == reaching
 
 
 @pytest.mark.parametrize(("chain", "rows", "n_keys"), [(CHAIN, 1_200, 400), (CHAIN_WITH_A_RANGE, 600, 600)])

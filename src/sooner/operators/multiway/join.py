@@ -349,7 +349,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         saved = data["chain"]
         if self.account.free_bytes < 0 and saved is not None:
             raise BudgetTooSmall(
-                f"The state has {-self.account.free_bytes:,} bytes of rows in memory more than there is room for, while "
+                f"The state has {-self.account.free_bytes:,} bytes of rows in memory for which there is no room, while "
                 "they are joined with those on disk; raise `memory` to what it was, until that is done."
             )
         if self.account.free_bytes < 0:

@@ -40,8 +40,7 @@ def multijoin(
 ) -> DataFrame:
     """Join many streaming DataFrames while they arrive, in one operator, after one shuffle.
 
-    inputs, on, algorithm: as for `sooner.multijoin`.
-    within: refused here: values that may be apart have no cell in common.
+    inputs, on, within, algorithm: as for `sooner.multijoin`. With `within`, inputs are joined two at a time, see `copies`.
     rows: about how many rows each input will have, if you know. What is known of files need not be said. Partitions are
         the cells of a grid with a dimension for each attribute, and rows are copied along those that they lack; with
         this the grid is laid so that few are copied. `sooner.spark.explain` says how often each input is.
@@ -51,12 +50,7 @@ def multijoin(
 
     Results come when the last of their rows arrives; the rest in silences, and when the inputs have ended.
     """
-    if within:
-        raise InvalidJoin(
-            f"within={within!r} is for many inputs in process, by sooner.multijoin; on Spark join two at a time by "
-            "sooner.spark.join, which has within= and by=."
-        )
-    plan = plan_of(inputs, on, None, algorithm)
+    plan = plan_of(inputs, on, within, algorithm)
     names, frames = list(inputs), list(inputs.values())
     spark = session_of(names, frames)
     rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
@@ -99,17 +93,21 @@ def _joined(
         for which in range(len(names))
     ]
     schemas = checked_schemas(names, frames, keys, plan.output)
-    stored = rooms.stored or {}
-    if not rooms.is_divided and (stored or best.sent <= copies):
+    stored, has_range = rooms.stored or {}, any(attribute.near for attribute in graph.attributes)
+    if not rooms.is_divided and not has_range and (stored or best.sent <= copies):
         return _in_a_grid(frames, plan, schemas, rooms, Shares(tuple(stored.get("shares", best.shares.of_attribute))))
-    would = f"a grid of {rooms.partitions} cells would send {best.sent:.1f} times as many rows as there are"
+    why = "as the state has it"
+    if has_range:
+        why = "values that may be apart have no cell of a grid in common"
+    elif best.sent > copies:
+        sent = f"a grid of {rooms.partitions} cells would send {best.sent:.1f} times as many rows as there are"
+        why = f"{sent}, and copies={copies:g} is the most"
     if asked not in OF_TWO:
         raise InvalidJoin(
-            f"No attribute is in all inputs: {would}, and copies={copies:g} is the most. algorithm={asked!r} joins all "
-            "of them at once; say by rows= which are small, give fewer partitions or a larger copies=, or leave "
-            'algorithm= to "auto", which joins them two at a time then.'
+            f'algorithm={asked!r} joins all inputs at once, which cannot be: {why}. Leave algorithm= to "auto", which '
+            "joins them two at a time then; or if it is for the copies, say by rows= which inputs are small, or give "
+            "fewer partitions or a larger copies=."
         )
-    why = f"{would}, and copies={copies:g} is the most" if best.sent > copies else "as the state has it"
     report([f"{', '.join(names)} are joined two at a time: {why}."])
     return joined_two_at_a_time(frames, graph, schemas, OF_TWO[asked], rooms.divided(len(names) - 1), why)
 

@@ -1,10 +1,12 @@
-"""Many inputs joined two at a time, each join after a shuffle of its own: where a grid for all would copy too much.
+"""Many inputs joined two at a time, each join after a shuffle of its own: where a grid for all would copy too much, or
+values may be apart, which have no cell in common.
 
 The inputs are joined in the order in which they are named, as far as they hang together. What two of them give is kept
 as the left side of the next join, which a single operator would not do; no row is sent twice, which a grid would.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import pyarrow as pa
@@ -13,8 +15,10 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from sooner.asked.choosing_algorithm import AUTO, AskedAlgorithm
 from sooner.asked.joins import equi_join
-from sooner.operators.multiway.graph import Graph
+from sooner.kernels.ranges import Near, Within
+from sooner.operators.multiway.graph import Graph, Step
 from sooner.operators.multiway.output import output_columns
+from sooner.sides import LEFT
 from sooner.spark.joins.join import joined
 from sooner.spark.joins.rooms import Rooms
 from sooner.spark.shuffle.shared_columns import quoted
@@ -38,7 +42,7 @@ def joined_two_at_a_time(
         columns = graph.attributes[step.attribute].by_input
         left_on = [_full_name(graph.inputs[step.parent], column) for column in columns[step.parent]]
         right_on = [_full_name(graph.inputs[step.input], column) for column in columns[step.input]]
-        operator = equi_join(None, left_on, right_on, None, algorithm)
+        operator = replace(equi_join(None, left_on, right_on, None, algorithm), near=_near(graph, step))
         names = so_far, graph.inputs[step.input]
         notes = [f"join {number} of {len(rooms)}, of {names[0]} with {names[1]}: {why}"]
         rows = joined(rows, named[step.input], operator, algorithm, room, names, notes)
@@ -51,6 +55,25 @@ def joined_two_at_a_time(
             for one in output_columns(graph, schemas)
         )
     )
+
+
+def _near(graph: Graph, step: Step) -> Near | None:
+    """What may be apart in a join of those that are joined, on the left, with one more input."""
+    attribute = graph.attributes[step.attribute]
+    if (near := attribute.near) is None:
+        return None
+    names = [_full_name(graph.inputs[which], one) for which, one in zip(attribute.inputs, near[:2], strict=True)]
+    if attribute.inputs[LEFT] == step.parent:
+        return Near(*names, near.within)
+    return Near(*reversed(names), _from_the_right(near.within))
+
+
+def _from_the_right(within: Within) -> Within:
+    """The same distance, where the one that was on the left is on the right."""
+    if not isinstance(within, tuple):
+        return within
+    low, high = (None if limit is None else -limit for limit in within)
+    return high, low
 
 
 def _under_full_names(name: str, frame: DataFrame) -> DataFrame:
