@@ -280,6 +280,7 @@ def test_partitions_that_spark_numbers_otherwise(spark: SparkSession, tmp_path: 
 # A side that ends when the user says so
 
 
+@pytest.mark.long  # in process: test_state_directory.py; inputs that the user ends on Spark: test_resting.py
 def test_rows_after_the_end_of_their_side_are_counted_and_left_out(spark: SparkSession, tmp_path: Path) -> None:
     case = case_in(spark, tmp_path, batches=4)
     seen: list[ss.JoinProgress] = []

@@ -232,8 +232,8 @@ def test_two_join_sequences_when_the_outer_input_stands_in_the_middle(tmp_path: 
 def test_what_the_disk_knows_comes_in_a_silence_and_once(tmp_path: Path, shape: tuple[str, ...]) -> None:
     """All rows have left memory, the inputs are silent: all results are there before the inputs end."""
     plan = MultiPlan(graph_of_shape(shape), MINER)
-    tables = drawn(shape, [400] * len(shape), 150, seed=len(shape))
-    join = made(tmp_path, plan, [table.schema for table in tables], 30_000)
+    tables = drawn(shape, [250] * len(shape), 100, seed=len(shape))
+    join = made(tmp_path, plan, [table.schema for table in tables], 20_000)
     online = rows_of([*arrive(join, tables)])
     join._leaving.evict_all()
     in_silence = rows_of([*worked(join, SILENT, 5_000)])
@@ -247,9 +247,9 @@ def test_what_the_disk_knows_comes_in_a_silence_and_once(tmp_path: Path, shape: 
 
 def test_a_loop_hands_over_and_what_it_did_is_not_done_again(tmp_path: Path) -> None:
     """Rows come in the middle of a pass, also of inputs that it has gone through; a new operator goes on from there."""
-    tables = drawn(CHAIN, [1_200] * 4, 400)
-    halves = [[table.slice(0, 600) for table in tables], [table.slice(600) for table in tables]]
-    join = chain_of_four(tmp_path, 30_000)
+    tables = drawn(CHAIN, [400] * 4, 133)
+    halves = [[table.slice(0, 200) for table in tables], [table.slice(200) for table in tables]]
+    join = chain_of_four(tmp_path, 15_000)
     found = [*arrive(join, halves[0])]
     for _ in range(5):
         found += join.work(2_000, SILENT)
@@ -258,7 +258,7 @@ def test_a_loop_hands_over_and_what_it_did_is_not_done_again(tmp_path: Path) -> 
         found += arrive(join, half)
     saved = join.snapshot()
     join.close()
-    join = chain_of_four(tmp_path, 30_000)
+    join = chain_of_four(tmp_path, 15_000)
     join.restore(saved)
     for _ in range(5):
         found += join.work(2_000, SILENT)
