@@ -1,4 +1,4 @@
-"""Which tests run when: those that wait for Spark first, and of long lists of cases a part, all in the long set."""
+"""Which tests run when and where: those on Spark first, and of long lists of cases a part, all in the long set."""
 
 import random
 import signal
@@ -14,6 +14,7 @@ LONGEST = (
     "ui/test_demo",
     "spark/",
     "operators/multiway/",
+    "operators/test_conformance",
     "lab/test_pr_join_experiments",
     "operators/two_way/test_tasks_in_quanta",
     "operators/enrich/test_contract",
