@@ -21,9 +21,12 @@ $(READY): pyproject.toml constraints.txt setup.py src/sooner/kernels/native/kern
 demo: setup
 	$(BIN)/sooner demo
 
-# Two processes by files: tests on Spark wait more than they work. The order is that of tests/conftest.py.
+# Tests start many processes, each of which would compile all of the product if none may write bytecode.
+test test-long fuzz mutations: export PYTHONDONTWRITEBYTECODE :=
+
+# Two processes: who runs which test, and when, is said in tests/conftest.py.
 test: setup lint
-	$(BIN)/python -m pytest -m 'not long' -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m 'not long' -n 2 --dist loadgroup --no-loadscope-reorder
 
 test-long: setup
 	$(BIN)/python -m pytest

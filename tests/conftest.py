@@ -1,4 +1,4 @@
-"""Which tests run when: those that wait for Spark first, and of long lists of cases a part, all in the long set."""
+"""Which tests run when and where: those on Spark first, and of long lists of cases a part, all in the long set."""
 
 import random
 import signal
@@ -6,15 +6,15 @@ from itertools import groupby
 
 import pytest
 
-# Two processes share the files, and none should be left with the longest: those of half a minute and more, then others
-# on Spark, then those of ten seconds and more. Measured on two cores, by what they take of processors.
+# Of two processes one runs all tests that need the session of Spark, which takes half a minute to warm up. The other
+# begins with the rest, file by file, and gets help as soon as the first is through: neither should be left with the
+# longest. Measured on two cores, by what they take of processors.
+SESSION = "session"
 LONGEST = (
-    "spark/test_killed_driver",
-    "spark/test_submitted_program",
-    "spark/test_join_faults",
-    "spark/test_join_against_spark",
     "ui/test_demo",
     "spark/",
+    "operators/multiway/",
+    "operators/test_conformance",
     "lab/test_pr_join_experiments",
     "operators/two_way/test_tasks_in_quanta",
     "operators/enrich/test_contract",
@@ -35,7 +35,18 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for name, cases in groupby(items, lambda item: item.nodeid.partition("[")[0]):
         mark_long_what_is_not_drawn(name, list(cases))
-    items.sort(key=lambda item: next((n for n, name in enumerate(LONGEST) if name in item.nodeid), len(LONGEST)))
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(SESSION if needs_session(item) else item.path.stem))
+    items.sort(key=turn_of)
+
+
+def needs_session(item: pytest.Item) -> bool:
+    return "spark" in getattr(item, "fixturenames", ())
+
+
+def turn_of(item: pytest.Item) -> tuple[bool, int]:
+    length = next((number for number, name in enumerate(LONGEST) if name in item.nodeid), len(LONGEST))
+    return not needs_session(item), length
 
 
 def mark_long_what_is_not_drawn(name: str, cases: list[pytest.Item]) -> None:

@@ -102,11 +102,11 @@ def test_inputs_with_a_range_are_joined_two_at_a_time(spark: SparkSession, tmp_p
     query = ss.start(ss.sinks.parquet(joined, str(tmp_path / "out")).option("checkpointLocation", str(tmp_path / "cp")))
     query.awaitTermination()
     sales, articles, nations = (spark.read.parquet(str(case.path(name))) for name in names)
-    near = sales.sale.between(articles.article - 2, articles.article + 3)
-    expected = (
-        sales.withColumnRenamed("article", "article_sales")
-        .join(articles.withColumnRenamed("article", "article_articles"), near)
-        .join(nations, nations.nation == articles.price)
+    for name, rows in zip(names, (sales, articles, nations), strict=True):
+        rows.createOrReplaceTempView(f"all_{name}")
+    expected = spark.sql(
+        "select s.sale, s.customer, s.article article_sales, a.article article_articles, a.price, n.* from all_sales s "
+        "join all_articles a on s.sale between a.article - 2 and a.article + 3 join all_nations n on n.nation = a.price"
     )
     written = spark.read.parquet(str(tmp_path / "out"))
     assert rows_of(written) == rows_of(expected.select(*written.columns))

@@ -1,6 +1,7 @@
-"""The command `sooner`. Each subcommand is a line in a table: its name, what it does, its arguments, its action.
+"""The command `sooner`. Each subcommand is a line in a table: its name, what it does, and what prepares its parser.
 
-Only the demo and pictures need more than a plain install; they load what they need, or say how to get it.
+A subcommand is loaded when it is asked for: all of them together take a second. Only the demo and pictures need more
+than a plain install; they load what they need, or say how to get it.
 
 Exit codes: 0 done, 1 something failed (one line on standard error), 2 the command was not understood,
 130 the user interrupted.
@@ -13,37 +14,37 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
-from sooner.asked.choosing_algorithm import AUTO
 from sooner.errors import SoonerError
 from sooner.extras import missing
-from sooner.named_algorithms import ALGORITHMS
 from sooner.plain_text import plain_text
-from sooner.ui.estimate_commands import add_estimate_arguments, add_sql_arguments, run_estimate, run_sql
-from sooner.ui.lab_commands import NOT_UNDERSTOOD, add_run_arguments, list_experiments, run
+from sooner.ui.exit_codes import FAILED, INTERRUPTED, NOT_UNDERSTOOD
 from sooner.ui.new_files import new_picture
 from sooner.ui.numbers import positive, whole_number
-from sooner.ui.results_command import add_results_arguments, write_results
-from sooner.ui.shuffle_command import add_shuffle_arguments, run_shuffle
 from sooner.ui.tables import print_table
-from sooner.ui.tpch import SCALE
 from sooner.version import __version__
 
-FAILED: Final = 1
-INTERRUPTED: Final = 130  # as shells have it
+Prepare = Callable[[argparse.ArgumentParser], None]
 
 
 @dataclass(frozen=True)
 class Command:
     name: str
     summary: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int] | None  # None if it has subcommands of its own
+    prepare: Prepare  # a parser with its arguments, and `run` to run it
 
 
 class Parser(argparse.ArgumentParser):
-    """Says in one line what it does not understand."""
+    """Gets its arguments when it is used, and says in one line what it does not understand."""
+
+    prepare: Prepare | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self.prepare is not None:
+            self.prepare(self)
+            self.prepare = None
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         self.exit(NOT_UNDERSTOOD, f"{self.prog}: {plain_text(message)} (see {self.prog} --help)\n")
@@ -85,22 +86,23 @@ def _parser() -> Parser:
 
 
 def _add_commands(parser: argparse.ArgumentParser, commands: Sequence[Command]) -> None:
-    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     for command in commands:
         subparser = subparsers.add_parser(command.name, help=command.summary, description=command.summary)
-        command.add_arguments(subparser)
-        if command.run is not None:
-            subparser.set_defaults(run=command.run)
-
-
-def _no_arguments(parser: argparse.ArgumentParser) -> None:  # noqa: ARG001 - the contract
-    return None
+        subparser.prepare = command.prepare
 
 
 # sooner algorithms
 
 
+def _algorithms(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_list_algorithms)
+
+
 def _list_algorithms(options: argparse.Namespace) -> int:  # noqa: ARG001 - the contract
+    from sooner.asked.choosing_algorithm import AUTO
+    from sooner.named_algorithms import ALGORITHMS
+
     auto = (AUTO, "the one of these that is right by what is known of the inputs; the default")
     print_table(("algorithm", "what it does"), [auto, *((a.name, a.summary) for a in ALGORITHMS.values())])
     return 0
@@ -109,14 +111,17 @@ def _list_algorithms(options: argparse.Namespace) -> int:  # noqa: ARG001 - the 
 # sooner demo
 
 
-def _add_demo_arguments(parser: argparse.ArgumentParser) -> None:
+def _demo(parser: argparse.ArgumentParser) -> None:
+    from sooner.ui.tpch import SCALE
+
     parser.add_argument("--seed", type=whole_number, default=0, help="of the arrivals (default: 0)")
     parser.add_argument("--speed", type=positive, default=1.0, help="how much faster the rows arrive (default: 1)")
     parser.add_argument("--scale", type=positive, default=SCALE, help=f"TPC-H's scale factor (default: {SCALE})")
     parser.add_argument("--picture", type=new_picture, metavar="FILE.png", help="draw the results over time")
+    parser.set_defaults(run=_run_demo)
 
 
-def _demo(options: argparse.Namespace) -> int:
+def _run_demo(options: argparse.Namespace) -> int:
     try:
         from rich.console import Console
 
@@ -128,23 +133,64 @@ def _demo(options: argparse.Namespace) -> int:
     return 0 if run_demo(Console(), options.seed, options.speed, options.scale, options.picture) else FAILED
 
 
-# sooner lab
+# The others have modules of their own.
 
 
-def _add_lab_arguments(parser: argparse.ArgumentParser) -> None:
+def _estimate(parser: argparse.ArgumentParser) -> None:
+    from sooner.ui.estimate_commands import add_estimate_arguments, run_estimate
+
+    add_estimate_arguments(parser)
+    parser.set_defaults(run=run_estimate)
+
+
+def _sql(parser: argparse.ArgumentParser) -> None:
+    from sooner.ui.estimate_commands import add_sql_arguments, run_sql
+
+    add_sql_arguments(parser)
+    parser.set_defaults(run=run_sql)
+
+
+def _shuffle(parser: argparse.ArgumentParser) -> None:
+    from sooner.ui.shuffle_command import add_shuffle_arguments, run_shuffle
+
+    add_shuffle_arguments(parser)
+    parser.set_defaults(run=run_shuffle)
+
+
+def _results(parser: argparse.ArgumentParser) -> None:
+    from sooner.ui.results_command import add_results_arguments, write_results
+
+    add_results_arguments(parser)
+    parser.set_defaults(run=write_results)
+
+
+def _lab(parser: argparse.ArgumentParser) -> None:
     _add_commands(parser, LAB_COMMANDS)
 
 
+def _lab_list(parser: argparse.ArgumentParser) -> None:
+    from sooner.ui.lab_commands import list_experiments
+
+    parser.set_defaults(run=list_experiments)
+
+
+def _lab_run(parser: argparse.ArgumentParser) -> None:
+    from sooner.ui.lab_commands import add_run_arguments, run
+
+    add_run_arguments(parser)
+    parser.set_defaults(run=run)
+
+
 LAB_COMMANDS: Final = (
-    Command("list", "Show the experiments.", _no_arguments, list_experiments),
-    Command("run", "Repeat experiments of the papers in simulated time.", add_run_arguments, run),
+    Command("list", "Show the experiments.", _lab_list),
+    Command("run", "Repeat experiments of the papers in simulated time.", _lab_run),
 )
 COMMANDS: Final = (
-    Command("demo", "Watch two bursty inputs being joined on Spark.", _add_demo_arguments, _demo),
-    Command("algorithms", "Show the names that algorithm= takes.", _no_arguments, _list_algorithms),
-    Command("estimate", "Estimate aggregates over a join of two files.", add_estimate_arguments, run_estimate),
-    Command("sql", "Answer a query over two files while they are read.", add_sql_arguments, run_sql),
-    Command("shuffle", "Write a table with its rows in random order.", add_shuffle_arguments, run_shuffle),
-    Command("results", "Write a page of what experiments found.", add_results_arguments, write_results),
-    Command("lab", "The papers' experiments.", _add_lab_arguments, run=None),
+    Command("demo", "Watch two bursty inputs being joined on Spark.", _demo),
+    Command("algorithms", "Show the names that algorithm= takes.", _algorithms),
+    Command("estimate", "Estimate aggregates over a join of two files.", _estimate),
+    Command("sql", "Answer a query over two files while they are read.", _sql),
+    Command("shuffle", "Write a table with its rows in random order.", _shuffle),
+    Command("results", "Write a page of what experiments found.", _results),
+    Command("lab", "The papers' experiments.", _lab),
 )

@@ -12,13 +12,13 @@ from sooner.lab.experiment import Experiment, Report
 from sooner.lab.experiments import EXPERIMENTS
 from sooner.lab.running import run_experiments
 from sooner.plain_text import plain_text
+from sooner.ui.exit_codes import NOT_UNDERSTOOD
 from sooner.ui.new_files import folder, new_file_or_folder, new_picture_or_folder
 from sooner.ui.numbers import whole_number
 from sooner.ui.progress_bar import ProgressBar
 from sooner.ui.reports import to_json
 from sooner.ui.tables import print_table
 
-NOT_UNDERSTOOD: Final = 2
 ALL: Final = "all"
 
 

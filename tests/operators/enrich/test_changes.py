@@ -43,6 +43,7 @@ def test_rows_meet_what_was_valid_then_as_duckdb_has_it(how: str, key_type: pa.D
     assert rows_of(query.to_table()) == rows_of(duckdb.sql(expected).to_arrow_table())
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("how", HOWS)
 @pytest.mark.parametrize("memory_rows", [400, 100_000])

@@ -24,7 +24,7 @@ from sooner.testing.two_way import numbered_rows
 ABSENT = 10**6
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("colliding", [False, True])
 @pytest.mark.parametrize("how", HOWS)

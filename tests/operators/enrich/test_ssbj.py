@@ -12,7 +12,7 @@ HOT, COLD, ABSENT = 7, 500, 10**6
 EVICTION_CYCLE = 10
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("colliding", [False, True])
 @pytest.mark.parametrize("how", HOWS)

@@ -40,7 +40,7 @@ def multijoin(
 ) -> DataFrame:
     """Join many streaming DataFrames while they arrive, in one operator, after one shuffle.
 
-    inputs, on, within, algorithm: as for `sooner.multijoin`. With `within`, inputs are joined two at a time, see `copies`.
+    inputs, on, within, algorithm: as for `sooner.multijoin`. With `within` they are joined two at a time, see `copies`.
     rows: about how many rows each input will have, if you know. What is known of files need not be said. Partitions are
         the cells of a grid with a dimension for each attribute, and rows are copied along those that they lack; with
         this the grid is laid so that few are copied. `sooner.spark.explain` says how often each input is.

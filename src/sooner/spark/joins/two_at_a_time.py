@@ -62,10 +62,11 @@ def _near(graph: Graph, step: Step) -> Near | None:
     attribute = graph.attributes[step.attribute]
     if (near := attribute.near) is None:
         return None
-    names = [_full_name(graph.inputs[which], one) for which, one in zip(attribute.inputs, near[:2], strict=True)]
+    one, other = (graph.inputs[which] for which in attribute.inputs)
+    left, right = _full_name(one, near.left), _full_name(other, near.right)
     if attribute.inputs[LEFT] == step.parent:
-        return Near(*names, near.within)
-    return Near(*reversed(names), _from_the_right(near.within))
+        return Near(left, right, near.within)
+    return Near(right, left, _from_the_right(near.within))
 
 
 def _from_the_right(within: Within) -> Within:
