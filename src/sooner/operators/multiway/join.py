@@ -11,7 +11,7 @@ and the rows of one call.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -32,8 +32,8 @@ from sooner.operators.multiway.output import OutputColumn
 from sooner.operators.operator import Means, Operator, Port
 from sooner.operators.pairs import PAIRS_BYTES
 from sooner.operators.shell import Shell
-from sooner.operators.statistics.arrivals import Statistics
-from sooner.operators.whole_inputs import count_whole, view_of
+from sooner.operators.statistics.arrivals import Counts, Statistics
+from sooner.operators.whole_inputs import count_in_memory, count_whole, view_of
 from sooner.phases import Phase
 from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.view import Surroundings, View
@@ -41,6 +41,8 @@ from sooner.progress import Progress
 from sooner.runs.run import NEVER, Run, Stamp, Ticks
 from sooner.runs.store import counted, remove_run
 from sooner.sides import LEFT
+
+FEW_ROWS: Final = 1024  # of a run, which are moved sooner than looked into by all attributes of all inputs
 
 
 class MultiJoin(Operator[pa.RecordBatch]):
@@ -164,10 +166,15 @@ class MultiJoin(Operator[pa.RecordBatch]):
         for which, places in found.items():
             for number, run in enumerate(runs[which]):
                 at = places.positions if len(runs[which]) == 1 else places.positions[places.parts == number]
+                times: Counts | None = None
+                if len(at) > len(run):  # a row may have thousands of results
+                    counts = np.bincount(at)
+                    at = np.flatnonzero(counts)
+                    times = counts[at]
                 if run.joined is not None:
                     run.joined[at] = True
                 for place in range(self._accesses[which].n_attributes):
-                    regions.count_joins(which, place, self._accesses[which].of(run, place).of_rows[at])
+                    regions.count_joins(which, place, self._accesses[which].of(run, place).of_rows[at], times)
 
     def _results(self, found: Combinations, runs: Sequence[Sequence[Run]]) -> Iterator[pa.RecordBatch]:
         row_bytes = sum(max(run.n_bytes / len(run) for run in there) for there in runs)
@@ -191,9 +198,13 @@ class MultiJoin(Operator[pa.RecordBatch]):
         """There is room for these rows and their indexes."""
         for which, run in runs.items():
             self._inputs[which].partitions[0].resident.add(run)
+        terms = self.account.try_reserve, self._scratch_bytes * 3 // 4
         for one in self._inputs:
-            merge = one.partitions[0].resident.become_one if one.ended else one.partitions[0].resident.merge_tiers
-            merge(self.account.try_reserve, self._scratch_bytes * 3 // 4)
+            resident = one.partitions[0].resident
+            if one.ended:
+                resident.become_one(*terms)
+            else:
+                resident.merge_tiers(*terms, few_rows=FEW_ROWS)
         for which, accesses in enumerate(self._accesses):
             accesses.keep_only(list(self._inputs[which].partitions[0].resident))
 
@@ -358,7 +369,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         count_whole(self._statistics, self.inputs)
 
     def _report(self, event: Event) -> None:
-        self._count()
+        count_in_memory(self._statistics, self.inputs)
         self._shell.report(event)
         self._shell.report_reached(self._statistics)
 
