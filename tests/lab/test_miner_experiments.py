@@ -1,4 +1,4 @@
-"""MINER's data and experiments in small; at the paper's size a seed takes half an hour."""
+"""MINER's data and experiments in small: half of the size that the experiments have."""
 
 from dataclasses import replace
 from functools import cache
@@ -10,37 +10,30 @@ import pytest
 from sooner.errors import SoonerError
 from sooner.lab.experiments import EXPERIMENTS
 from sooner.lab.history import History
-from sooner.lab.races import miner, miner_rows
+from sooner.lab.races import miner_rows
 from sooner.lab.races.diner import NEVER_HANDS_OVER
-from sooner.lab.races.miner import CLAIRVOYANT, MinerRace
+from sooner.lab.races.miner import CLAIRVOYANT, FULL_SCALE, LARGEST_SCALE, MinerRace
 from sooner.lab.races.miner_rows import Relations, Shape
 from sooner.lab.running import run_experiments
 
-FEW_ROWS, FEW_VALUES, FEW_WAITING = 10_000, 1_000, 100  # a smaller scale is no faster: there are as many flushes
+SCALE = LARGEST_SCALE * FULL_SCALE
+FEW_WAITING = 1_000 // SCALE
 SHAPES: tuple[Shape, ...] = ("chain", "star")
-
-
-def make_small(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(miner_rows, "RELATION_ROWS", FEW_ROWS)
-    patch.setattr(miner_rows, "VALUES", FEW_VALUES)
-    patch.setattr(miner, "MAX_NEW_ARRIVALS", FEW_WAITING)
 
 
 @cache
 def small(inputs: int, algorithm: str, memory_share: float = 0.05, **more: Any) -> History:
-    with pytest.MonkeyPatch.context() as patch:
-        make_small(patch)
-        return MinerRace(inputs, algorithm, memory_share, **more).run(1, 0)
+    return MinerRace(inputs, algorithm, memory_share, **more).run(LARGEST_SCALE, 0)
 
 
 # Data
 
 
 def test_relations_are_what_the_paper_says() -> None:
-    relations = Relations(4, "chain", join_bits=True)
-    keys = relations.keys(np.random.default_rng(0), scale=1)
+    relations = Relations(4, "chain", join_bits=True, scale=1)
+    keys = relations.keys(np.random.default_rng(0))
     assert [len(some) for some in keys] == [100_000, 100_000, 10_000, 10_000]
-    rows = [relations.batch(which, some, scale=1) for which, some in enumerate(keys)]
+    rows = [relations.batch(which, some) for which, some in enumerate(keys)]
     for batch, columns in zip(rows, (("value", "key"), ("value", "key"), ("key",), ("key",)), strict=True):
         for column in columns:
             values = batch.column(column).to_numpy()
@@ -56,23 +49,34 @@ def test_there_are_as_many_results_with_more_inputs() -> None:
     results = set()
     for shape in SHAPES:
         for inputs in (2, 3, 4):
-            relations = Relations(inputs, shape, join_bits=True)
-            results.add(relations.results(relations.keys(np.random.default_rng(1), scale=10), scale=10))
-    assert len(results) == 1
+            relations = Relations(inputs, shape, join_bits=True, scale=10)
+            results.add((shape, relations.results(relations.keys(np.random.default_rng(1)))))
+    assert len(results) == len(SHAPES)
+
+
+def test_in_small_a_hot_value_and_the_hottest_keys_have_the_same_shares() -> None:
+    """A tenth of the keys, of which each stands for ten."""
+    shares = []
+    for scale in (1, 10):
+        relations = Relations(4, "chain", join_bits=True, scale=scale)
+        value, key = np.divmod(relations.keys(np.random.default_rng(2))[0], relations.n_keys)
+        shares.append(((value == 0).mean(), (key < 100 // scale).mean()))
+    assert shares[0] == pytest.approx(shares[1], rel=0.1)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("algorithm", ["miner", "mjoin"])
 def test_rows_of_all_inputs_weigh_the_same(shape: Shape, algorithm: str) -> None:
     """And as much for MINER as for MJoin, which has no join bits: no more rows have room than memory is for."""
-    assert Relations(4, shape, join_bits=True).row_bytes == Relations(4, shape, join_bits=False).row_bytes
+    with_bits, without = (Relations(4, shape, join_bits, SCALE) for join_bits in (True, False))
+    assert with_bits.row_bytes == without.row_bytes
     history = small(4, algorithm, shape=shape)
-    memory_rows = 0.05 * 2 * (FEW_ROWS + FEW_VALUES)
-    most_rows = history.columns["memory_bytes"].max() / Relations(4, shape, join_bits=True).row_bytes
+    memory_rows = 0.05 * with_bits.n_rows
+    most_rows = history.columns["memory_bytes"].max() / with_bits.row_bytes
     assert 0.9 * memory_rows < most_rows <= memory_rows
 
 
-@pytest.mark.parametrize("scale", [0, 26])
+@pytest.mark.parametrize("scale", [0, LARGEST_SCALE + 1])
 def test_a_scale_that_leaves_nothing_is_refused(scale: int) -> None:
     with pytest.raises(SoonerError, match=f"scale={scale}"):
         MinerRace(4, "miner", 0.05).run(scale, 0)
@@ -81,8 +85,8 @@ def test_a_scale_that_leaves_nothing_is_refused(scale: int) -> None:
 @pytest.mark.parametrize(("inputs", "shape"), [(3, "chain"), (4, "star")])
 def test_all_results_are_those_that_the_data_has(inputs: int, shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the clean-up may be left out, which takes long where memory and flushes are this small."""
-    monkeypatch.setattr(miner_rows, "RELATION_ROWS", 1_000)
-    monkeypatch.setattr(miner_rows, "VALUES", 100)
+    monkeypatch.setattr(miner_rows, "RELATION_ROWS", 10_000)
+    monkeypatch.setattr(miner_rows, "VALUES", 1_000)
     race = MinerRace(inputs, "miner", 0.10, shape)
     whole, online = (replace(race, cleans_up=cleans_up).run(1, 0) for cleans_up in (True, False))
     assert whole.total_results == online.total_results
@@ -128,8 +132,7 @@ def test_each_of_the_papers_figures_is_an_experiment() -> None:
 
 
 @pytest.mark.parametrize("name", [pytest.param(f"miner-{n}", marks=pytest.mark.long) for n in (20, 21, 22)])
-def test_an_experiment_judges_each_of_its_claims(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_small(monkeypatch)
-    [report] = run_experiments([EXPERIMENTS[name]], 1, [0], 1, lambda *_: None)
+def test_an_experiment_judges_each_of_its_claims(name: str) -> None:
+    [report] = run_experiments([EXPERIMENTS[name]], LARGEST_SCALE, [0], 1, lambda *_: None)
     assert len(report.claims) == len(EXPERIMENTS[name].claims)
     assert all(told["ours"] for told in (*report.claims, *report.measurements))
