@@ -60,6 +60,10 @@ EQUAL_PARTS: Final = (
     "and R3 then have half as much as without R1 and R4, and keep as many rows of one value; and of R1 and R4 keys are "
     "lost before anything is known of them"
 )
+LONG_BLOCKS: Final = (
+    "settings: it hands over after a block, and at a tenth of the size a block stands for ten and takes 100 ms, in which "
+    "up to 400 rows come"
+)
 
 SetUps = Mapping[str, MinerRace]  # what is swept, by what it is called
 
@@ -148,6 +152,7 @@ def _figure_21() -> Experiment:
             "MINER lets little more than 1,000 rows wait in the reactive phase, whatever the inputs and the delay",
             "handover when 1000 tuples are gathered",
             waiting_in_reaction(names, MAX_NEW_ARRIVALS, MAX_NEW_ARRIVALS),
+            LONG_BLOCKS,
         )
     ]
     for n in INPUTS:

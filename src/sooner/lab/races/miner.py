@@ -14,8 +14,8 @@ Claims are of what is out while rows arrive. The clean-up is left out, unless it
 known from the data, is there at once.
 
 Scale. Rows, memory, and how many rows may wait are divided, and blocks are not: a flush takes as long however few rows
-it is of, so what is saved are flushes. A block then stands for so many of the paper, and takes as much longer. Races are
-always divided by FULL_SCALE: at the paper's size most of the time goes into 170 million results.
+it is of, so what is saved are flushes. A block then stands for so many of the paper, and takes as much longer. Races
+are always divided by FULL_SCALE: at the paper's size most of the time goes into 170 million results.
 """
 
 import math
