@@ -246,7 +246,7 @@ def test_what_the_disk_knows_comes_in_a_silence_and_once(tmp_path: Path, shape: 
 
 
 def test_a_chunk_of_the_loop_is_of_as_many_flushes_as_its_bound_lets_it(tmp_path: Path) -> None:
-    tables = drawn(CHAIN, [1_500] * 4, 500)
+    tables = drawn(CHAIN, [600] * 4, 200)
     read_bytes, found = {}, {}
     for name, most_bytes in (("small", 1), ("large", 2**62)):
         algorithm = replace(MINER, react=ReactiveNestedLoop(max_outer_bytes=most_bytes))

@@ -81,11 +81,16 @@ class Everything:
         return [[EvictInput(which) for which, rows in enumerate(view.resident_rows[:, 0].tolist()) if rows]]
 
 
+def _that_never_hands_over(algorithm: MultiAlgorithm) -> MultiAlgorithm:
+    assert algorithm.react is not None, "it has a loop"
+    return replace(algorithm, react=replace(algorithm.react, max_new_arrivals=2**62))
+
+
 MUTANTS: Final[Mapping[str, Callable[[MultiAlgorithm], MultiAlgorithm]]] = {
     "flush order reversed": lambda algorithm: replace(algorithm, flush=BestRegionFirst()),
     "everything is flushed": lambda algorithm: replace(algorithm, flush=Everything()),
     "nothing is done in silence": lambda algorithm: replace(algorithm, react=None),
-    NEVER_HANDS_OVER: lambda algorithm: replace(algorithm, react=ReactiveNestedLoop(2**62)),
+    NEVER_HANDS_OVER: _that_never_hands_over,
 }
 
 
