@@ -40,6 +40,17 @@ def test_bytes_and_rows_are_counted_exactly_within_any_budget(pieces: list[list[
     assert account.peak_bytes <= limit_bytes
 
 
+def test_of_runs_with_few_rows_there_is_one() -> None:
+    resident, added = ResidentRuns(), []
+    for code in range(100):
+        added.append(run_of([code] * 3))
+        resident.add(added[-1])
+        resident.merge_tiers(lambda _: True, MUCH, few_rows=20)
+        assert sum(len(run) < 20 for run in resident) <= 1
+        assert len(resident) <= 1 + 2 * (FANOUT - 1)
+    assert sorted(contents(resident)) == sorted(contents(added))
+
+
 @pytest.mark.parametrize("rows_at_once", [1, 3, 64])
 def test_the_number_of_runs_grows_with_the_logarithm_of_the_rows(rows_at_once: int) -> None:
     resident = ResidentRuns()

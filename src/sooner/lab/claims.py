@@ -167,6 +167,24 @@ def about_a_share(name: str, share: float) -> Quantity:
     return _share(name, share - points, share + points, "about a share")
 
 
+def more_than_a_share(name: str, share: float) -> Quantity:
+    """More than this share of all results is out when the clean-up begins."""
+    return _share(name, share, 1.0, "none")
+
+
+def smaller_by_little(names: Sequence[str]) -> Quantity:
+    """From each to the next, the share of results that are out when the clean-up begins falls by little."""
+    most = tolerance("a modest decrease")
+
+    def read(histories: Histories) -> Reading:
+        shares = [histories[name].early_share for name in names]
+        falls = [1 - over(after, before) for before, after in pairwise(shares)]
+        return Reading(min(falls), max(falls), "{:.1%}", _held(max(falls) <= most), " less than before it")
+
+    what = "results out before the clean-up, as a share of all: by how much it falls from one to the next"
+    return Quantity(what, read, "a modest decrease")
+
+
 def as_many(name: str, other: str) -> Quantity:
     """Early results hardly differ."""
     most = tolerance("rounding")

@@ -53,11 +53,13 @@ class Rehearsing(Subject, Protocol):
 
 MakeSubject = Callable[[Trace, Means], Subject]
 MakeOperator = Callable[[Storage, Means], Operator[Any]]
+RowsOf = Callable[[int, Keys], pa.RecordBatch]  # an input, and the keys of its rows
 
 
 class RealOperator:
-    def __init__(self, operator: Operator[Any]) -> None:
+    def __init__(self, operator: Operator[Any], rows_of: RowsOf = lambda _, keys: batch_of(keys)) -> None:
         self._operator = operator
+        self._rows_of = rows_of
         self._doors = Doors(operator, [deque() for _ in operator.inputs])
         self._ended = [False for _ in operator.inputs]
         self._now = 0.0
@@ -68,7 +70,7 @@ class RealOperator:
 
     def arrive(self, keys: Sequence[Keys], now: float) -> None:
         self._now = now
-        for _ in self._doors.arrive([[batch_of(some)] for some in keys], now):
+        for _ in self._doors.arrive([[self._rows_of(which, some)] for which, some in enumerate(keys)], now):
             pass
         self._look()
 

@@ -12,10 +12,15 @@ UNSEEN: Final = ("received_rows", "forgotten_rows")  # by policies
 
 def count_whole(statistics: Statistics, inputs: Sequence[Input]) -> None:
     """Follow what is in memory and on disk of each input."""
+    count_in_memory(statistics, inputs)
+    for which, one in enumerate(inputs):
+        statistics.count_spilled(which, 0, one.partitions[0].spilled)
+
+
+def count_in_memory(statistics: Statistics, inputs: Sequence[Input]) -> None:
     for which, one in enumerate(inputs):
         [partition] = one.partitions
         statistics.count_resident(which, 0, partition.resident.n_rows, partition.resident.n_bytes)
-        statistics.count_spilled(which, 0, partition.spilled)
 
 
 def view_of(statistics: Statistics, inputs: Sequence[Input], tick: int, around: Surroundings) -> View:

@@ -31,13 +31,15 @@ class ResidentRuns:
         self.n_bytes += run.n_bytes
         self.n_rows += len(run)
 
-    def merge_tiers(self, may_grow_by: Callable[[int], bool], merge_up_to_bytes: int, fanout: int = FANOUT) -> None:
-        """Merge tiers that are full.
+    def merge_tiers(
+        self, may_grow_by: Callable[[int], bool], merge_up_to_bytes: int, fanout: int = FANOUT, few_rows: int = 0
+    ) -> None:
+        """Merge tiers that are full, and before them all runs of less than a few rows.
 
         A merged run can weigh a little more or less than its parts (a validity bitmap for all or for none), so
         the owner of the budget is asked; `merge_up_to_bytes` bounds the scratch copy that a merge makes.
         """
-        while group := self._full_tier(merge_up_to_bytes, fanout):
+        while group := self._small(merge_up_to_bytes, few_rows) or self._full_tier(merge_up_to_bytes, fanout):
             merged = merge(group)
             if not may_grow_by(merged.n_bytes - sum(part.n_bytes for part in group)):
                 return
@@ -74,6 +76,11 @@ class ResidentRuns:
         self._runs = [other for other in self._runs if other is not run]
         self.n_bytes -= run.n_bytes
         self.n_rows -= len(run)
+
+    def _small(self, merge_up_to_bytes: int, few_rows: int) -> list[Run] | None:
+        small = [run for run in self._runs if len(run) < few_rows]
+        fits = sum(part.n_bytes for part in small) <= merge_up_to_bytes
+        return small if len(small) > 1 and fits else None
 
     def _full_tier(self, merge_up_to_bytes: int, fanout: int) -> list[Run] | None:
         tiers: dict[int, list[Run]] = {}

@@ -23,7 +23,7 @@ from sooner.operators.inputs import Storage
 from sooner.operators.multiway.accesses import LOOK_UP_BYTES, Accesses
 from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS, MultiAlgorithm
 from sooner.operators.multiway.join import MultiJoin
-from sooner.operators.multiway.nested_loop import START, BlocksOf, Wanted, sequences
+from sooner.operators.multiway.nested_loop import START, BlocksOf, Position, Wanted, sequences
 from sooner.operators.multiway.plan import MultiPlan
 from sooner.operators.operator import Means, Operator
 from sooner.operators.two_way.plan import TwoWayPlan
@@ -273,6 +273,27 @@ def test_what_the_disk_knows_comes_in_a_silence_and_once(tmp_path: Path, shape: 
         join.end(which)
     assert not rows_of([*worked(join, BUSY)])
     join.close()
+
+
+def test_a_chunk_of_the_loop_is_of_as_many_flushes_as_its_bound_lets_it(tmp_path: Path) -> None:
+    tables = drawn(CHAIN, [600] * 4, 200)
+    read_bytes, found = {}, {}
+    for name, most_bytes in (("small", 1), ("large", 2**62)):
+        algorithm = replace(MINER, react=ReactiveNestedLoop(max_outer_bytes=most_bytes))
+        join = chain_of_four(tmp_path / name, 40_000, algorithm)
+        list(arrive(join, tables))
+        found[name] = rows_of([*worked(join, SILENT, 2**20)])
+        read_bytes[name] = join._loop.worked_bytes
+        blocks, segments = BlocksOf(join.inputs[1]), [run.segments[0] for run in join.inputs[1].partitions[0].spilled]
+        join.close()
+    sizes = [int(segment.blocks.n_bytes.sum()) for segment in segments]
+    assert len(sizes) > 3
+    assert blocks.chunk(START, sum(sizes[:3])) == Position(3)
+    assert blocks.chunk(Position(1), sum(sizes[1:3]) - 1) < Position(3)
+    assert Position(1) < blocks.chunk(Position(1), 1) <= Position(2)
+    assert blocks.chunk(START, 2**62) == blocks.end
+    assert found["small"] == found["large"] != Counter()
+    assert read_bytes["large"] < 0.5 * read_bytes["small"]  # inner inputs are gone through less often
 
 
 @pytest.mark.parametrize("reach", [EQUAL, Reach(3, 5), Reach(1, ALL_CODES), Reach(ALL_CODES, 2)], ids=str)

@@ -29,7 +29,7 @@ Scale. A smaller experiment divides rows, memory and blocks, and not the values;
 of the paper, and time is the paper's own.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Self
 
@@ -44,7 +44,7 @@ from sooner.lab.races.mutants import idle_in_silence, with_flush_of_all, with_re
 from sooner.lab.resources import Disk, FlushedTo, Machine
 from sooner.lab.simulator import Laboratory, Rows, TaskManner, simulate
 from sooner.lab.subject import ROW_BYTES as REAL_ROW_BYTES
-from sooner.lab.traces import Pushed, Trace, silences_of, silent_together
+from sooner.lab.traces import Keys, Pushed, Trace, silences_of, silent_together
 from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.policies.flush.rate_optimal import RateOptimal
 from sooner.policies.react.best_rate import BestRate
@@ -153,22 +153,12 @@ class DinerRace:
         if self.within is not None:
             keys, domain = together - values[0], int(values[-1] - values[0]) + 1
         by_relation = np.split(keys.astype(np.int32), [len(left)])
-        seconds = [self._times(len(some) * scale, 2 * seed + side) for side, some in enumerate(by_relation)]
-        silences = [silences_of(times, SILENCE_SECONDS) for times in seconds]
-        pushed = [
-            Pushed(times[scale - 1 :: scale], some, SILENCE_SECONDS)
-            for times, some in zip(seconds, by_relation, strict=True)
+        seconds = [
+            times_of(len(some) * scale, 2 * seed + side, self.gap_seconds, self.delay_share)
+            for side, some in enumerate(by_relation)
         ]
         partitions = 1 if self.algorithm in IN_VALUE_ORDER else self.partitions
-        trace = Trace.of_inputs(pushed, domain, partitions)
-        silent = silent_together(silences, until_seconds=float(trace.seconds[-1]))
-        return replace(trace, silences=silent, within=self.within or 0)
-
-    def _times(self, rows: int, seed: int) -> Seconds:
-        pattern: ArrivalPattern = Exponential(self.gap_seconds)
-        if self.delay_share is not None:
-            pattern = Fragments(rows // FRAGMENTS, self.gap_seconds, self.delay_share)
-        return arrival_times(pattern, rows, seed)
+        return replace(trace_of(by_relation, seconds, scale, domain, partitions), within=self.within or 0)
 
     def _algorithm(self, trace: Trace, memory_rows: int, scale: int) -> Algorithm:
         block_bytes = max(1, BLOCK_ROWS // scale) * self._row_bytes
@@ -204,6 +194,27 @@ class DinerRace:
         a_task: TaskManner = "gives way" if is_diner else "finishes"
         variant = Variant(is_diner and self.to_the_letter, counts_joins=self.algorithm == WITH_COUNTERS)
         return Laboratory(machine, max(1, BLOCK_ROWS // scale), float(scale), a_task=a_task, variant=variant)
+
+
+def times_of(rows: int, seed: int, gap_seconds: float, delay_share: float | None) -> Seconds:
+    """When the rows of a relation come: without delays, or with one after each fragment."""
+    pattern: ArrivalPattern = Exponential(gap_seconds)
+    if delay_share is not None:
+        pattern = Fragments(rows // FRAGMENTS, gap_seconds, delay_share)
+    return arrival_times(pattern, rows, seed)
+
+
+def trace_of(
+    by_relation: Sequence[Keys], seconds: Sequence[Seconds], scale: int, domain: int, partitions: int
+) -> Trace:
+    """Relations that come at the same time; `seconds` and silences are those of all of the paper's rows."""
+    silences = [silences_of(times, SILENCE_SECONDS) for times in seconds]
+    pushed = [
+        Pushed(times[scale - 1 :: scale], some, SILENCE_SECONDS)
+        for times, some in zip(seconds, by_relation, strict=True)
+    ]
+    trace = Trace.of_inputs(pushed, domain, partitions)
+    return replace(trace, silences=silent_together(silences, until_seconds=float(trace.seconds[-1])))
 
 
 def joined_when_full(history: History) -> History:

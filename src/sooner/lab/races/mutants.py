@@ -47,9 +47,12 @@ class BestRegionFirst:
 
     def choose(self, view: JoinView, needed_bytes: int) -> Iterable[Together]:
         assert view.regions is not None
-        rows, joins = view.regions.rows, view.regions.joins
-        upside_down = RegionsView(rows, rows**2 * MUCH // (joins + 1))
-        return Regions().choose(replace(view, regions=upside_down), needed_bytes)
+        return Regions().choose(replace(view, regions=upside_down(view.regions)), needed_bytes)
+
+
+def upside_down(regions: RegionsView) -> RegionsView:
+    """The region that joins most seems to join least."""
+    return RegionsView(regions.rows, regions.rows**2 * MUCH // (regions.joins + 1))
 
 
 class WithoutTheMiddle:

@@ -31,8 +31,8 @@ from sooner.operators.multiway.passing import Passing, with_codes
 from sooner.operators.multiway.results import Results
 from sooner.operators.operator import Means, Operator, Port
 from sooner.operators.shell import Shell
-from sooner.operators.statistics.arrivals import Statistics
-from sooner.operators.whole_inputs import count_whole, view_of
+from sooner.operators.statistics.arrivals import Counts, Statistics
+from sooner.operators.whole_inputs import count_in_memory, count_whole, view_of
 from sooner.parallel import ALONE, Crew
 from sooner.phases import Phase
 from sooner.policies.react.nested_loop import ReactiveNestedLoop
@@ -42,6 +42,7 @@ from sooner.runs.run import NEVER, Run
 from sooner.runs.store import counted, remove_run
 
 ROWS_WORTH_THREADS: Final = 16_384  # that pass: their results have the columns of all inputs, so few are worth it
+FEW_ROWS: Final = 1024  # of a run, which are moved sooner than looked into by all attributes of all inputs
 
 
 class MultiJoin(Operator[pa.RecordBatch]):
@@ -202,16 +203,25 @@ class MultiJoin(Operator[pa.RecordBatch]):
         for which, places in found.items():
             for number, run in enumerate(runs[which]):
                 at = places.positions if len(runs[which]) == 1 else places.positions[places.parts == number]
+                times: Counts | None = None
+                if len(at) > len(run):  # a row may have thousands of results
+                    counts = np.bincount(at)
+                    at = np.flatnonzero(counts)
+                    times = counts[at]
                 if run.joined is not None:
                     run.joined[at] = True
                 for place in range(self._accesses[which].n_attributes):
-                    regions.count_joins(which, place, self._accesses[which].of(run, place).of_rows[at])
+                    regions.count_joins(which, place, self._accesses[which].of(run, place).of_rows[at], times)
 
     def _tidy_up(self) -> None:
         """Merge runs in memory, and forget the indexes of those that are there no more."""
+        terms = self.account.try_reserve, self._scratch_bytes * 3 // 4
         for one in self._inputs:
-            merge = one.partitions[0].resident.become_one if one.ended else one.partitions[0].resident.merge_tiers
-            merge(self.account.try_reserve, self._scratch_bytes * 3 // 4)
+            resident = one.partitions[0].resident
+            if one.ended:
+                resident.become_one(*terms)
+            else:
+                resident.merge_tiers(*terms, few_rows=FEW_ROWS)
         for which, accesses in enumerate(self._accesses):
             accesses.keep_only(list(self._inputs[which].partitions[0].resident))
 
@@ -379,6 +389,6 @@ class MultiJoin(Operator[pa.RecordBatch]):
         count_whole(self._statistics, self.inputs)
 
     def _report(self, event: Event) -> None:
-        self._count()
+        count_in_memory(self._statistics, self.inputs)
         self._shell.report(event)
         self._shell.report_reached(self._statistics)

@@ -25,7 +25,7 @@ from sooner.operators.operator import Means
 from sooner.operators.shell import Shell
 from sooner.operators.statistics.arrivals import Statistics
 from sooner.operators.statistics.regions import RegionStatistics, rows_by_region
-from sooner.operators.whole_inputs import count_whole, view_of
+from sooner.operators.whole_inputs import count_in_memory, view_of
 from sooner.policies.multi_view import EvictBuckets, EvictInput, EvictRegion, MultiEvict, MultiView
 from sooner.policies.view import BUSY, EvictUpTo, RegionsView
 from sooner.runs.resident import ResidentRuns
@@ -196,7 +196,8 @@ class Leaving:
         self._account.release(before - self.weight_of(which))
         partition.spilled.append(spilled)
         self._renew_regions(which)
-        count_whole(self._statistics, self._inputs)
+        self._statistics.add_spilled(which, 0, spilled)
+        count_in_memory(self._statistics, self._inputs)
         self._shell.report(Flushed(self._shell.tick, which, 0, spilled.n_rows, spilled.n_bytes, spilled.number))
 
     def _renew_regions(self, which: int) -> None:

@@ -82,11 +82,15 @@ class BlocksOf:
         return max((int(segment.blocks.n_bytes.max()) for segment in self._segments), default=0)
 
     def chunk(self, begin: Position, at_most_bytes: int) -> Position:
-        """Up to where the next blocks of one run weigh no more than this, and are one at least."""
-        blocks = self._segments[begin.runs].blocks
-        sizes = blocks.n_bytes[begin.blocks :].astype(np.int64).cumsum()
-        end = begin.blocks + max(int(sizes.searchsorted(at_most_bytes, side="right")), 1)
-        return Position(begin.runs + 1) if end >= len(blocks) else Position(begin.runs, end)
+        """Up to where the next blocks weigh no more than this, of however many runs, and are one at least."""
+        end, left_bytes = begin, at_most_bytes
+        for at, segment in enumerate(self._segments[begin.runs :], begin.runs):
+            sizes = segment.blocks.n_bytes[end.blocks :].astype(np.int64).cumsum()
+            fitting = max(int(sizes.searchsorted(left_bytes, side="right")), int(end == begin))
+            if fitting < len(sizes):
+                return Position(at, end.blocks + fitting)
+            end, left_bytes = Position(at + 1), left_bytes - int(sizes[-1])
+        return end
 
     def read(self, begin: Position, end: Position, wanted: "Wanted | None") -> Iterator[tuple[Position, int, Run]]:
         """Blocks from one position to another, of which some may have wanted rows: the position after each, how many
@@ -170,13 +174,17 @@ class NestedLoop:
         accesses: Sequence[Accesses],
         combining: Combining,
         share_bytes: int,
+        max_outer_bytes: int,
     ) -> None:
-        """`share_bytes` are for the chunk, and for the batch of each inner input; `accesses` are its own."""
+        """`share_bytes` are for the batch of each inner input, and for the chunk, which is also no more than
+        `max_outer_bytes`; `accesses` are its own.
+        """
         self._graph = graph
         self._inputs = inputs
         self._accesses = accesses
         self._combining = combining
         self._share_bytes = share_bytes
+        self._outer_bytes = min(share_bytes, max_outer_bytes)
         self.joined = [START] * len(inputs)
         self._outer: int | None = None
         self._present: Pass | None = None
@@ -240,7 +248,7 @@ class NestedLoop:
                    for one, joined in zip(self._inputs, self.joined, strict=True)]  # fmt: skip
             self._outer = int(np.argmax(new))
         begin = self.joined[self._outer]
-        chunk = Span(begin, blocks[self._outer].chunk(begin, min(chunk_bytes, self._share_bytes)))
+        chunk = Span(begin, blocks[self._outer].chunk(begin, min(chunk_bytes, self._outer_bytes)))
         return Pass(self._graph, self._outer, chunk, list(self.joined))
 
     def _load(self, present: Pass, blocks: Sequence[BlocksOf]) -> None:

@@ -91,12 +91,13 @@ class MultiPlan:
         shell, statistics = Shell(means.listener), Statistics(len(inputs), 1)
         scratch_bytes = scratch_bytes_of(means.account)
         share_bytes = scratch_bytes // (2 * len(inputs))
+        outer_bytes = share_bytes if self.algorithm.react is None else self.algorithm.react.max_outer_bytes
         combining_of_loop = Combining(self.graph, accesses_of_loop, orders)
         return MultiJoin(
             self.graph, inputs, accesses, Combining(self.graph, accesses, orders),
             Leaving(inputs, accesses, self.algorithm, self.graph, statistics, means, shell),
-            NestedLoop(self.graph, inputs, accesses_of_loop, combining_of_loop, share_bytes), self.algorithm.react,
-            output_columns(self.graph, schemas), statistics, storage, means, shell, scratch_bytes,
+            NestedLoop(self.graph, inputs, accesses_of_loop, combining_of_loop, share_bytes, outer_bytes),
+            self.algorithm.react, output_columns(self.graph, schemas), statistics, storage, means, shell, scratch_bytes,
         )  # fmt: skip
 
 

@@ -60,6 +60,12 @@ class Statistics:
         self.spilled_rows[which, partition] = sum(run.n_rows for run in runs)
         self.spilled_bytes[which, partition] = sum(run.n_bytes for run in runs)
 
+    def add_spilled(self, which: int, partition: int, run: RunOnDisk) -> None:
+        """One more run is on disk: those before it, which may be thousands, need not be counted again."""
+        self.spilled_runs[which, partition] += 1
+        self.spilled_rows[which, partition] += run.n_rows
+        self.spilled_bytes[which, partition] += run.n_bytes
+
     def progress(self, phase: Phase, account: Account, arrived_pairs: float, covered_pairs: float) -> Progress:
         """What people see of it, beside what the operator itself knows."""
         return Progress(
