@@ -86,7 +86,8 @@ def multi_subject(shape: str, *, algorithm: str = "miner", colliding: bool = Fal
 
     def draw_rows(dice: Dice, which: int, n_rows: int, first_number: int) -> pa.RecordBatch:
         def keys(attribute: str) -> pa.Array:
-            spread, step = SPREAD if len(attributes) > 2 else 1, STEP if attribute in STEPS_APART else 1
+            steps, step = (STEPS_APART[attribute], STEP) if attribute in STEPS_APART else (range(1), 1)
+            spread = len(steps) * (SPREAD if len(attributes) > 2 else 1)  # as many match as if they had to be equal
             drawn = ((key, dice.randrange(spread)) for key in dice.keys(n_rows))
             return pa.array([None if key is None else (key * spread + more) * step for key, more in drawn], pa.int64())
 

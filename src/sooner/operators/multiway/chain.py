@@ -143,11 +143,13 @@ class Chain:
         if self._fed.inputs < len(self._order):
             yield from self._feed(quantum_bytes)
             return
-        at = next(at for at, join in enumerate(self._joins) if join.phase != "done")
-        for found in self._joins[at].work(quantum_bytes, SILENT):
-            yield from self._passed_on(at, found)
-        if self._joins[at].phase == "done" and at + 1 < len(self._joins):
-            self._joins[at + 1].end(LEFT)
+        before = self.worked_bytes
+        while not self.is_done and self.worked_bytes == before:  # a join with nothing on disk ends at once
+            at = next(at for at, join in enumerate(self._joins) if join.phase != "done")
+            for found in self._joins[at].work(quantum_bytes, SILENT):
+                yield from self._passed_on(at, found)
+            if self._joins[at].phase == "done" and at + 1 < len(self._joins):
+                self._joins[at + 1].end(LEFT)
 
     def _feed(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
         """Some blocks of a run, or the end of an input."""
