@@ -115,7 +115,8 @@ class Relations:
     @cached_property
     def _own_bytes(self) -> list[int]:
         """What keys and indexes weigh, of a row of each input."""
-        coders = MultiPlan(self.graph).coders(self._keys_alone)
+        plan = MultiPlan(self.graph)
+        coders = plan.coders(plan.orders(self._keys_alone))
         return [
             sum(type_.byte_width for type_ in schema.types) + Accesses(of_input).row_bytes
             for schema, of_input in zip(self._keys_alone, coders, strict=True)
