@@ -82,7 +82,7 @@ def test_a_scale_that_leaves_nothing_is_refused(scale: int) -> None:
         MinerRace(4, "miner", 0.05).run(scale, 0)
 
 
-@pytest.mark.parametrize(("inputs", "shape"), [(3, "chain"), (4, "star")])
+@pytest.mark.parametrize(("inputs", "shape"), [(3, "chain"), pytest.param(4, "star", marks=pytest.mark.long)])
 def test_all_results_are_those_that_the_data_has(inputs: int, shape: Shape, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the clean-up may be left out, which takes long where memory and flushes are this small."""
     monkeypatch.setattr(miner_rows, "RELATION_ROWS", 10_000)
