@@ -34,6 +34,7 @@ from sooner.operators.multiway.comparing import comparison_of
 from sooner.operators.multiway.graph import Graph
 from sooner.operators.multiway.nested_loop import Position
 from sooner.operators.multiway.overlaps import Overlaps
+from sooner.operators.multiway.passing import CodesOnDisk
 from sooner.operators.multiway.results import Results
 from sooner.operators.operator import Means
 from sooner.operators.order import Order
@@ -43,6 +44,7 @@ from sooner.operators.two_way.making import two_way_join
 from sooner.operators.two_way.output import plan_output
 from sooner.operators.two_way.plan import INPUTS
 from sooner.policies.view import SILENT
+from sooner.runs.block_index import Blocks
 from sooner.runs.run import NEVER, Run
 from sooner.runs.store import counted
 from sooner.sides import LEFT, RIGHT
@@ -51,6 +53,7 @@ ARRIVED: Final = ("arrived", "arrived_too")  # the stamps of the left and of the
 DEPARTED: Final = ("departed", "departed_too")
 LOOPED: Final = ("looped", "looped_too")  # whether a nested loop has joined them
 STAMPS: Final = (ARRIVED, DEPARTED, LOOPED)
+FED_AT_ONCE: Final = 16  # of the memory: what is read is copied, sorted and met
 PIECES_IN_SHARE: Final = 2  # a join is given rows in pieces of this part of its memory at most
 LEAST_SHARE: Final = 4  # of the memory a join has at least one part in so many, of its equal part
 
@@ -106,6 +109,12 @@ class Chain:
         for which, runs in enumerate(self._in_memory):
             for run in runs:
                 self._overlaps.add(which, run)
+        # Of neighbours that lie in the order in which the first input lies, what it looks for.
+        self._looked_for = {
+            step.input: CodesOnDisk(inputs[first], combining.reach(step).from_the_right())
+            for step in self._steps
+            if step.parent == first and graph.are_in_order(step)
+        }
         self._fed = Fed()
         self._read_bytes = 0
         self._account = means.account
@@ -165,10 +174,12 @@ class Chain:
         [segment] = runs[self._fed.runs].segments
         blocks = segment.blocks
         sizes = blocks.n_bytes[self._fed.blocks :].astype(np.int64).cumsum()
-        many = max(int(sizes.searchsorted(quantum_bytes, side="right")), 1)
-        some = blocks[self._fed.blocks : self._fed.blocks + many]
+        at_most = min(quantum_bytes, max(self._taken_bytes // FED_AT_ONCE, 1)) if self._joins else quantum_bytes
+        end = self._fed.blocks + max(int(sizes.searchsorted(at_most, side="right")), 1)
+        places = self._wanted(which, blocks, self._fed.blocks, min(end, len(blocks)))
+        some = [blocks[place] for place in places]
         together: list[pa.RecordBatch] = []
-        for place, run in enumerate(self._inputs[which].store.read(segment, some), self._fed.blocks):
+        for place, run in zip(places, self._inputs[which].store.read(segment, some), strict=True):
             if side == RIGHT:
                 self._overlaps.add(which, run)
             elif (met := self._overlaps.have_met_all(run, self._horizon)).any():
@@ -178,8 +189,15 @@ class Chain:
                 together.append(_stamped(which, run, side, is_looped=is_looped))
         yield from self._given(at, side, together)
         self._read_bytes += sum(block.n_bytes for block in some)
-        is_over = self._fed.blocks + len(some) == len(blocks)
-        self._fed = Fed(self._fed.inputs, self._fed.runs + is_over, 0 if is_over else self._fed.blocks + len(some))
+        is_over = end >= len(blocks)
+        self._fed = Fed(self._fed.inputs, self._fed.runs + is_over, 0 if is_over else end)
+
+    def _wanted(self, which: int, blocks: Blocks, begin: int, end: int) -> list[int]:
+        """Of these blocks those that may have a match: rows of the first input say which codes they look for."""
+        places = np.arange(begin, end)
+        if (of_first := self._looked_for.get(which)) is not None:
+            places = places[of_first.may_have(blocks.first_codes[begin:end], blocks.last_codes[begin:end])]
+        return [int(place) for place in places]
 
     def _given(self, at: int, side: int, batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A join is given these rows, in pieces, and what it finds goes on; after the last one they are through."""

@@ -18,6 +18,7 @@ from sooner.kernels.looking_up import found
 from sooner.kernels.matching import Reach, matches
 from sooner.kernels.sorting import Places, sort
 from sooner.operators.multiway.accesses import Accesses
+from sooner.operators.multiway.comparing import reached
 from sooner.operators.multiway.graph import Graph, Step
 from sooner.operators.order import Order
 from sooner.operators.pairs import PAIRS_AT_ONCE
@@ -110,8 +111,11 @@ class Combining:
         codes = self._codes_of(step, runs[step.parent], partial[step.parent])
         place = self._graph.of_input(step.input).index(step.attribute)
         is_alone = len(runs[step.input]) == 1
+        lowest, highest = reached(codes.min(), codes.max(), self.reach(step))
         for number, run in enumerate(runs[step.input]):
-            order = self._accesses[step.input].of(run, place).order
+            _, in_order, order = self._accesses[step.input].of(run, place)
+            if in_order[-1] < lowest or highest < in_order[0]:  # as with keys that come in order in both
+                continue
             for whose, at in self._found(step, codes, run, place):
                 where = at.copy() if order is None else order[at]  # what was found has room for many more
                 whose, where = self._only_matching(step, runs[step.parent], partial[step.parent], run, whose, where)

@@ -87,6 +87,10 @@ class Graph:
             if parents:
                 yield from (Step(which, at, parents[0]) for which in attribute.inputs if which not in joined)
 
+    def are_in_order(self, step: Step) -> bool:
+        """Whether the rows of both lie in the order of the attribute that they share."""
+        return all(self.of_input(which)[0] == step.attribute for which in (step.parent, step.input))
+
     def connecting(self, some: Sequence[int]) -> list[int]:
         """These inputs, and those by which they hang together."""
         left = list(range(len(self.inputs)))

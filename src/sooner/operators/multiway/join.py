@@ -32,6 +32,7 @@ from sooner.operators.multiway.results import Results
 from sooner.operators.operator import Means, Operator, Port
 from sooner.operators.shell import Shell
 from sooner.operators.statistics.arrivals import Counts, Statistics
+from sooner.operators.two_way.join import ROWS_WORTH_THREADS
 from sooner.operators.whole_inputs import count_in_memory, count_whole, view_of
 from sooner.parallel import ALONE, Crew
 from sooner.phases import Phase
@@ -41,7 +42,6 @@ from sooner.progress import Progress
 from sooner.runs.run import NEVER, Run
 from sooner.runs.store import counted, remove_run
 
-ROWS_WORTH_THREADS: Final = 16_384  # that pass: their results have the columns of all inputs, so few are worth it
 FEW_ROWS: Final = 1024  # of a run, which are moved sooner than looked into by all attributes of all inputs
 
 
@@ -258,9 +258,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         elif self._loop.is_in_the_middle or (self.phase != "clean-up" and not around.settling):
             yield from self._go_round(quantum_bytes)
         elif self._is_open and (leaving := self._to_be_chained):
-            before = int(self._statistics.spilled_bytes.sum())
-            self._leaving.evict_some(leaving[0], quantum_bytes)
-            self.worked_bytes += int(self._statistics.spilled_bytes.sum()) - before
+            self._send_to_disk(leaving[0], quantum_bytes)
         elif self._is_open:
             self._chain = self._new_chain()
         else:
@@ -280,6 +278,21 @@ class MultiJoin(Operator[pa.RecordBatch]):
         if sum(map(self._leaving.weight_of, others)) > self.account.share_bytes // 2:
             chained += others
         return [which for which in chained if self._inputs[which].resident_bytes]
+
+    def _send_to_disk(self, which: int, quantum_bytes: int) -> None:
+        """Some rows of an input in memory. If nothing comes any more, those are forgotten that match nothing on disk:
+        they have met all there is.
+        """
+        resident, before = self._inputs[which].partitions[0].resident, self._leaving.weight_of(which)
+        if self.phase == "clean-up":
+            resident.reduce(lambda run: self._passing.to_keep(which, run))
+            self._accesses[which].keep_only(list(resident))
+            self.account.release(before - self._leaving.weight_of(which))
+            self._count()
+        if len(resident):
+            before_bytes = int(self._statistics.spilled_bytes.sum())
+            self._leaving.evict_some(which, quantum_bytes)
+            self.worked_bytes += int(self._statistics.spilled_bytes.sum()) - before_bytes
 
     def _new_chain(self) -> Chain:
         finding = self._combining, self._results, self._loop.joined, self._horizon

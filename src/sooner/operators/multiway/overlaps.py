@@ -88,8 +88,7 @@ class Overlaps:
 
 def _starts_of(graph: Graph, inputs: Sequence[Input], first: int, step: Step) -> Codes:
     """Where ranges begin: as many rows are in one as in another, about."""
-    is_in_order = all(graph.of_input(which)[0] == step.attribute for which in (first, step.input))
-    if step.parent != first or not is_in_order:
+    if step.parent != first or not graph.are_in_order(step):
         return np.empty(0, np.uint64)
     runs = inputs[step.input].partitions[0].spilled
     firsts = np.unique(np.concatenate([run.segments[0].blocks.first_codes for run in runs] or [np.empty(0, np.uint64)]))

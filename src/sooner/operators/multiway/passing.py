@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.gathering import gather
+from sooner.kernels.matching import Reach
 from sooner.operators.inputs import Input
 from sooner.operators.multiway.accesses import Accesses
 from sooner.operators.multiway.combining import Combining
@@ -33,7 +34,9 @@ def with_codes(batch: pa.RecordBatch, code: CodeRows) -> Run:
 class CodesOnDisk:
     """Between which codes the rows of an input lie that are on disk."""
 
-    def __init__(self, one: Input) -> None:
+    def __init__(self, one: Input, reach: Reach) -> None:
+        """`reach` is that of codes of another input to these."""
+        self._reach = reach
         blocks = [run.segments[0].blocks for run in one.partitions[0].spilled]
         firsts, lasts = (
             np.concatenate(codes)
@@ -44,7 +47,8 @@ class CodesOnDisk:
         self._lasts: Codes = np.maximum.accumulate(lasts[order])  # of all that begin no later
 
     def may_have(self, lowest: Codes, highest: Codes) -> Flags:
-        """Whether one is between two codes, of each of many."""
+        """Whether one is in reach of any code between two, of each of many."""
+        lowest, highest = reached(lowest, highest, self._reach)
         begun = self._firsts.searchsorted(highest, side="right")
         there: Flags = (begun > 0) & (self._lasts[begun - 1] >= lowest)
         return there
@@ -58,7 +62,7 @@ class Passing:
         self._combining = combining
         self._inputs = inputs
         self._accesses = accesses
-        self._known: dict[int, tuple[int, CodesOnDisk]] = {}  # of an input with so many runs on disk
+        self._known: dict[Step, tuple[int, CodesOnDisk]] = {}  # of an input with so many runs on disk
 
     @property
     def last(self) -> int | None:
@@ -82,15 +86,14 @@ class Passing:
             if attribute not in self._graph.of_input(which):
                 return run
             codes = self._accesses[which].codes_of(run, self._graph.of_input(which).index(attribute))
-            reach = self._combining.reach(Step(other, attribute, which))
-            kept |= self._codes_on_disk(other).may_have(*reached(codes, codes, reach))
+            kept |= self._codes_on_disk(Step(other, attribute, which)).may_have(codes, codes)
         return run if kept.all() else run.take(np.flatnonzero(kept))
 
     def _on_disk(self, which: int) -> list[int]:
         return [at for at, one in enumerate(self._inputs) if at != which and one.partitions[0].spilled]
 
-    def _codes_on_disk(self, which: int) -> CodesOnDisk:
-        runs = len(self._inputs[which].partitions[0].spilled)
-        if which not in self._known or self._known[which][0] != runs:
-            self._known[which] = runs, CodesOnDisk(self._inputs[which])
-        return self._known[which][1]
+    def _codes_on_disk(self, step: Step) -> CodesOnDisk:
+        runs = len(self._inputs[step.input].partitions[0].spilled)
+        if step not in self._known or self._known[step][0] != runs:
+            self._known[step] = runs, CodesOnDisk(self._inputs[step.input], self._combining.reach(step))
+        return self._known[step][1]
