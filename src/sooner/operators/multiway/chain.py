@@ -271,6 +271,8 @@ def _two_way(
 
 def _shares(n_bytes: int, sizes: Sequence[int]) -> list[int]:
     """The memory in parts that go by these sizes, none of which is tiny."""
+    if not sizes:
+        return []
     least = n_bytes // (LEAST_SHARE * len(sizes))
     rest = n_bytes - least * len(sizes)
     return [least + rest * size // max(sum(sizes), 1) for size in sizes]

@@ -1,0 +1,172 @@
+"""When an input is the last that is open: which of its rows are kept, and what is joined in the end."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from multijoins_made import MINER, drawn, made, rows_of, schemas_of, worked
+from multiway import answer, graph_of_shape
+from sooner.errors import BudgetTooSmall
+from sooner.operators.multiway.chain import chained_of
+from sooner.operators.multiway.join import MultiJoin
+from sooner.operators.multiway.plan import MultiPlan
+from sooner.policies.view import BUSY, SETTLING
+
+FACTS = ("a", "ab", "b")  # the first is the largest, and comes last
+PLENTY = 10**7
+
+
+def join_of(directory: Path, memory_bytes: int, shape: Sequence[str] = FACTS) -> MultiJoin:
+    join = made(directory, MultiPlan(graph_of_shape(shape), MINER), schemas_of(shape), memory_bytes)
+    assert isinstance(join, MultiJoin)
+    return join
+
+
+def in_order(rows: int, keys: int) -> list[pa.Table]:
+    """Facts with keys that grow, a neighbour with each key once, and few rows beyond it."""
+    facts, neighbours, others = schemas_of(FACTS)
+    numbers = np.arange(rows)
+    return [
+        pa.table([numbers * keys // rows, numbers], schema=facts),
+        pa.table([np.arange(keys), np.arange(keys) % 7, np.arange(keys)], schema=neighbours),
+        pa.table([np.arange(7), np.arange(7)], schema=others),
+    ]
+
+
+def arrived(join: MultiJoin, which: int, table: pa.Table, piece_rows: int = 100) -> list[pa.RecordBatch]:
+    found: list[pa.RecordBatch] = []
+    for begin in range(0, len(table), piece_rows):
+        rows: list[list[pa.RecordBatch]] = [[] for _ in join.inputs]
+        rows[which] = table.slice(begin, piece_rows).to_batches()
+        found += join.arrive(rows, 0.0)
+    return found
+
+
+def ended(join: MultiJoin, *inputs: int) -> list[pa.RecordBatch]:
+    for which in inputs:
+        join.end(which)
+    return [*worked(join, BUSY)]
+
+
+def spilled_rows(join: MultiJoin) -> list[int]:
+    return [sum(run.n_rows for run in one.partitions[0].spilled) for one in join.inputs]
+
+
+def test_rows_of_the_last_input_pass_if_all_others_are_in_memory(tmp_path: Path) -> None:
+    tables = in_order(3_000, 600)
+    join = join_of(tmp_path, 60_000)
+    found = [*arrived(join, 1, tables[1]), *arrived(join, 2, tables[2])]
+    ended(join, 1, 2)
+    found += arrived(join, 0, tables[0])
+    assert join.inputs[0].resident_bytes == 0
+    assert spilled_rows(join) == [0, 0, 0]
+    assert rows_of(found) == answer(tables)
+    assert not ended(join, 0)
+    join.close()
+
+
+def test_of_the_last_input_those_rows_are_kept_that_may_match_what_is_on_disk(tmp_path: Path) -> None:
+    """A part of the neighbour has left, by its keys: the facts of all other keys pass."""
+    tables = in_order(6_000, 2_000)
+    join = join_of(tmp_path, 90_000)
+    found = [*arrived(join, 1, tables[1]), *arrived(join, 2, tables[2])]
+    ended(join, 1, 2)
+    there = spilled_rows(join)[1]
+    assert 0 < there < 1_500
+    found += arrived(join, 0, tables[0])
+    facts = join.inputs[0].partitions[0].resident.n_rows + spilled_rows(join)[0]
+    assert 3 * there <= facts < 6_000
+    assert rows_of(found) != answer(tables)
+    found += ended(join, 0)
+    assert rows_of(found) == answer(tables)
+    join.close()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_row_whose_match_leaves_to_make_room_for_it_is_kept(tmp_path: Path, seed: int) -> None:
+    """Nothing of the facts is in memory, so the neighbours leave when facts come: those must not pass them by."""
+    tables = drawn(FACTS, [1_500, 900, 20], 300, seed)
+    join = join_of(tmp_path, 56_000)
+    found = [*arrived(join, 1, tables[1]), *arrived(join, 2, tables[2])]
+    ended(join, 1, 2)
+    before = spilled_rows(join)[1]
+    found += arrived(join, 0, tables[0], 300)
+    assert spilled_rows(join)[1] > before
+    found += ended(join, 0)
+    assert rows_of(found) == answer(tables)
+    join.close()
+
+
+@pytest.mark.parametrize("settled", [False, True])
+def test_rows_of_the_only_input_on_disk_are_read_back_and_nothing_is_written(tmp_path: Path, settled: bool) -> None:
+    """Facts came first and left; the others never did. It goes on in the middle of it, in another operator."""
+    tables = in_order(3_000, 300)
+    join = join_of(tmp_path, 40_000)
+    found = arrived(join, 0, tables[0])
+    join._leaving.evict_all()
+    found += [*arrived(join, 1, tables[1]), *arrived(join, 2, tables[2])]
+    assert not found
+    assert chained_of(join._graph, join.inputs) == [0]
+    before = spilled_rows(join)
+    around = SETTLING if settled else BUSY
+    if not settled:
+        for which in range(3):
+            join.end(which)
+    for _ in range(4):
+        found += join.work(2_000, around)
+    assert 0 < len(rows_of(found)) < 3_000
+    saved = join.snapshot()
+    join.close()
+    join = join_of(tmp_path, 40_000)
+    join.restore(saved)
+    found += worked(join, around, 2_000)
+    assert rows_of(found) == answer(tables)
+    if settled:
+        assert spilled_rows(join) == before
+        assert not ended(join, 0, 1, 2)
+    join.close()
+
+
+def test_rows_that_are_being_joined_with_those_on_disk_stay_in_memory(tmp_path: Path) -> None:
+    """Also if there is less of it when the join goes on."""
+    tables = in_order(3_000, 300)
+    join = join_of(tmp_path, 40_000)
+    arrived(join, 0, tables[0])
+    join._leaving.evict_all()
+    arrived(join, 1, tables[1])
+    arrived(join, 2, tables[2])
+    assert not [*join.work(2_000, SETTLING)]
+    assert join._chain is not None
+    with pytest.raises(BudgetTooSmall, match="raise `memory` to what it was"):
+        join_of(tmp_path, 10_000).restore(join.snapshot())
+    join.close()
+
+
+def test_inputs_in_memory_stay_there_while_those_on_disk_are_joined(tmp_path: Path) -> None:
+    tables = drawn(("a", "ab", "bc", "c"), [1_500, 900, 30, 10], 100)
+    join = join_of(tmp_path, 60_000, ("a", "ab", "bc", "c"))
+    found = [*arrived(join, 2, tables[2]), *arrived(join, 3, tables[3])]
+    for begin in range(0, 1_500, 100):
+        for which in (0, 1):
+            found += arrived(join, which, tables[which].slice(begin, 100))
+    assert chained_of(join._graph, join.inputs) == [0, 1]
+    for which in range(4):
+        join.end(which)
+    while join._chain is None:
+        found += join.work(2**14, BUSY)
+    assert [bool(one.resident_bytes) for one in join.inputs] == [False, False, True, True]
+    found += worked(join, BUSY)
+    assert rows_of(found) == answer(tables)
+    join.close()
+
+
+def test_what_lies_between_inputs_on_disk_is_joined_with_them() -> None:
+    graph = graph_of_shape(("a", "ab", "bc", "c", "c"))
+    assert graph.connecting([0]) == [0]
+    assert graph.connecting([0, 2]) == [0, 1, 2]
+    assert graph.connecting([3, 4]) == [3, 4]
+    assert graph.connecting([0, 4]) == [0, 1, 2, 4]
+    assert graph.connecting([]) == []
