@@ -6,13 +6,14 @@ still be caught. A new mechanism brings its own.
 
 from typing import Final
 
-from mutations import estimation, expressions, kernels, operators, policies, runs, spark, surroundings
+from mutations import estimation, expressions, kernels, many_inputs, operators, policies, runs, spark, surroundings
 from mutations.mutation import Mutation
 
 MUTATIONS: Final[tuple[Mutation, ...]] = (
     *kernels.MUTATIONS,
     *runs.MUTATIONS,
     *operators.MUTATIONS,
+    *many_inputs.MUTATIONS,
     *policies.MUTATIONS,
     *estimation.MUTATIONS,
     *expressions.MUTATIONS,

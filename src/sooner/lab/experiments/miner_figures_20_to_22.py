@@ -7,8 +7,8 @@ rows wait and still has many results; and in a star of four it has 60 times MJoi
 All is divided by ten. At the paper's size one race was run: with four inputs and memory for 5% it has 21.6%, and at a
 tenth of the size 19.6%. Flushes of two and of five blocks instead of one gave 21.7% and 21.5% there.
 
-55% with 5% is not to be had from these data: a flush that knows the future has 50% of two inputs alone. Other readings
-of the text were tried, with four inputs, one seed and a tenth of the size. With 5% and 20% memory there came
+Where 55% with 5% comes from is unexplained: a greedy flush that knows the future has 50% of two inputs alone. Other
+readings of the text were tried, with four inputs, one seed and a tenth of the size. With 5% and 20% memory there came
 - as it is here: 19.6% and 74.6%;
 - with the foreign key of a row equal to its other value: 1.2% and 76.3%. Here the hottest key of R1 left with the first
   flush, when its partner in R4 had not come;
