@@ -26,7 +26,7 @@ test test-long fuzz mutations: export PYTHONDONTWRITEBYTECODE :=
 
 # Two processes: who runs which test, and when, is said in tests/conftest.py.
 test: setup lint
-	$(BIN)/python -m pytest -m 'not long' -n 2 --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -m 'not long' -n 2 --dist loadscope --no-loadscope-reorder
 
 test-long: setup
 	$(BIN)/python -m pytest

@@ -3,13 +3,15 @@
 import random
 import signal
 from itertools import groupby
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
-# Of two processes one runs all tests that need the session of Spark, which takes half a minute to warm up. The other
-# begins with the rest, file by file, and gets help as soon as the first is through: neither should be left with the
-# longest. Measured on two cores, by what they take of processors.
-SESSION = "session"
+# Of two processes one runs all tests on Spark, whose session takes half a minute to warm up. The other begins with the
+# rest, file by file, and gets help as soon as the first is through: neither should be left with the longest. Measured
+# on two cores, by what they take of processors.
+ON_SPARK = "tests/spark/"
 LONGEST = (
     "ui/test_demo",
     "spark/",
@@ -31,12 +33,22 @@ LONGEST = (
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+class OneForSpark(LoadScopeScheduling):
+    """All tests on Spark are for one process, and those of any other file for whichever takes them."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return ON_SPARK if file.startswith(ON_SPARK) else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneForSpark:
+    return OneForSpark(config, log)
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are left out by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for name, cases in groupby(items, lambda item: item.nodeid.partition("[")[0]):
         mark_long_what_is_not_drawn(name, list(cases))
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(SESSION if needs_session(item) else item.path.stem))
     items.sort(key=turn_of)
 
 

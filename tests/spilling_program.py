@@ -22,7 +22,8 @@ CHILDREN = 6
 
 
 def say(text: str) -> None:
-    print(text, flush=True)  # noqa: T201
+    """Also in a handler of signals, which may come in the middle of it: so without a buffer."""
+    os.write(sys.stdout.fileno(), f"{text}\n".encode())
 
 
 def count_rows(spill_dir: str) -> None:

@@ -127,7 +127,8 @@ def _weight(subject: Subject, rows: Sequence[pa.RecordBatch], partitions: int) -
     """What these rows take at most when they are in memory, however they are cut into runs."""
     columns = sum(len(schema) for schema in subject.schemas)
     n_rows, n_bytes = (sum(int(getattr(batch, name)) for batch in rows) for name in ("num_rows", "nbytes"))
-    return n_bytes + HELPER_BYTES * n_rows + columns * (partitions * FRAMING_BYTES + n_rows)
+    row_bytes = HELPER_BYTES + subject.row_bytes_beside + columns
+    return n_bytes + row_bytes * n_rows + columns * partitions * FRAMING_BYTES
 
 
 def _draw_quantum(subject: Subject, steps: Sequence[Step], dice: random.Random) -> int:

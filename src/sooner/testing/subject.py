@@ -26,6 +26,7 @@ class Subject:
     certain: what is certain while inputs are open, from their rows and whether each has ended; by default the answer
         for the rows so far.
     spills: whether memory is scarce, little more than what arrives at once; otherwise it is plenty.
+    row_bytes_beside: what it keeps in memory beside each row, such as indexes, at most.
     least_rows_in_memory: if the operator needs room for more rows than arrive at once.
     rows_of: the rows that a result adds to those found before, if results are no batches of rows.
     counts_rows: how many rows of a batch count as arrived; by default all.
@@ -40,6 +41,7 @@ class Subject:
     answer: Callable[[Sequence[pa.Table]], Counter[Row]]
     certain: Callable[[Sequence[pa.Table], Sequence[bool]], Counter[Row]] | None = None
     spills: bool = True
+    row_bytes_beside: int = 0
     least_rows_in_memory: int = 0
     rows_of: Callable[[Any, Counter[Row]], list[Row]] | None = None
     counts_rows: Callable[[pa.RecordBatch], int] = len
