@@ -27,6 +27,7 @@ Before each part, a join of 5 M x 5 M rows by DuckDB shows whether the machine i
 
 import argparse
 import json
+import os
 import shutil
 import statistics
 import subprocess
@@ -35,7 +36,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -323,11 +324,10 @@ class StateWatch:
 
 def files_bytes(folder: Path) -> int:
     n_bytes = 0
-    for path in folder.rglob("*"):
-        try:
-            n_bytes += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:  # some go while one looks
-            continue
+    for parent, _, names in os.walk(folder):  # files and folders may go while one looks
+        for name in names:
+            with suppress(FileNotFoundError):
+                n_bytes += Path(parent, name).stat().st_size
     return n_bytes
 
 
