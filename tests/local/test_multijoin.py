@@ -393,6 +393,18 @@ def test_a_range_that_cannot_be_is_refused_with_a_sentence(on: Any, within: Any,
         sooner.multijoin(tables, on, within=within)
 
 
+def test_memory_that_is_too_small_for_one_row_of_each_is_refused() -> None:
+    tables = {
+        "sales": pa.table({"customer": [1, 2], "text": ["x" * 300_000] * 2}),
+        "customers": pa.table({"customer": [1, 2], "nation": [1, 2]}),
+        "nations": pa.table({"nation": [1, 2]}),
+    }
+    on = ["sales.customer = customers.customer", "customers.nation = nations.nation"]
+    with pytest.raises(sooner.BudgetTooSmall, match=r"arrived at once, and .* are free for them; raise `memory`"):
+        sooner.multijoin(tables, on=on, memory="64KB").to_table()
+    assert sooner.multijoin(tables, on=on, memory="2MB").to_table().num_rows == 2
+
+
 def test_an_algorithm_that_is_not_there_is_refused() -> None:
     tables = {"a": pa.table({"k": [1]}), "b": pa.table({"k": [1]})}
     with pytest.raises(sooner.InvalidJoin, match="not known"):
