@@ -36,8 +36,7 @@ from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.step.state_directory import stored_identity
 
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # tests end before thorough compilation pays
-# Compiling takes longer than such small batches, as in `sooner demo`. A submitted program compiles as Spark does.
-QUICK_BATCHES = {"spark__sql__codegen__wholeStage": "false", "spark__sql__codegen__factoryMode": "NO_CODEGEN"}
+QUICK_BATCHES = {"spark__sql__codegen__wholeStage": "false"}  # as `sooner demo` has it; a submitted program has not
 NAMES = ("left", "right")
 Rows = Counter[tuple[str, ...]]
 Way = Literal["Spark's source", "packed", "not packed"]

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pytest
 
 import sooner
+from sooner.local.inbox import LAST_IN_TURNS, Ended, Inbox
 from sooner.operators.events import Looped
 from sooner.trace import Entry
 
@@ -166,6 +167,40 @@ def test_with_an_empty_input_there_is_nothing(empty: str, memory: str) -> None:
     tables = shop(1_000)
     tables[empty] = tables[empty].slice(0, 0)
     assert sooner.multijoin(tables, on=SNOWFLAKE, memory=memory).to_table().num_rows == 0
+
+
+def rows_numbered(n_rows: int) -> pa.RecordBatch:
+    return pa.record_batch({"row": np.arange(n_rows)})
+
+
+def test_an_input_that_is_to_come_last_has_its_turn_now_and_then_until_all_others_have_ended() -> None:
+    inbox = Inbox(2, piece_bytes=10**6, last=0)
+    turns = []
+    for _ in range(3 * LAST_IN_TURNS):
+        if not inbox.waiting_rows[0]:
+            inbox.put(0, rows_numbered(5), 40)
+        inbox.put(1, rows_numbered(5), 40)
+        taken = inbox.take(0)
+        assert taken is not None
+        assert len(taken[1].batches) == 1
+        turns.append(len(taken[0].batches))
+    assert turns[0] == 1  # for early results
+    assert sum(turns) == 3
+    assert inbox.waiting_rows == (5, 0)
+    inbox.end(1, Ended())
+    for _ in range(2):
+        taken = inbox.take(0)
+        assert taken is not None
+        assert [len(one.batches) for one in taken] == [1, 0]
+        inbox.put(0, rows_numbered(5), 40)
+
+
+def test_a_table_that_is_larger_than_all_others_is_read_last() -> None:
+    tables = shop(3_000)
+    told = sooner.multijoin(tables, on=SNOWFLAKE).explain().splitlines()
+    assert told[-1] == "read last: sales, which is larger than all others together"
+    assert "read last" not in sooner.multijoin(shop(100), on=SNOWFLAKE).explain()
+    assert "read last" not in sooner.multijoin({**tables, "sales": tables["sales"].to_reader()}, on=SNOWFLAKE).explain()
 
 
 def test_files_are_gone_in_the_end(tmp_path: Any) -> None:

@@ -235,7 +235,6 @@ def test_a_state_of_other_columns_is_refused_before_the_query_starts(resumable: 
         ss.join(left, right.selectExpr("*", "1 as extra"), on="k", partitions=2, state=resumable.state)
 
 
-@pytest.mark.long  # in process: test_state_directory.py
 def test_a_state_of_another_query_is_refused_by_the_first_step(resumable: JoinCase, answer: Answer) -> None:
     shutil.rmtree(resumable.checkpoint)
     with refused(InvalidJoin, "belongs to another query", str(resumable.state)):
@@ -246,7 +245,6 @@ def test_a_state_of_another_query_is_refused_by_the_first_step(resumable: JoinCa
 # What follows the join
 
 
-@pytest.mark.long  # in process: test_state_directory.py
 def test_rows_that_nobody_reads_are_missed_by_the_next_batch(spark: SparkSession, tmp_path: Path) -> None:
     case = case_in(spark, tmp_path, batches=2)
     writer = case.joined().writeStream.foreachBatch(lambda rows, _: rows.limit(1).collect())
@@ -282,7 +280,6 @@ def test_partitions_that_spark_numbers_otherwise(spark: SparkSession, tmp_path: 
 # A side that ends when the user says so
 
 
-@pytest.mark.long  # in process: test_state_directory.py; inputs that the user ends on Spark: test_resting.py
 def test_rows_after_the_end_of_their_side_are_counted_and_left_out(spark: SparkSession, tmp_path: Path) -> None:
     case = case_in(spark, tmp_path, batches=4)
     seen: list[ss.JoinProgress] = []

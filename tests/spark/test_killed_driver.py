@@ -98,7 +98,6 @@ def require_right_answers_of_small_operators(spark: SparkSession, folder: Path, 
         assert found == small_operators_driver.expected(name), name
 
 
-@pytest.mark.long  # one that is stopped goes on in test_spark_enrich.py
 def test_an_enrichment_goes_on_after_a_kill_amid_the_master(spark: SparkSession, killed: Path) -> None:
     enrich_driver.require_right_answers(spark, killed, [queries_driver.ENRICHMENT])
 
@@ -107,7 +106,6 @@ def test_a_join_of_many_inputs_goes_on_after_a_kill(spark: SparkSession, killed:
     multijoin_driver.require_right_answers(spark, killed / queries_driver.MANY)
 
 
-@pytest.mark.long  # one that fails after the sink ends exactly in test_spark_estimate.py
 def test_an_estimate_ends_exactly_after_a_kill_and_none_is_lost_or_given_twice(
     spark: SparkSession, killed: Path
 ) -> None:
