@@ -24,8 +24,7 @@ from sooner.operators.shell import Shell
 from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.sides import LEFT, RIGHT
 
-PASSAGE_SHARE: Final = 16  # of the memory, one part in so many, is free for results on their way up
-PIECES_IN_PASSAGE: Final = 2
+PASSAGE_SHARE: Final = 8  # of the memory, one part in so many, is free for results on their way up
 
 
 class Apart(NamedTuple):
@@ -123,6 +122,16 @@ class JoinsPlan:
             ]
         )
 
+    def in_words(self) -> list[str]:
+        """What it does, a line each."""
+        words = [f"joined by {self.algorithm.name}, one input after the other, beginning with {self.first}"]
+        for join in self.joins:
+            matching = [f"{earlier} = {join.input}.{column}" for earlier, column in join.equal]
+            if join.apart is not None:
+                matching.append(f"{join.input}.{join.apart.column} - {join.apart.earlier} within {join.apart.within}")
+            words.append(f"{join.kind.name} join with {join.input}, where {' and '.join(matching)}")
+        return words
+
     def output(self, schemas: Sequence[pa.Schema]) -> pa.Schema:
         return self.projection(schemas).schema
 
@@ -143,7 +152,7 @@ class JoinsPlan:
             both = f"results of {len(stages)} joins" if stages else called[self.first], called[join.input]
             stages.append(Stage(join.input, plan, both, sides, self.algorithm, storage, inner))
             room.members[join.input] = stages[-1]
-        piece_bytes = max(passage.share_bytes // PIECES_IN_PASSAGE // max(len(stages) - 1, 1), 1)
+        piece_bytes = max(passage.share_bytes // max(len(stages) - 1, 1), 1)
         told = self.algorithm, self.projection(schemas), room, passage, means.account, Shell(means.listener)
         return PlanOfJoins(stages, self.doors, *told, piece_bytes=piece_bytes)
 
