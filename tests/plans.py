@@ -13,7 +13,8 @@ from sooner.operators.plans.plan import Apart, JoinsPlan, JoinWith
 from sooner.testing.dice import Dice
 from sooner.testing.subject import Row, Subject
 
-SPREAD = 3  # times as many keys as for two inputs, or a hot one would meet itself in too many ways
+# Times as many keys as for two inputs, by how many there are, or a hot one would meet itself in too many ways.
+SPREAD = {3: 3, 4: 10, 6: 20}
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ SHAPES: dict[str, tuple[tuple[str, ...], tuple[Step, ...]]] = {
 def plan_subject(shape: str, algorithm: str, **changes: object) -> Subject:
     """`changes` are of the algorithm."""
     columns, steps = SHAPES[shape]
+    spread = SPREAD[len(columns)]
     names = tuple(f"i{which}" for which in range(len(columns)))
     joins = []
     for which, step in enumerate(steps, start=1):
@@ -62,8 +64,8 @@ def plan_subject(shape: str, algorithm: str, **changes: object) -> Subject:
 
     def draw_rows(dice: Dice, which: int, n_rows: int, first_number: int) -> pa.RecordBatch:
         def keys() -> pa.Array:
-            drawn = ((key, dice.randrange(SPREAD)) for key in dice.keys(n_rows))
-            return pa.array([None if key is None else key * SPREAD + more for key, more in drawn], pa.int64())
+            drawn = ((key, dice.randrange(spread)) for key in dice.keys(n_rows))
+            return pa.array([None if key is None else key * spread + more for key, more in drawn], pa.int64())
 
         numbers = pa.array(range(first_number, first_number + n_rows), pa.int64())
         return pa.record_batch([*(keys() for _ in columns[which]), numbers], schema=schemas[which])

@@ -233,7 +233,7 @@ def policies_in(path: Path) -> list[str]:
 def test_a_policy_file_has_one_policy_that_can_be_chosen(path: Path) -> None:
     assert len(policies_in(path)) == 1
     module = "sooner." + name_of(path).removesuffix(".py").replace("/", ".")
-    tables = [SOURCE / "named_algorithms.py", SOURCE / "operators/multiway/algorithms.py"]
+    tables = [SOURCE / "named_algorithms.py", *SOURCE.glob("operators/*/algorithms.py")]
     users = [*tables, *(SOURCE / "lab").rglob("*.py")]
     imported = {node.module for user in users for node in ast.walk(tree_of(user)) if isinstance(node, ast.ImportFrom)}
     assert module in imported, "neither a table of algorithms nor the lab uses it"

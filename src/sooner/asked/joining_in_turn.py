@@ -6,8 +6,8 @@ from typing import NoReturn
 from sooner.errors import InvalidJoin
 from sooner.how import INNER, Kind
 from sooner.kernels.ranges import Within
-from sooner.operators.multiway.graph import ColumnOf, Range
-from sooner.operators.plans.plan import Apart, JoinWith
+from sooner.operators.multiway.graph import ColumnOf, Graph, Range, graph_of
+from sooner.operators.plans.plan import Apart, JoinsPlan, JoinWith
 
 
 def joins_of(
@@ -36,6 +36,31 @@ def joins_of(
     return tuple(joins)
 
 
+def in_turn(graph: Graph) -> tuple[JoinWith, ...]:
+    """What hangs together as a tree, one input after the other."""
+    joins = []
+    for step in graph.steps_from(0):
+        attribute, parent, name = graph.attributes[step.attribute], graph.inputs[step.parent], graph.inputs[step.input]
+        columns, apart = attribute.by_input, None
+        if (near := attribute.near) is not None:
+            one, other = (graph.inputs[which] for which in attribute.inputs)
+            apart = _apart(Range(ColumnOf(one, near.left), ColumnOf(other, near.right), near.within), name)
+        equal = zip(columns[step.parent], columns[step.input], strict=True)
+        joins.append(JoinWith(name, tuple((ColumnOf(parent, left), right) for left, right in equal), apart=apart))
+    return tuple(joins)
+
+
+def graph_of_plan(plan: JoinsPlan) -> Graph:
+    """The graph of its inputs, or a sentence that says why they are no tree."""
+    equalities = [(earlier, ColumnOf(join.input, own)) for join in plan.joins for earlier, own in join.equal]
+    ranges = [
+        Range(join.apart.earlier, ColumnOf(join.input, join.apart.column), join.apart.within)
+        for join in plan.joins
+        if join.apart is not None
+    ]
+    return graph_of(plan.inputs, equalities, ranges)
+
+
 def _joined_with(
     name: str,
     joined: Sequence[str],
@@ -62,10 +87,10 @@ def _joined_with(
 def _apart(one: Range, name: str) -> Apart | None:
     if one.right.input == name:
         return Apart(one.left, one.right.column, one.within)
-    return Apart(one.right, one.left.column, from_the_right(one.within)) if one.left.input == name else None
+    return Apart(one.right, one.left.column, _from_the_right(one.within)) if one.left.input == name else None
 
 
-def from_the_right(within: Within) -> Within:
+def _from_the_right(within: Within) -> Within:
     """The same distance, where the one that was on the left is on the right."""
     if not isinstance(within, tuple):
         return within

@@ -64,8 +64,6 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
         passage: Passage,
         account: Account,
         shell: Shell,
-        *,
-        piece_bytes: int,
         landing_bytes: int = LANDING_BYTES,
     ) -> None:
         self._stages = stages
@@ -76,7 +74,6 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
         self._passage = passage
         self._account = account
         self._shell = shell
-        self._piece_bytes = piece_bytes
         self._landing_bytes = landing_bytes
         self._results = 0
 
@@ -118,7 +115,6 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
         self._require_room([batch for batches in rows for batch in batches])
         self._shell.enter("arriving")
         self._shell.advance()
-        self._set_passage_aside()
         for stage in self._stages:
             if stage.groups is not None:
                 stage.groups.look(now)
@@ -149,7 +145,8 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
 
     def _given(self, at: int, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[pa.RecordBatch]:
         """A join takes in these rows, and what it finds goes up."""
-        return self._passed_on(at, self._stages[at].arrive(rows, now), now)
+        self._set_passage_aside(at)
+        yield from self._passed_on(at, self._stages[at].arrive(rows, now), now)
 
     def _passed_on(self, at: int, results: Iterator[pa.RecordBatch], now: float) -> Iterator[pa.RecordBatch]:
         if at == len(self._stages) - 1:
@@ -157,7 +154,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
             return
         above = self._stages[at + 1]
         for together in self._landed(results):
-            for piece in above.pieces(together, self._piece_bytes):
+            for piece in above.pieces(together, self._passage.piece_bytes):
                 try:
                     yield from self._given(at + 1, [piece, []], now)
                 except BudgetTooSmall as error:  # the rows that led to it are in, so this call cannot be made again
@@ -185,9 +182,11 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
             self._results += batch.num_rows
             yield self._projection.of(batch)
 
-    def _set_passage_aside(self) -> None:
-        while not self._passage.set_aside():
-            missing_bytes = self._passage.missing_bytes - self._account.budget.free_bytes
+    def _set_passage_aside(self, at: int) -> None:
+        """Before a join is given rows: it may be held in the middle of that, and so may those below it by now."""
+        above = len(self._stages) - 1 - at
+        while not self._passage.set_aside(above):
+            missing_bytes = self._passage.missing_bytes(above) - self._account.budget.free_bytes
             if not self._room.let_go(self._stages[-1].name, missing_bytes):
                 return  # a result that needs it will say so
 
@@ -226,13 +225,13 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
             return
         if self.phase != "clean-up":
             self._shell.enter("reactive")
-        self._set_passage_aside()
         merging = self._merging
         at = merging if merging is not None else self._who_works(around)
         if at is None and (chosen := self._to_merge(around)) is not None:
             at, group = chosen
             self._stages[at].merge(group)
         if at is not None:
+            self._set_passage_aside(at)
             own = SILENT if self._stages[at].is_merging else around
             yield from self._passed_on(at, self._stages[at].work(quantum_bytes, own), around.now)
         self._tell_who_is_done()

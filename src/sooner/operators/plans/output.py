@@ -66,8 +66,9 @@ def projection_of(
     of them counts: "left", "right" or "either"; `inside` is the schema of the results of the root.
     """
     sources = {named(name, column): [named(name, column)] for name, schema in inputs for column in schema.names}
+    comes_as = {column: column for column in sources}
     for left, right, counts in shared:
-        first = next(key for key, names in sources.items() if left in names or key == left)
+        first = comes_as[right] = comes_as[left]
         if counts == "right":
             sources[first] = [right]
         elif counts == "either":

@@ -10,6 +10,7 @@ import pyarrow as pa
 from sooner.how import INNER, Kind
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.ranges import Near, Within
+from sooner.named_algorithms import Algorithm
 from sooner.operators.inputs import Storage
 from sooner.operators.multiway.graph import ColumnOf
 from sooner.operators.operator import Means
@@ -47,7 +48,7 @@ class JoinWith:
     kind: Kind = INNER
     apart: Apart | None = None
 
-    def two_way(self, algorithm: PlanAlgorithm) -> TwoWayPlan:
+    def two_way(self, algorithm: Algorithm) -> TwoWayPlan:
         """The join of what has the names inside of the plan."""
         near = None
         if self.apart is not None:
@@ -56,7 +57,7 @@ class JoinWith:
             tuple(named(*earlier) for earlier, _ in self.equal),
             tuple(named(self.input, column) for _, column in self.equal),
             ("", ""),
-            algorithm.of_joins,
+            algorithm,
             self.kind,
             near,
         )
@@ -80,6 +81,11 @@ class JoinsPlan:
     algorithm: PlanAlgorithm
 
     @property
+    def is_inner(self) -> bool:
+        """Whether all of its joins are."""
+        return all(join.kind is INNER for join in self.joins)
+
+    @property
     def first(self) -> str:
         [first] = {*self.inputs} - {join.input for join in self.joins}
         return first
@@ -101,7 +107,7 @@ class JoinsPlan:
         inside = self.inside(schemas)
         left, found = inside[self.first], []
         for join in self.joins:
-            plan, sides = join.two_way(self.algorithm), [left, inside[join.input]]
+            plan, sides = join.two_way(self.algorithm.of_joins), [left, inside[join.input]]
             found.append((plan, sides))
             left = plan.output(sides)
         return found
@@ -137,7 +143,7 @@ class JoinsPlan:
 
     def make(self, names: Sequence[str], schemas: Sequence[pa.Schema], storage: Storage, means: Means) -> PlanOfJoins:
         called = dict(zip(self.inputs, names, strict=True))
-        passage = Passage(means.of_inner("results on their way", 1 / PASSAGE_SHARE).account)
+        passage = Passage(means.of_inner("results on their way", 1 / PASSAGE_SHARE).account, len(self.joins))
         room = SharedRoom(self.algorithm.room, int(means.account.share_bytes * means.flush_fraction), passage)
         stages: list[Stage] = []
         for join, (plan, sides) in zip(self.joins, self.two_way(schemas), strict=True):
@@ -152,9 +158,8 @@ class JoinsPlan:
             both = f"results of {len(stages)} joins" if stages else called[self.first], called[join.input]
             stages.append(Stage(join.input, plan, both, sides, self.algorithm, storage, inner))
             room.members[join.input] = stages[-1]
-        piece_bytes = max(passage.share_bytes // max(len(stages) - 1, 1), 1)
         told = self.algorithm, self.projection(schemas), room, passage, means.account, Shell(means.listener)
-        return PlanOfJoins(stages, self.doors, *told, piece_bytes=piece_bytes)
+        return PlanOfJoins(stages, self.doors, *told)
 
 
 def _coded(code: CodeRows, schema: pa.Schema, batch: pa.RecordBatch) -> tuple[Codes, Flags | None]:

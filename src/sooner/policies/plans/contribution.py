@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sooner.policies.groups import lowest_first
 from sooner.policies.plan_view import groups_of
-from sooner.policies.plans.lowest_first import lowest_first
 from sooner.policies.view import JoinView, Together, View
 
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sooner.policies.groups import expected_input, expected_local, final_share, lowest_first
 from sooner.policies.plan_view import groups_of
-from sooner.policies.plans.expected import expected_input, expected_local, final_share
-from sooner.policies.plans.lowest_first import lowest_first
 from sooner.policies.view import JoinView, Numbers, Together, View
-from sooner.sides import LEFT, RIGHT
 
 
 @dataclass(frozen=True)
@@ -28,19 +26,20 @@ class GlobalScore:
 
 def _scores(view: JoinView, n_bytes: int, came_in_all: float) -> Numbers:
     groups = groups_of(view)
-    rows, row_bytes = view.resident_rows.astype(np.float64), _row_bytes(view)
-    coming = [expected_input(n_bytes, groups.came[side], came_in_all, row_bytes[side]) for side in (LEFT, RIGHT)]
-    ended = np.array(view.ended)
-    left, right = np.where(ended[:, np.newaxis], 0.0, coming)
-    results = sum(expected_local((rows[LEFT], rows[RIGHT]), (left, right), np.maximum(groups.distinct, 1.0)))
+    sides = zip(groups.came, _row_bytes(view), view.ended, strict=True)
+    left, right = (
+        expected_input(n_bytes, came, came_in_all, row_bytes) if not ended else np.zeros(len(came))
+        for came, row_bytes, ended in sides
+    )
+    left_there, right_there = view.resident_rows.astype(np.float64)
+    results = expected_local((left_there, right_there), (left, right), np.maximum(groups.distinct, 1.0))
     group_bytes = np.maximum(view.resident_bytes.sum(axis=0), 1)
-    scores: Numbers = results * final_share(groups.final, groups.local) / group_bytes
+    scores: Numbers = np.sum(results, axis=0) * final_share(groups.final, groups.local) / group_bytes
     return scores
 
 
-def _row_bytes(view: JoinView) -> Numbers:
-    """Of each side, as far as it is in memory (tupSize)."""
+def _row_bytes(view: JoinView) -> list[float]:
+    """Of each input, as far as it is in memory (tupSize)."""
     rows, n_bytes = view.resident_rows.sum(axis=1), view.resident_bytes.sum(axis=1)
     every = max(int(n_bytes.sum()), 1) / max(int(rows.sum()), 1)
-    row_bytes: Numbers = np.divide(n_bytes, rows, out=np.full(len(rows), every), where=rows > 0)
-    return row_bytes
+    return [one_bytes / count if count else every for count, one_bytes in zip(rows, n_bytes, strict=True)]

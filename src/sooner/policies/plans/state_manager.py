@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sooner.policies.groups import buffer_seconds, disk_throughput, final_share, unmet_results
 from sooner.policies.plan_view import MergeGroup, StageView, StageViews, groups_of
-from sooner.policies.plans.expected import disk_throughput, final_share
-from sooner.policies.view import Numbers
 
 
 @dataclass(frozen=True)
@@ -51,22 +50,8 @@ class StateManager:
         return not came or buffer_seconds(groups_of(view).seconds, self.buffer_rows, came) > disk_seconds
 
 
-def unmet_results(unmet_pairs: Numbers, distinct: Numbers) -> Numbers:
-    """Results of the join that a merge of each group would give (dskLocRslt).
-
-    The pairs on disk that have not met are counted anyway. Where groups leave as wholes they are the paper's sum over
-    flushes: left rows on disk x right rows that leave, and the other way round.
-    """
-    return unmet_pairs / np.maximum(distinct, 1.0)
-
-
 def rows_per_second(view: StageView) -> float:
     """How many rows can be read from disk (dskConst)."""
     rows, n_bytes = int(view.spilled_rows.sum()), int(view.spilled_bytes.sum())
     bytes_per_second = view.device.page_bytes / view.device.sequential_seconds
     return bytes_per_second * max(rows, 1) / max(n_bytes, 1)
-
-
-def buffer_seconds(seconds: float, buffer_rows: float, came: float) -> float:
-    """How long a buffer lasts, if as much comes as did in so many seconds (BufTime)."""
-    return seconds * buffer_rows / came

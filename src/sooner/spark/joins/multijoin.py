@@ -9,12 +9,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
-from sooner.asked.multijoins import Equality, MultiAlgorithmName, Ranges, plan_of
+from sooner.asked.joining_in_turn import graph_of_plan, in_turn
+from sooner.asked.multijoins import Equality, Kinds, MultiAlgorithmName, Ranges, plan_of
 from sooner.errors import InvalidJoin
 from sooner.fallbacks import report
 from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS
-from sooner.operators.multiway.output import output_columns
+from sooner.operators.multiway.graph import Graph
+from sooner.operators.multiway.output import OutputColumn, output_columns
 from sooner.operators.multiway.plan import MultiPlan
+from sooner.operators.plans.algorithms import plan_algorithm
+from sooner.operators.plans.plan import JoinsPlan
 from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import inflow_of
 from sooner.spark.joins.checking import checked_schemas, session_of
@@ -29,6 +33,7 @@ def multijoin(
     on: Equality | Sequence[Equality] = (),
     *,
     within: Ranges | None = None,
+    how: Kinds | None = None,
     rows: Mapping[str, int] | None = None,
     copies: float = 2.0,
     algorithm: MultiAlgorithmName = "auto",
@@ -40,7 +45,8 @@ def multijoin(
 ) -> DataFrame:
     """Join many streaming DataFrames while they arrive, in one operator, after one shuffle.
 
-    inputs, on, within, algorithm: as for `sooner.multijoin`. With `within` they are joined two at a time, see `copies`.
+    inputs, on, within, how, algorithm: as for `sooner.multijoin`. With `within` or `how` they are joined two at a time,
+        see `copies`; each join has an algorithm of its own then.
     rows: about how many rows each input will have, if you know. What is known of files need not be said. Partitions are
         the cells of a grid with a dimension for each attribute, and rows are copied along those that they lack; with
         this the grid is laid so that few are copied. `sooner.spark.explain` says how often each input is.
@@ -50,14 +56,14 @@ def multijoin(
 
     Results come when the last of their rows arrives; the rest in silences, and when the inputs have ended.
     """
-    plan = plan_of(inputs, on, within, None, algorithm)
+    plan = plan_of(inputs, on, within, how, algorithm)
     names, frames = list(inputs), list(inputs.values())
     spark = session_of(names, frames)
     rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
-    if algorithm == "auto" and rooms.algorithm in MULTI_ALGORITHMS:  # it goes on as it began
-        plan = replace(plan, algorithm=MULTI_ALGORITHMS[rooms.algorithm])
+    if algorithm == "auto" and rooms.algorithm in MULTI_ALGORITHMS and isinstance(plan, MultiPlan):
+        plan = replace(plan, algorithm=MULTI_ALGORITHMS[rooms.algorithm])  # it goes on as it began
     counts = _rows_of(names, frames, rows or {})
-    return _joined(frames, plan, algorithm, rooms, _grid_for(plan, rooms, counts), copies)
+    return _joined(frames, plan, algorithm, rooms, counts, copies)
 
 
 def _rows_of(names: Sequence[str], frames: Sequence[DataFrame], told: Mapping[str, int]) -> list[float]:
@@ -76,32 +82,35 @@ class Grid(NamedTuple):
     sent: float
 
 
-def _grid_for(plan: MultiPlan, rooms: Rooms, counts: Sequence[float]) -> Grid:
-    attributes = [plan.graph.of_input(which) for which in range(len(plan.graph.inputs))]
-    shares = fewest_copies(rooms.partitions, attributes, counts)
+def _grid_for(graph: Graph, partitions: int, counts: Sequence[float]) -> Grid:
+    attributes = [graph.of_input(which) for which in range(len(graph.inputs))]
+    shares = fewest_copies(partitions, attributes, counts)
     sent = sum(count * shares.copies(has) for count, has in zip(counts, attributes, strict=True))
     return Grid(shares, sent / sum(counts))
 
 
 def _joined(
-    frames: Sequence[DataFrame], plan: MultiPlan, asked: MultiAlgorithmName, rooms: Rooms, best: Grid, copies: float
+    frames: Sequence[DataFrame],
+    plan: MultiPlan | JoinsPlan,
+    asked: MultiAlgorithmName,
+    rooms: Rooms,
+    counts: Sequence[float],
+    copies: float,
 ) -> DataFrame:
     """In one operator, or two at a time: as the state has it, or else as few rows are sent."""
-    graph, names = plan.graph, plan.graph.inputs
-    keys = [
-        [name for at in graph.of_input(which) for name in graph.attributes[at].by_input[which]]
-        for which in range(len(names))
-    ]
-    schemas = checked_schemas(names, frames, keys, plan.output)
-    stored, has_range = rooms.stored or {}, any(attribute.near for attribute in graph.attributes)
-    if not rooms.is_divided and not has_range and (stored or best.sent <= copies):
-        return _in_a_grid(frames, plan, schemas, rooms, Shares(tuple(stored.get("shares", best.shares.of_attribute))))
-    why = "as the state has it"
-    if has_range:
-        why = "values that may be apart have no cell of a grid in common"
-    elif best.sent > copies:
-        sent = f"a grid of {rooms.partitions} cells would send {best.sent:.1f} times as many rows as there are"
-        why = f"{sent}, and copies={copies:g} is the most"
+    names = plan.inputs if isinstance(plan, JoinsPlan) else plan.graph.inputs
+    graph, why = _in_one_grid(plan)
+    schemas = checked_schemas(names, frames, _keys_of(plan), plan.output)
+    stored = rooms.stored or {}
+    if graph is not None:
+        best = _grid_for(graph, rooms.partitions, counts)
+        if not rooms.is_divided and (stored or best.sent <= copies):
+            shares = Shares(tuple(stored.get("shares", best.shares.of_attribute)))
+            return _in_a_grid(frames, plan, graph, schemas, rooms, shares)
+        why = "as the state has it"
+        if best.sent > copies:
+            sent = f"a grid of {rooms.partitions} cells would send {best.sent:.1f} times as many rows as there are"
+            why = f"{sent}, and copies={copies:g} is the most"
     if asked not in OF_TWO:
         raise InvalidJoin(
             f'algorithm={asked!r} joins all inputs at once, which cannot be: {why}. Leave algorithm= to "auto", which '
@@ -109,54 +118,88 @@ def _joined(
             "fewer partitions or a larger copies=."
         )
     report([f"{', '.join(names)} are joined two at a time: {why}."])
-    return joined_two_at_a_time(frames, graph, schemas, OF_TWO[asked], rooms.divided(len(names) - 1), why)
+    joins = plan if isinstance(plan, JoinsPlan) else JoinsPlan(names, in_turn(plan.graph), plan_algorithm("rpj"))
+    return joined_two_at_a_time(frames, joins, schemas, OF_TWO[asked], rooms.divided(len(names) - 1), why)
+
+
+def _in_one_grid(plan: MultiPlan | JoinsPlan) -> tuple[Graph | None, str]:
+    """The graph whose attributes are the dimensions of a grid; or why there is none."""
+    if isinstance(plan, JoinsPlan) and not plan.is_inner:
+        return None, "of rows that may have no match each must be in one place"
+    try:
+        graph = graph_of_plan(plan) if isinstance(plan, JoinsPlan) else plan.graph
+    except InvalidJoin as error:
+        return None, str(error).rstrip(".")
+    if any(attribute.near for attribute in graph.attributes):
+        return None, "values that may be apart have no cell of a grid in common"
+    return graph, ""
+
+
+def _keys_of(plan: MultiPlan | JoinsPlan) -> list[list[str]]:
+    """The columns of each input that must be equal to others."""
+    if isinstance(plan, MultiPlan):
+        graph = plan.graph
+        return [
+            [name for at in graph.of_input(which) for name in graph.attributes[at].by_input[which]]
+            for which in range(len(graph.inputs))
+        ]
+    compared = [pair for join in plan.joins for earlier, own in join.equal for pair in (earlier, (join.input, own))]
+    return [[column for of, column in compared if of == name] for name in plan.inputs]
 
 
 def _in_a_grid(
-    frames: Sequence[DataFrame], plan: MultiPlan, schemas: Sequence[pa.Schema], rooms: Rooms, shares: Shares
+    frames: Sequence[DataFrame],
+    plan: MultiPlan | JoinsPlan,
+    graph: Graph,
+    schemas: Sequence[pa.Schema],
+    rooms: Rooms,
+    shares: Shares,
 ) -> DataFrame:
-    graph, names = plan.graph, plan.graph.inputs
-    types = tuple(one.types for one in plan.keys(schemas))
+    names = graph.inputs
+    types = tuple(one.types for one in MultiPlan(graph).keys(schemas))
     placed = [
         GridPlacement(tuple(one.by_input.get(which) for one in graph.attributes), types, shares)
         for which in range(len(names))
     ]
-    identity = _identity_of(frames, plan, rooms.partitions, shares)
+    identity = _identity_of(frames, graph, plan.algorithm.name, rooms.partitions, shares)
     rooms.require_same(identity)
     inflows = [
         inflow_of(frame, [other for other in frames if other is not frame], schema, placement)
         for frame, schema, placement in zip(frames, schemas, placed, strict=True)
     ]
     step = rooms.step(plan, names, [frame.columns for frame in frames], inflows, identity)
-    return dataflow(inflows, step, _result_schema(frames, plan, schemas), _in_words(plan, shares))
+    results = _result_schema(frames, output_columns(graph, schemas))
+    return dataflow(inflows, step, results, [*_in_words(plan, graph, shares)])
 
 
-def _in_words(plan: MultiPlan, shares: Shares) -> list[str]:
-    graph = plan.graph
+def _in_words(plan: MultiPlan | JoinsPlan, graph: Graph, shares: Shares) -> list[str]:
     grid = " x ".join(map(str, shares.of_attribute))
     often = [
         f"{name} {times} times" if (times := shares.copies(graph.of_input(which))) > 1 else f"{name} once"
         for which, name in enumerate(graph.inputs)
     ]
-    return [f"joined by {plan.algorithm.name}, in a grid of {grid} cells; each row is sent: {', '.join(often)}"]
+    first = f"joined by {plan.algorithm.name}, in a grid of {grid} cells; each row is sent: {', '.join(often)}"
+    return [first, *(plan.in_words()[1:] if isinstance(plan, JoinsPlan) else [])]
 
 
-def _result_schema(frames: Sequence[DataFrame], plan: MultiPlan, schemas: Sequence[pa.Schema]) -> StructType:
+def _result_schema(frames: Sequence[DataFrame], columns: Sequence[OutputColumn]) -> StructType:
     fields = []
-    for column in output_columns(plan.graph, schemas):
+    for column in columns:
         field = frames[column.input].schema.fields[column.column]
         fields.append(StructField(column.field.name, field.dataType, field.nullable))
     return StructType(fields)
 
 
-def _identity_of(frames: Sequence[DataFrame], plan: MultiPlan, partitions: int, shares: Shares) -> dict[str, Any]:
+def _identity_of(
+    frames: Sequence[DataFrame], graph: Graph, algorithm: str, partitions: int, shares: Shares
+) -> dict[str, Any]:
     """What must not change while a state is in use."""
-    named = zip(plan.graph.inputs, frames, strict=True)
+    named = zip(graph.inputs, frames, strict=True)
     return {
         "partitions": partitions,
-        "algorithm": plan.algorithm.name,
+        "algorithm": algorithm,
         "inputs": [f"{name}: {frame.schema.simpleString()}" for name, frame in named],
-        "on": [str(attribute.columns) for attribute in plan.graph.attributes],
+        "on": [str(attribute.columns) for attribute in graph.attributes],
         "shares": list(shares.of_attribute),
         "arrow": frames[0].sparkSession.conf.get("spark.sql.execution.arrow.useLargeVarTypes"),
     }
