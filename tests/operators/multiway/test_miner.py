@@ -153,11 +153,11 @@ def test_the_most_selective_input_is_probed_first(tmp_path: Path) -> None:
     combining = join._combining
     for which, attribute, met in ((0, 0, 20), (2, 1, 10), (3, 2, 30)):
         combining._probes[which][attribute], combining._met[which][attribute] = 100, met
-    assert [step.input for step in combining._route([1])] == [2, 0, 3]
+    assert [step.input for step in combining.route([1])] == [2, 0, 3]
     combining._met[3][2] = 1  # R4 can be reached by R3 alone, however well it selects
-    assert [step.input for step in combining._route([1])] == [2, 3, 0]
+    assert [step.input for step in combining.route([1])] == [2, 3, 0]
     combining._probes[2][1] = combining._met[2][1] = 0  # a pair that was never probed does not look selective
-    assert [step.input for step in combining._route([1])] == [0, 2, 3]
+    assert [step.input for step in combining.route([1])] == [0, 2, 3]
     join.close()
 
 

@@ -163,6 +163,40 @@ def test_inputs_in_memory_stay_there_while_those_on_disk_are_joined(tmp_path: Pa
     join.close()
 
 
+def test_a_join_that_gives_more_rows_than_it_gets_comes_after_one_that_lets_few_through(tmp_path: Path) -> None:
+    """The middle input matches many rows of the first, and few of the last: what it makes with the first alone would be
+    ten times what the inputs are.
+    """
+    rng, rows = np.random.default_rng(1), 4_000
+    columns = [
+        [rng.integers(0, 100, rows)],
+        [rng.integers(0, 100, rows), np.arange(rows)],
+        [np.arange(0, 20 * rows, 20)],
+    ]
+    tables = [
+        pa.table([*some, np.arange(rows)], schema=schema)
+        for some, schema in zip(columns, schemas_of(FACTS), strict=True)
+    ]
+    join = join_of(tmp_path, 60_000)
+    found: list[pa.RecordBatch] = []
+    for begin in range(0, rows, 100):
+        for which, table in enumerate(tables):
+            found += arrived(join, which, table.slice(begin, 100))
+    before_bytes = most_bytes = files_bytes(tmp_path)
+    for which in range(3):
+        join.end(which)
+    while join.has_work(BUSY):
+        found += join.work(2**14, BUSY)
+        most_bytes = max(most_bytes, files_bytes(tmp_path))
+    assert most_bytes < 3 * before_bytes
+    assert rows_of(found) == answer(tables)
+    join.close()
+
+
+def files_bytes(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+
+
 def test_what_lies_between_inputs_on_disk_is_joined_with_them() -> None:
     graph = graph_of_shape(("a", "ab", "bc", "c", "c"))
     assert graph.connecting([0]) == [0]

@@ -45,11 +45,11 @@ class Combining:
         """All combinations of rows of this run with those of the other inputs, up to PAIRS_AT_ONCE at a time."""
         runs = [[run] if one == which else there for one, there in enumerate(others)]
         if all(runs):
-            yield from self._grown(self._route([which]), runs, {which: Places(np.arange(len(run)))}, self._count)
+            yield from self._grown(self.route([which]), runs, {which: Places(np.arange(len(run)))}, self._count)
 
     def prepared(self, which: int, others: Sequence[Sequence[Run]]) -> Callable[[Run], Iterator[Combinations]]:
         """The same for many runs: several threads may ask, and nothing is learnt from it."""
-        route = self._route([which])
+        route = self.route([which])
         for step in route:
             for run in others[step.input]:
                 self._accesses[step.input].index_of(run, self._graph.of_input(step.input).index(step.attribute))
@@ -67,7 +67,7 @@ class Combining:
         """
         partial = {which: Places(np.arange(len(runs[which][0]))) for which in joined}
         if all(runs):
-            yield from self._grown(self._route(joined), runs, partial, _not_counted)
+            yield from self._grown(self.route(joined), runs, partial, _not_counted)
         for which in joined:
             self._accesses[which].keep_only([])
 
@@ -75,8 +75,10 @@ class Combining:
         """How far from the code of a parent's row those may be that match it."""
         return self._orders[step].reach
 
-    def _route(self, joined: Sequence[int]) -> list[Step]:
-        """From these inputs to all others, the most selective first; one never looked into may match anything."""
+    def route(self, joined: Sequence[int]) -> list[Step]:
+        """From these inputs to all others, the most selective first; one never looked into may match anything. What was
+        learnt says which those are, so it stays the same while nothing arrives.
+        """
         route: list[Step] = []
         while steps := list(self._graph.next_steps([*joined, *(step.input for step in route)])):
             route.append(min(steps, key=lambda step: (self._fan_out(step), step.input)))
