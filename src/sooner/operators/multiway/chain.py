@@ -113,7 +113,7 @@ class Chain:
                 self._overlaps.add(which, run)
         # Of neighbours that lie in the order in which the first input lies, what it looks for.
         self._looked_for = {
-            step.input: CodesOnDisk(inputs[first], combining.reach(step).from_the_right())
+            step.input: CodesOnDisk(inputs[first].partitions[0].spilled, combining.reach(step).from_the_right())
             for step in self._steps
             if step.parent == first and graph.are_in_order(step)
         }

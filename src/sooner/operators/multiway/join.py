@@ -40,7 +40,7 @@ from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.view import Surroundings, View
 from sooner.progress import Progress
 from sooner.runs.run import NEVER, Run
-from sooner.runs.store import counted, remove_run
+from sooner.runs.store import counted, counts_of_each, remove_run
 
 FEW_ROWS: Final = 1024  # of a run, which are moved sooner than looked into by all attributes of all inputs
 
@@ -79,7 +79,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._shell = shell
         self._scratch_bytes = scratch_bytes
         self._statistics = statistics
-        self._newest = NEVER  # when the last rows came
+        self._newest = [NEVER] * len(inputs)  # when the last rows of each came
         self._horizon = NEVER  # all combinations of rows that came up to then are out
         self._chain: Chain | None = None
         for one in inputs:
@@ -120,7 +120,8 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._tidy_up()
         for which, count in enumerate(n_rows):
             self._statistics.rows_received(which, count, now)
-        self._newest = self._shell.tick
+            if count:
+                self._newest[which] = self._shell.tick
         self._report(Arrived(self._shell.tick, n_rows, compared=0))
 
     def _take_in(self, rows: Sequence[Sequence[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
@@ -235,7 +236,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
     @property
     def _is_open(self) -> bool:
         """Whether a combination may be missing: some rows were on disk when the last ones came."""
-        return self._newest > self._horizon and any(one.partitions[0].spilled for one in self._inputs)
+        return max(self._newest) > self._horizon and any(one.partitions[0].spilled for one in self._inputs)
 
     def has_work(self, around: Surroundings) -> bool:
         if self.phase in ("clean-up", "done"):
@@ -280,12 +281,10 @@ class MultiJoin(Operator[pa.RecordBatch]):
         return [which for which in chained if self._inputs[which].resident_bytes]
 
     def _send_to_disk(self, which: int, quantum_bytes: int) -> None:
-        """Some rows of an input in memory. If nothing comes any more, those are forgotten that match nothing on disk:
-        they have met all there is.
-        """
+        """Some rows of an input in memory. If nothing comes any more, those are forgotten that have met all there is."""
         resident, before = self._inputs[which].partitions[0].resident, self._leaving.weight_of(which)
         if self.phase == "clean-up":
-            resident.reduce(lambda run: self._passing.to_keep(which, run))
+            resident.reduce(lambda run: self._passing.not_through(which, run, self._newest))
             self._accesses[which].keep_only(list(resident))
             self.account.release(before - self._leaving.weight_of(which))
             self._count()
@@ -316,7 +315,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._shell.report(Scanned(self._shell.tick, 0, 0, 1, n_bytes))
         if chain.is_done:
             chain.close()
-            self._chain, self._horizon = None, self._newest
+            self._chain, self._horizon = None, max(self._newest)
             self._loop.all_is_joined()
 
     def _counted(self, results: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -354,7 +353,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
             "regions": None if self._leaving.regions is None else self._leaving.regions.to_plain(),
             "loop": self._loop.to_plain(),
             "statistics": self._statistics.to_plain(),
-            "newest": self._newest,
+            "newest": list(self._newest),
             "horizon": self._horizon,
             "chain": None if self._chain is None else self._chain.to_plain(),
         }
@@ -365,7 +364,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._combining.load_plain(data["combining"])
         if self._leaving.regions is not None:
             self._leaving.regions.load_plain(data["regions"])
-        self._newest, self._horizon = counted(data["newest"]), counted(data["horizon"])
+        self._newest, self._horizon = counts_of_each(data["newest"], len(self._inputs)), counted(data["horizon"])
         for which, (one, saved) in enumerate(zip(self._inputs, data["inputs"], strict=True)):
             one.load_plain(saved, self.account)
             self.account.take(self._accesses[which].row_bytes * one.partitions[0].resident.n_rows)

@@ -30,7 +30,7 @@ from sooner.policies.multi_view import EvictBuckets, EvictInput, EvictRegion, Mu
 from sooner.policies.view import BUSY, EvictUpTo, RegionsView
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import NEVER, Run, merge
-from sooner.runs.store import SpilledRun, write_segments
+from sooner.runs.store import SpilledRun
 
 BUCKET_BITS: Final = 6  # of codes
 BUCKETS: Final = 2**BUCKET_BITS
@@ -188,7 +188,9 @@ class Leaving:
             run.take(np.flatnonzero(flags)) for run, flags in zip(partition.resident, goes, strict=True) if flags.any()
         ]
         run = replace(merge(going), departed=self._shell.tick, met_disk=NEVER, joined=None)
-        [segment] = write_segments(one.store, [one.store.encode(run)])
+        with one.store.writer(shares_stamps=True) as writer:
+            writer.append(one.store.encode(run, shares_stamps=True))
+            segment = writer.end_segment((self._shell.tick, NEVER))
         spilled = SpilledRun(partition.new_number(), 0, (segment,))
         flags_of_each = iter(goes)
         partition.resident.reduce(lambda run: _without(run, next(flags_of_each)))
