@@ -137,7 +137,7 @@ def test_a_flush_by_one_attribute_leaves_all_indexes_consistent(tmp_path: Path, 
     seen = join._leaving._seen_regions()
     assert seen is not None
     for which, one in enumerate(join.inputs):
-        for place in range(join._accesses[which].n_attributes):
+        for place in join._leaving.asked(which):
             assert seen.rows[which, place].sum() == one.partitions[0].resident.n_rows
     join.close()
 
@@ -238,7 +238,7 @@ def test_a_chunk_of_the_loop_is_of_as_many_flushes_as_its_bound_lets_it(tmp_path
 
 @pytest.mark.parametrize("reach", [EQUAL, Reach(3, 5), Reach(1, ALL_CODES), Reach(ALL_CODES, 2)], ids=str)
 def test_blocks_and_rows_are_left_out_that_are_beyond_reach(reach: Reach) -> None:
-    wanted = Wanted(np.array([20, 21, 40, 90], np.uint64), reach, Accesses([]), 0)
+    wanted = Wanted(np.array([20, 21, 40, 90], np.uint64), reach, Accesses([], []), 0)
     every = [*range(100), ALL_CODES - 1, ALL_CODES]
     for n_codes in (1, 4, 30):
         blocks = [every[first : first + n_codes] for first in range(0, len(every), n_codes)]

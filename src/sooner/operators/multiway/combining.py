@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 
 from sooner.kernels.array_types import Codes, Positions
-from sooner.kernels.gathering import gather_from
 from sooner.kernels.looking_up import found
 from sooner.kernels.matching import Reach, matches
 from sooner.kernels.sorting import Places, sort
@@ -69,7 +67,7 @@ class Combining:
         if all(runs):
             yield from self._grown(self.route(joined), runs, partial, _not_counted)
         for which in joined:
-            self._accesses[which].keep_only([])
+            self._accesses[which].forget()
 
     def reach(self, step: Step) -> Reach:
         """How far from the code of a parent's row those may be that match it."""
@@ -110,12 +108,12 @@ class Combining:
 
     def _matched(self, step: Step, runs: Sequence[Sequence[Run]], partial: Combinations) -> Iterator[Combinations]:
         """These partial matches with the rows of one more input, a part of them at a time."""
-        codes = self._codes_of(step, runs[step.parent], partial[step.parent])
-        place = self._graph.of_input(step.input).index(step.attribute)
+        place_of_parent, place = (self._graph.of_input(one).index(step.attribute) for one in (step.parent, step.input))
+        codes = self._accesses[step.parent].codes_at(partial[step.parent], runs[step.parent], place_of_parent)
         is_alone = len(runs[step.input]) == 1
         lowest, highest = reached(codes.min(), codes.max(), self.reach(step))
         for number, run in enumerate(runs[step.input]):
-            _, in_order, order = self._accesses[step.input].of(run, place)
+            in_order, order = self._accesses[step.input].of(run, place)
             if in_order[-1] < lowest or highest < in_order[0]:  # as with keys that come in order in both
                 continue
             for whose, at in self._found(step, codes, run, place):
@@ -137,18 +135,6 @@ class Combining:
         for at_code, at in matches(in_order, accesses.of(run, place).codes, PAIRS_AT_ONCE, reach):
             yield positions[at_code], at
 
-    def _codes_of(self, step: Step, runs: Sequence[Run], places: Places) -> Codes:
-        """The codes of the attribute in these rows of the parent."""
-        place = self._graph.of_input(step.parent).index(step.attribute)
-        of_rows = [self._accesses[step.parent].of_rows(run, place) for run in runs]
-        if len(of_rows) == 1:
-            return of_rows[0][places.positions]
-        codes = np.empty(len(places.positions), np.uint64)
-        for number, some in enumerate(of_rows):
-            here = np.flatnonzero(places.parts == number)
-            codes[here] = some[places.positions[here]]
-        return codes
-
     def _only_matching(
         self, step: Step, parents: Sequence[Run], places: Places, run: Run, whose: Positions, where: Positions
     ) -> tuple[Positions, Positions]:
@@ -156,12 +142,8 @@ class Combining:
         only_matching = self._orders[step].only_matching
         if only_matching is None:
             return whose, where
-        names = self._graph.attributes[step.attribute].compared(step.parent)
-        numbers = tuple(parents[0].rows.schema.get_field_index(name) for name in names)
-        parents_rows = picked(places, whose)
-        parent = pa.RecordBatch.from_arrays(
-            gather_from([one.columns.only(numbers) for one in parents], parents_rows), names=names
-        )
+        place = self._graph.of_input(step.parent).index(step.attribute)
+        parent = self._accesses[step.parent].compared_at(picked(places, whose), parents, place)
         kept, where = only_matching(parent, run.rows, np.arange(len(whose)), where)
         return whose[kept], where
 

@@ -75,10 +75,6 @@ class Passing:
         """Whether all rows of it do: no other has any on disk."""
         return not self._on_disk(which)
 
-    def runs_on_disk(self, which: int) -> int:
-        """Of all inputs but this."""
-        return sum(map(len, self._on_disk(which).values()))
-
     def to_keep(self, which: int, run: Run) -> Run:
         """These rows, which arrive, without those that pass."""
         return self._may_match(which, run, self._on_disk(which))
