@@ -66,8 +66,6 @@ class Combining:
         partial = {which: Places(np.arange(len(runs[which][0]))) for which in joined}
         if all(runs):
             yield from self._grown(self.route(joined), runs, partial, _not_counted)
-        for which in joined:
-            self._accesses[which].forget()
 
     def reach(self, step: Step) -> Reach:
         """How far from the code of a parent's row those may be that match it."""
