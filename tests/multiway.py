@@ -8,7 +8,7 @@ from itertools import product
 import pyarrow as pa
 
 from sooner.kernels.matching import EQUAL
-from sooner.operators.multiway.accesses import LOOK_UP_BYTES, ORDER_BYTES
+from sooner.operators.multiway.accesses import index_bytes
 from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS
 from sooner.operators.multiway.comparing import Comparison
 from sooner.operators.multiway.graph import ColumnOf, Graph, Range, Step, graph_of
@@ -107,7 +107,7 @@ def multi_subject(shape: str, *, algorithm: str = "miner", colliding: bool = Fal
         schemas=schemas,
         draw_rows=draw_rows,
         answer=answer,
-        row_bytes_beside=max(ORDER_BYTES * (len(has) - 1) + LOOK_UP_BYTES * len(has) for has in attributes) + 1,
+        row_bytes_beside=max(index_bytes(range(len(has))) for has in attributes) + 1,
         invariants=check_state,
     )
 

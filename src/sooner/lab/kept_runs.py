@@ -49,7 +49,7 @@ class KeptRuns:
         """A simulated run is never saved."""
         raise NotImplementedError("The lab runs in one go; there is nothing to go on from.")
 
-    def keep(self, blocks: Sequence[KeptBlock]) -> Segment:
+    def keep(self, blocks: Sequence[KeptBlock], shared: SharedStamps | None) -> Segment:
         self._written += 1
         name = str(self._written)
         self._segments[name] = [block.run for block in blocks]
@@ -57,7 +57,7 @@ class KeptRuns:
             Block(at, block.n_bytes, block.n_rows, block.first_code, block.last_code, checksum=0)
             for at, block in enumerate(blocks)
         ]
-        return segment_of(name, places, sum(block.n_bytes for block in blocks))
+        return segment_of(name, places, sum(block.n_bytes for block in blocks), shared)
 
 
 class KeptRunsWriter:
@@ -69,7 +69,7 @@ class KeptRunsWriter:
         """More rows of the present segment."""
         self._blocks += [block for block in blocks if isinstance(block, KeptBlock)]
 
-    def end_segment(self, shared: SharedStamps | None = None) -> Segment:  # noqa: ARG002 - the contract
+    def end_segment(self, shared: SharedStamps | None = None) -> Segment:
         """The present segment is complete."""
         blocks, self._blocks = self._blocks, []
-        return self._store.keep(blocks)
+        return self._store.keep(blocks, shared)

@@ -137,7 +137,7 @@ def test_a_flush_by_one_attribute_leaves_all_indexes_consistent(tmp_path: Path, 
     seen = join._leaving._seen_regions()
     assert seen is not None
     for which, one in enumerate(join.inputs):
-        for place in range(join._accesses[which].n_attributes):
+        for place in join._leaving.asked(which):
             assert seen.rows[which, place].sum() == one.partitions[0].resident.n_rows
     join.close()
 
@@ -153,11 +153,11 @@ def test_the_most_selective_input_is_probed_first(tmp_path: Path) -> None:
     combining = join._combining
     for which, attribute, met in ((0, 0, 20), (2, 1, 10), (3, 2, 30)):
         combining._probes[which][attribute], combining._met[which][attribute] = 100, met
-    assert [step.input for step in combining._route([1])] == [2, 0, 3]
+    assert [step.input for step in combining.route([1])] == [2, 0, 3]
     combining._met[3][2] = 1  # R4 can be reached by R3 alone, however well it selects
-    assert [step.input for step in combining._route([1])] == [2, 3, 0]
+    assert [step.input for step in combining.route([1])] == [2, 3, 0]
     combining._probes[2][1] = combining._met[2][1] = 0  # a pair that was never probed does not look selective
-    assert [step.input for step in combining._route([1])] == [0, 2, 3]
+    assert [step.input for step in combining.route([1])] == [0, 2, 3]
     join.close()
 
 
@@ -238,7 +238,7 @@ def test_a_chunk_of_the_loop_is_of_as_many_flushes_as_its_bound_lets_it(tmp_path
 
 @pytest.mark.parametrize("reach", [EQUAL, Reach(3, 5), Reach(1, ALL_CODES), Reach(ALL_CODES, 2)], ids=str)
 def test_blocks_and_rows_are_left_out_that_are_beyond_reach(reach: Reach) -> None:
-    wanted = Wanted(np.array([20, 21, 40, 90], np.uint64), reach, Accesses([]), 0)
+    wanted = Wanted(np.array([20, 21, 40, 90], np.uint64), reach, Accesses([], []), 0)
     every = [*range(100), ALL_CODES - 1, ALL_CODES]
     for n_codes in (1, 4, 30):
         blocks = [every[first : first + n_codes] for first in range(0, len(every), n_codes)]

@@ -8,11 +8,13 @@ import pyarrow as pa
 import pytest
 
 from multijoins_made import MINER, drawn, made, rows_of, schemas_of, worked
-from multiway import answer, graph_of_shape
+from multiway import answer, check_state, graph_of_shape
 from sooner.errors import BudgetTooSmall
+from sooner.operators.multiway.accesses import index_bytes
 from sooner.operators.multiway.chain import chained_of
 from sooner.operators.multiway.join import MultiJoin
 from sooner.operators.multiway.plan import MultiPlan
+from sooner.policies.multi_view import EvictInput
 from sooner.policies.view import BUSY, SETTLING
 
 FACTS = ("a", "ab", "b")  # the first is the largest, and comes last
@@ -89,14 +91,64 @@ def test_of_the_last_input_those_rows_are_kept_that_may_match_what_is_on_disk(tm
 def test_a_row_whose_match_leaves_to_make_room_for_it_is_kept(tmp_path: Path, seed: int) -> None:
     """Nothing of the facts is in memory, so the neighbours leave when facts come: those must not pass them by."""
     tables = drawn(FACTS, [1_500, 900, 20], 300, seed)
-    join = join_of(tmp_path, 56_000)
+    join = join_of(tmp_path, 36_000)
     found = [*arrived(join, 1, tables[1]), *arrived(join, 2, tables[2])]
     ended(join, 1, 2)
     before = spilled_rows(join)[1]
-    found += arrived(join, 0, tables[0], 300)
+    found += arrived(join, 0, tables[0], 700)
     assert spilled_rows(join)[1] > before
     found += ended(join, 0)
     assert rows_of(found) == answer(tables)
+    join.close()
+
+
+def test_rows_that_have_met_all_that_left_after_them_are_not_written_in_the_end(tmp_path: Path) -> None:
+    """A part of the neighbour has left, and facts that look for it; the rest of it never missed any."""
+    tables = in_order(6_000, 2_000)
+    join = join_of(tmp_path, 90_000)
+    found = [*arrived(join, 1, tables[1]), *arrived(join, 2, tables[2])]
+    ended(join, 1, 2)
+    for begin in (3_000, 0):  # a run of facts has codes from the lowest to the highest, and few of them
+        found += arrived(join, 0, tables[0].slice(begin, 3_000), 3_000)
+    there = spilled_rows(join)[1]
+    assert 0 < there < join.inputs[1].partitions[0].resident.n_rows
+    join.end(0)
+    while join._chain is None:
+        found += join.work(2**14, BUSY)
+    assert [one.resident_bytes > 0 for one in join.inputs] == [False, False, True]
+    assert spilled_rows(join)[1] == there
+    found += worked(join, BUSY)
+    assert rows_of(found) == answer(tables)
+    join.close()
+
+
+def test_rows_that_came_after_their_match_had_left_are_joined_in_the_end(tmp_path: Path) -> None:
+    tables = in_order(3_000, 600)
+    join = join_of(tmp_path, 200_000)
+    found = [*arrived(join, 0, tables[0]), *arrived(join, 1, tables[1].slice(0, 300))]
+    join._leaving.evict_all()
+    found += [*arrived(join, 1, tables[1].slice(300)), *arrived(join, 2, tables[2])]
+    found += ended(join, 0, 1, 2)
+    assert rows_of(found) == answer(tables)
+    join.close()
+
+
+def test_rows_are_lighter_when_nobody_can_ask_for_them_by_an_attribute(tmp_path: Path) -> None:
+    """All that is beyond it has ended and is in memory; when it leaves, it will ask again."""
+    tables = in_order(3_000, 300)
+    join = join_of(tmp_path, PLENTY)
+    arrived(join, 1, tables[1])
+    arrived(join, 2, tables[2])
+    arrived(join, 0, tables[0].slice(0, 100))
+    used_bytes = join.account.used_bytes
+    join.end(2)
+    assert join._leaving.asked(1) == [0]
+    assert used_bytes - join.account.used_bytes == 300 * (index_bytes([0, 1]) - index_bytes([0]))
+    assert not any(attribute for _, attribute in join._accesses[1]._known)
+    check_state(join)
+    join._leaving.evict([EvictInput(2)])
+    assert join._leaving.asked(1) == [0, 1]
+    check_state(join)
     join.close()
 
 
@@ -161,6 +213,40 @@ def test_inputs_in_memory_stay_there_while_those_on_disk_are_joined(tmp_path: Pa
     found += worked(join, BUSY)
     assert rows_of(found) == answer(tables)
     join.close()
+
+
+def test_a_join_that_gives_more_rows_than_it_gets_comes_after_one_that_lets_few_through(tmp_path: Path) -> None:
+    """The middle input matches many rows of the first, and few of the last: what it makes with the first alone would be
+    ten times what the inputs are.
+    """
+    rng, rows = np.random.default_rng(1), 4_000
+    columns = [
+        [rng.integers(0, 100, rows)],
+        [rng.integers(0, 100, rows), np.arange(rows)],
+        [np.arange(0, 20 * rows, 20)],
+    ]
+    tables = [
+        pa.table([*some, np.arange(rows)], schema=schema)
+        for some, schema in zip(columns, schemas_of(FACTS), strict=True)
+    ]
+    join = join_of(tmp_path, 60_000)
+    found: list[pa.RecordBatch] = []
+    for begin in range(0, rows, 100):
+        for which, table in enumerate(tables):
+            found += arrived(join, which, table.slice(begin, 100))
+    before_bytes = most_bytes = files_bytes(tmp_path)
+    for which in range(3):
+        join.end(which)
+    while join.has_work(BUSY):
+        found += join.work(2**14, BUSY)
+        most_bytes = max(most_bytes, files_bytes(tmp_path))
+    assert most_bytes < 3 * before_bytes
+    assert rows_of(found) == answer(tables)
+    join.close()
+
+
+def files_bytes(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
 
 
 def test_what_lies_between_inputs_on_disk_is_joined_with_them() -> None:

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from sooner.lab.kept_runs import KeptBlock, KeptRuns
 from sooner.lab.traces import Keys
-from sooner.operators.multiway.accesses import Accesses
+from sooner.operators.multiway.accesses import index_bytes
 from sooner.operators.multiway.graph import ColumnOf, Graph, graph_of
 from sooner.operators.multiway.plan import MultiPlan
 from sooner.runs.run import HELPER_BYTES, Run
@@ -118,7 +118,7 @@ class Relations:
         plan = MultiPlan(self.graph)
         coders = plan.coders(plan.orders(self._keys_alone))
         return [
-            sum(type_.byte_width for type_ in schema.types) + Accesses(of_input).row_bytes
+            sum(type_.byte_width for type_ in schema.types) + index_bytes(range(len(of_input)))
             for schema, of_input in zip(self._keys_alone, coders, strict=True)
         ]
 

@@ -8,9 +8,11 @@ a nested loop has joined; the last join of the chain tells what is new.
 Inputs that are in memory as a whole stay there, if they are not between others: what the chain finds meets them in the
 end. So if one input alone is on disk, its rows are read back, and there is nothing to join but that.
 
-The chain begins with the input that is largest. All others are given to their joins first, where they stay in memory
-as far as there is room; then come the rows of the largest, and what one join finds goes to the next at once. A row that
-meets all that it can in memory is not kept, so nothing is written but what finds no room (hybrid hash join).
+The chain begins with the input that is largest, and goes first to those where least was met so far: a join that gives
+more rows than it gets comes late, so what one join writes for the next is little. All others are given to their joins
+first, where they stay in memory as far as there is room; then come the rows of the largest, and what one join finds
+goes to the next at once. A row that meets all that it can in memory is not kept, so nothing is written but what finds
+no room (hybrid hash join).
 
 All memory that is free is taken from the account for as long as the chain lives. Each join has a part of it, by the
 size of the input that stays there.
@@ -98,7 +100,7 @@ class Chain:
         sizes = [sum(run.n_bytes for run in one.partitions[0].spilled) for one in inputs]
         first = int(np.argmax(sizes))
         self._chained = chained_of(graph, inputs)
-        steps = graph.steps_from(first)
+        steps = combining.route([first])
         self._steps = [step for step in steps if step.input in self._chained]
         self._asking = {step.parent for step in steps if step not in self._steps}  # who looks for rows in memory
         self._order = [*(step.input for step in reversed(self._steps)), first]  # in which inputs are given
@@ -111,7 +113,7 @@ class Chain:
                 self._overlaps.add(which, run)
         # Of neighbours that lie in the order in which the first input lies, what it looks for.
         self._looked_for = {
-            step.input: CodesOnDisk(inputs[first], combining.reach(step).from_the_right())
+            step.input: CodesOnDisk(inputs[first].partitions[0].spilled, combining.reach(step).from_the_right())
             for step in self._steps
             if step.parent == first and graph.are_in_order(step)
         }

@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
 
 from sooner.kernels.array_types import Codes, Positions
-from sooner.kernels.gathering import gather_from
 from sooner.kernels.looking_up import found
 from sooner.kernels.matching import Reach, matches
 from sooner.kernels.sorting import Places, sort
@@ -45,11 +43,11 @@ class Combining:
         """All combinations of rows of this run with those of the other inputs, up to PAIRS_AT_ONCE at a time."""
         runs = [[run] if one == which else there for one, there in enumerate(others)]
         if all(runs):
-            yield from self._grown(self._route([which]), runs, {which: Places(np.arange(len(run)))}, self._count)
+            yield from self._grown(self.route([which]), runs, {which: Places(np.arange(len(run)))}, self._count)
 
     def prepared(self, which: int, others: Sequence[Sequence[Run]]) -> Callable[[Run], Iterator[Combinations]]:
         """The same for many runs: several threads may ask, and nothing is learnt from it."""
-        route = self._route([which])
+        route = self.route([which])
         for step in route:
             for run in others[step.input]:
                 self._accesses[step.input].index_of(run, self._graph.of_input(step.input).index(step.attribute))
@@ -67,16 +65,16 @@ class Combining:
         """
         partial = {which: Places(np.arange(len(runs[which][0]))) for which in joined}
         if all(runs):
-            yield from self._grown(self._route(joined), runs, partial, _not_counted)
-        for which in joined:
-            self._accesses[which].keep_only([])
+            yield from self._grown(self.route(joined), runs, partial, _not_counted)
 
     def reach(self, step: Step) -> Reach:
         """How far from the code of a parent's row those may be that match it."""
         return self._orders[step].reach
 
-    def _route(self, joined: Sequence[int]) -> list[Step]:
-        """From these inputs to all others, the most selective first; one never looked into may match anything."""
+    def route(self, joined: Sequence[int]) -> list[Step]:
+        """From these inputs to all others, the most selective first; one never looked into may match anything. What was
+        learnt says which those are, so it stays the same while nothing arrives.
+        """
         route: list[Step] = []
         while steps := list(self._graph.next_steps([*joined, *(step.input for step in route)])):
             route.append(min(steps, key=lambda step: (self._fan_out(step), step.input)))
@@ -108,12 +106,12 @@ class Combining:
 
     def _matched(self, step: Step, runs: Sequence[Sequence[Run]], partial: Combinations) -> Iterator[Combinations]:
         """These partial matches with the rows of one more input, a part of them at a time."""
-        codes = self._codes_of(step, runs[step.parent], partial[step.parent])
-        place = self._graph.of_input(step.input).index(step.attribute)
+        place_of_parent, place = (self._graph.of_input(one).index(step.attribute) for one in (step.parent, step.input))
+        codes = self._accesses[step.parent].codes_at(partial[step.parent], runs[step.parent], place_of_parent)
         is_alone = len(runs[step.input]) == 1
         lowest, highest = reached(codes.min(), codes.max(), self.reach(step))
         for number, run in enumerate(runs[step.input]):
-            _, in_order, order = self._accesses[step.input].of(run, place)
+            in_order, order = self._accesses[step.input].of(run, place)
             if in_order[-1] < lowest or highest < in_order[0]:  # as with keys that come in order in both
                 continue
             for whose, at in self._found(step, codes, run, place):
@@ -135,18 +133,6 @@ class Combining:
         for at_code, at in matches(in_order, accesses.of(run, place).codes, PAIRS_AT_ONCE, reach):
             yield positions[at_code], at
 
-    def _codes_of(self, step: Step, runs: Sequence[Run], places: Places) -> Codes:
-        """The codes of the attribute in these rows of the parent."""
-        place = self._graph.of_input(step.parent).index(step.attribute)
-        of_rows = [self._accesses[step.parent].of_rows(run, place) for run in runs]
-        if len(of_rows) == 1:
-            return of_rows[0][places.positions]
-        codes = np.empty(len(places.positions), np.uint64)
-        for number, some in enumerate(of_rows):
-            here = np.flatnonzero(places.parts == number)
-            codes[here] = some[places.positions[here]]
-        return codes
-
     def _only_matching(
         self, step: Step, parents: Sequence[Run], places: Places, run: Run, whose: Positions, where: Positions
     ) -> tuple[Positions, Positions]:
@@ -154,12 +140,8 @@ class Combining:
         only_matching = self._orders[step].only_matching
         if only_matching is None:
             return whose, where
-        names = self._graph.attributes[step.attribute].compared(step.parent)
-        numbers = tuple(parents[0].rows.schema.get_field_index(name) for name in names)
-        parents_rows = picked(places, whose)
-        parent = pa.RecordBatch.from_arrays(
-            gather_from([one.columns.only(numbers) for one in parents], parents_rows), names=names
-        )
+        place = self._graph.of_input(step.parent).index(step.attribute)
+        parent = self._accesses[step.parent].compared_at(picked(places, whose), parents, place)
         kept, where = only_matching(parent, run.rows, np.arange(len(whose)), where)
         return whose[kept], where
 

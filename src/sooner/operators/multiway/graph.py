@@ -91,6 +91,12 @@ class Graph:
         """Whether the rows of both lie in the order of the attribute that they share."""
         return all(self.of_input(which)[0] == step.attribute for which in (step.parent, step.input))
 
+    def beyond(self, which: int, attribute: int) -> set[int]:
+        """The inputs to which one gets from this one by an attribute that it has."""
+        near = [other for other in self.attributes[attribute].inputs if other != which]
+        further = (self.beyond(other, at) for other in near for at in self.of_input(other) if at != attribute)
+        return set(near).union(*further)
+
     def connecting(self, some: Sequence[int]) -> list[int]:
         """These inputs, and those by which they hang together."""
         left = list(range(len(self.inputs)))

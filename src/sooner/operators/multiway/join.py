@@ -22,7 +22,7 @@ from sooner.operators.events import Arrived, Event, Looped, Scanned
 from sooner.operators.inputs import Input, Storage
 from sooner.operators.multiway.accesses import Accesses
 from sooner.operators.multiway.chain import Chain, chained_of
-from sooner.operators.multiway.combining import Combinations, Combining
+from sooner.operators.multiway.combining import Combining
 from sooner.operators.multiway.graph import Graph
 from sooner.operators.multiway.leaving import Leaving
 from sooner.operators.multiway.nested_loop import NestedLoop
@@ -31,7 +31,7 @@ from sooner.operators.multiway.passing import Passing, with_codes
 from sooner.operators.multiway.results import Results
 from sooner.operators.operator import Means, Operator, Port
 from sooner.operators.shell import Shell
-from sooner.operators.statistics.arrivals import Counts, Statistics
+from sooner.operators.statistics.arrivals import Statistics
 from sooner.operators.two_way.join import ROWS_WORTH_THREADS
 from sooner.operators.whole_inputs import count_in_memory, count_whole, view_of
 from sooner.parallel import ALONE, Crew
@@ -40,7 +40,7 @@ from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.view import Surroundings, View
 from sooner.progress import Progress
 from sooner.runs.run import NEVER, Run
-from sooner.runs.store import counted, remove_run
+from sooner.runs.store import counted, counts_of_each, remove_run
 
 FEW_ROWS: Final = 1024  # of a run, which are moved sooner than looked into by all attributes of all inputs
 
@@ -79,7 +79,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._shell = shell
         self._scratch_bytes = scratch_bytes
         self._statistics = statistics
-        self._newest = NEVER  # when the last rows came
+        self._newest = [NEVER] * len(inputs)  # when the last rows of each came
         self._horizon = NEVER  # all combinations of rows that came up to then are out
         self._chain: Chain | None = None
         for one in inputs:
@@ -120,14 +120,16 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._tidy_up()
         for which, count in enumerate(n_rows):
             self._statistics.rows_received(which, count, now)
-        self._newest = self._shell.tick
+            if count:
+                self._newest[which] = self._shell.tick
         self._report(Arrived(self._shell.tick, n_rows, compared=0))
 
     def _take_in(self, rows: Sequence[Sequence[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
         """They meet what is in memory, and stay there."""
         runs = [self._sorted(one, batches) for one, batches in zip(self._inputs, rows, strict=True)]
-        weights = [self._leaving.weight(which, run) for which, run in enumerate(runs) if run is not None]
-        self._leaving.reserve(sum(weights))
+        self._leaving.reserve(
+            lambda: sum(self._leaving.weight(which, run) for which, run in enumerate(runs) if run is not None)
+        )
         self._shell.enter("arriving")
         self._shell.advance()
         new = [None if run is None else replace(run, arrived=self._shell.tick) for run in runs]
@@ -167,16 +169,15 @@ class MultiJoin(Operator[pa.RecordBatch]):
         """There is room in memory for those of these rows that have to be kept. What leaves to make it may be what some
         of them match.
         """
-        reserved_bytes = 0
-        while True:
-            on_disk = self._passing.runs_on_disk(which)
+        kept: Run | None = None
+
+        def needed_bytes() -> int:
+            nonlocal kept
             kept = self._sorted(self._inputs[which], [self._passing.to_keep(which, run).rows for run in runs])
-            needed_bytes = 0 if kept is None else self._leaving.weight(which, kept)
-            self._leaving.reserve(max(needed_bytes - reserved_bytes, 0))
-            reserved_bytes = max(needed_bytes, reserved_bytes)
-            if self._passing.runs_on_disk(which) == on_disk:
-                self.account.release(reserved_bytes - needed_bytes)
-                return kept
+            return 0 if kept is None else self._leaving.weight(which, kept)
+
+        self._leaving.reserve(needed_bytes)
+        return kept
 
     @staticmethod
     def _sorted(one: Input, batches: Sequence[pa.RecordBatch]) -> Run | None:
@@ -193,25 +194,8 @@ class MultiJoin(Operator[pa.RecordBatch]):
         runs: list[Sequence[Run]] = [[run] if at == which else there for at, there in enumerate(others)]
         for found in self._combining.of(which, run, others):
             self._shell.breathe()
-            self._note_joins(found, runs)
+            self._leaving.note_joins(found, runs)
             yield from self._counted(self._results.of(found, runs))
-
-    def _note_joins(self, found: Combinations, runs: Sequence[Sequence[Run]]) -> None:
-        """For algorithms that look at regions and join bits: rows are credited with results of the whole join."""
-        if (regions := self._leaving.regions) is None:
-            return
-        for which, places in found.items():
-            for number, run in enumerate(runs[which]):
-                at = places.positions if len(runs[which]) == 1 else places.positions[places.parts == number]
-                times: Counts | None = None
-                if len(at) > len(run):  # a row may have thousands of results
-                    counts = np.bincount(at)
-                    at = np.flatnonzero(counts)
-                    times = counts[at]
-                if run.joined is not None:
-                    run.joined[at] = True
-                for place in range(self._accesses[which].n_attributes):
-                    regions.count_joins(which, place, self._accesses[which].of(run, place).of_rows[at], times)
 
     def _tidy_up(self) -> None:
         """Merge runs in memory, and forget the indexes of those that are there no more."""
@@ -222,20 +206,20 @@ class MultiJoin(Operator[pa.RecordBatch]):
                 resident.become_one(*terms)
             else:
                 resident.merge_tiers(*terms, few_rows=FEW_ROWS)
-        for which, accesses in enumerate(self._accesses):
-            accesses.keep_only(list(self._inputs[which].partitions[0].resident))
+        self._leaving.forget_indexes()
 
     # What is not out yet
 
     def end(self, which: int) -> None:
-        self._inputs[which].ended = True
+        with self._leaving.weighed_anew():
+            self._inputs[which].ended = True
         if all(one.ended for one in self._inputs):
             self._shell.enter("clean-up")
 
     @property
     def _is_open(self) -> bool:
         """Whether a combination may be missing: some rows were on disk when the last ones came."""
-        return self._newest > self._horizon and any(one.partitions[0].spilled for one in self._inputs)
+        return max(self._newest) > self._horizon and any(one.partitions[0].spilled for one in self._inputs)
 
     def has_work(self, around: Surroundings) -> bool:
         if self.phase in ("clean-up", "done"):
@@ -280,14 +264,11 @@ class MultiJoin(Operator[pa.RecordBatch]):
         return [which for which in chained if self._inputs[which].resident_bytes]
 
     def _send_to_disk(self, which: int, quantum_bytes: int) -> None:
-        """Some rows of an input in memory. If nothing comes any more, those are forgotten that match nothing on disk:
-        they have met all there is.
-        """
-        resident, before = self._inputs[which].partitions[0].resident, self._leaving.weight_of(which)
+        """Some rows of an input in memory; if nothing comes any more, without those that have met all there is."""
+        resident = self._inputs[which].partitions[0].resident
         if self.phase == "clean-up":
-            resident.reduce(lambda run: self._passing.to_keep(which, run))
-            self._accesses[which].keep_only(list(resident))
-            self.account.release(before - self._leaving.weight_of(which))
+            with self._leaving.weighed_anew():
+                resident.reduce(lambda run: self._passing.not_through(which, run, self._newest))
             self._count()
         if len(resident):
             before_bytes = int(self._statistics.spilled_bytes.sum())
@@ -316,7 +297,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._shell.report(Scanned(self._shell.tick, 0, 0, 1, n_bytes))
         if chain.is_done:
             chain.close()
-            self._chain, self._horizon = None, self._newest
+            self._chain, self._horizon = None, max(self._newest)
             self._loop.all_is_joined()
 
     def _counted(self, results: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -354,7 +335,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
             "regions": None if self._leaving.regions is None else self._leaving.regions.to_plain(),
             "loop": self._loop.to_plain(),
             "statistics": self._statistics.to_plain(),
-            "newest": self._newest,
+            "newest": list(self._newest),
             "horizon": self._horizon,
             "chain": None if self._chain is None else self._chain.to_plain(),
         }
@@ -365,10 +346,11 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._combining.load_plain(data["combining"])
         if self._leaving.regions is not None:
             self._leaving.regions.load_plain(data["regions"])
-        self._newest, self._horizon = counted(data["newest"]), counted(data["horizon"])
-        for which, (one, saved) in enumerate(zip(self._inputs, data["inputs"], strict=True)):
+        self._newest, self._horizon = counts_of_each(data["newest"], len(self._inputs)), counted(data["horizon"])
+        for one, saved in zip(self._inputs, data["inputs"], strict=True):
             one.load_plain(saved, self.account)
-            self.account.take(self._accesses[which].row_bytes * one.partitions[0].resident.n_rows)
+        for which, one in enumerate(self._inputs):
+            self.account.take(self._leaving.weight_of(which) - one.resident_bytes)  # indexes
         saved = data["chain"]
         if self.account.free_bytes < 0 and saved is not None:
             raise BudgetTooSmall(

@@ -1,10 +1,15 @@
 """Room in memory for a join of many inputs: what its flush policy chooses becomes runs on disk.
 
+Rows weigh what they are and what their indexes take. There is one for each attribute by which rows may still be looked
+up: by those that come, or by those that are on disk and are read again. So when an input has ended and is in memory as
+a whole, its neighbours become lighter, and by the attributes that are left rows leave in ranges of codes.
+
 An input has its rows once, in the order of its first attribute, and an index for each of the others. Rows that leave by
 one of them leave all, so regions are cut anew by each attribute of the input.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -14,23 +19,25 @@ import numpy.typing as npt
 from sooner.errors import BudgetTooSmall
 from sooner.kernels.array_types import Flags
 from sooner.kernels.codes import spread
+from sooner.kernels.sorting import Places
 from sooner.operators.events import Flushed
 from sooner.operators.inputs import Input
 from sooner.operators.leaving.choosing import choice_among, has_one_of
 from sooner.operators.leaving.room import enough_of
-from sooner.operators.multiway.accesses import Accesses
+from sooner.operators.multiway.accesses import Accesses, index_bytes
 from sooner.operators.multiway.algorithms import MultiAlgorithm
+from sooner.operators.multiway.combining import Combinations
 from sooner.operators.multiway.graph import Graph
 from sooner.operators.operator import Means
 from sooner.operators.shell import Shell
-from sooner.operators.statistics.arrivals import Statistics
+from sooner.operators.statistics.arrivals import Counts, Statistics
 from sooner.operators.statistics.regions import RegionStatistics, rows_by_region
 from sooner.operators.whole_inputs import count_in_memory, view_of
 from sooner.policies.multi_view import EvictBuckets, EvictInput, EvictRegion, MultiEvict, MultiView
 from sooner.policies.view import BUSY, EvictUpTo, RegionsView
 from sooner.runs.resident import ResidentRuns
 from sooner.runs.run import NEVER, Run, merge
-from sooner.runs.store import SpilledRun, write_segments
+from sooner.runs.store import SpilledRun
 
 BUCKET_BITS: Final = 6  # of codes
 BUCKETS: Final = 2**BUCKET_BITS
@@ -57,23 +64,44 @@ class Leaving:
         self._account = means.account
         self._flush_bytes = int(means.flush_fraction * means.account.share_bytes)
         self._shell = shell
+        self._beyond = [[graph.beyond(which, at) for at in graph.of_input(which)] for which in range(len(graph.inputs))]
         self.regions = self._new_regions() if algorithm.sees == "regions" else None
 
     def _new_regions(self) -> RegionStatistics:
-        most = max(accesses.n_attributes for accesses in self._accesses)
+        most = max(map(len, self._beyond))
         return RegionStatistics(len(self._inputs), most, self._flush_bytes * most)
 
     def weight(self, which: int, run: Run) -> int:
         """What these rows take in memory, with their indexes."""
-        return run.n_bytes + self._accesses[which].row_bytes * len(run)
+        return run.n_bytes + index_bytes(self.asked(which)) * len(run)
 
     def weight_of(self, which: int) -> int:
         """What an input takes in memory."""
         return sum(self.weight(which, run) for run in self._inputs[which].partitions[0].resident)
 
-    def reserve(self, needed_bytes: int) -> None:
-        """Let rows leave until so many bytes are free, and take them."""
+    def asked(self, which: int) -> list[int]:
+        """The attributes by which rows of an input may still be looked up, by their places among those that it has."""
+        asking = [not one.ended or bool(one.partitions[0].spilled) for one in self._inputs]
+        return [place for place, others in enumerate(self._beyond[which]) if any(asking[other] for other in others)]
+
+    @contextmanager
+    def weighed_anew(self) -> Iterator[None]:
+        """Something is done that changes what rows in memory weigh, of any input."""
+        before = sum(map(self.weight_of, range(len(self._inputs))))
+        yield
+        self._account.release(before)
+        self._account.take(sum(map(self.weight_of, range(len(self._inputs)))))
+        self.forget_indexes()
+
+    def forget_indexes(self) -> None:
+        """Of what is in memory no more, and those that nobody asks for."""
+        for which, accesses in enumerate(self._accesses):
+            accesses.keep_only(list(self._inputs[which].partitions[0].resident), self.asked(which))
+
+    def reserve(self, needed: Callable[[], int]) -> None:
+        """Let rows leave until as many bytes are free as are needed, and take them."""
         account = self._account
+        needed_bytes = needed()
         while (short_bytes := needed_bytes - account.free_bytes) > 0:
             if not any(one.resident_bytes for one in self._inputs):
                 raise BudgetTooSmall(
@@ -83,6 +111,7 @@ class Leaving:
             goal_bytes = max(short_bytes, self._flush_bytes)
             chosen = self._algorithm.flush.choose(self._view(), goal_bytes)
             self.evict(enough_of(chosen, goal_bytes, self._freed_by))
+            needed_bytes = needed()  # those that left may be looked for, or look for others
         account.reserve(needed_bytes)
 
     def _view(self) -> MultiView:
@@ -99,7 +128,7 @@ class Leaving:
             return None
         rows = np.zeros_like(regions.joins)
         for which, accesses in enumerate(self._accesses):
-            for place in range(accesses.n_attributes):
+            for place in self.asked(which):
                 codes = [accesses.of(run, place).codes for run in self._inputs[which].partitions[0].resident]
                 rows[which, place] = rows_by_region(codes, *regions.bounds[which, place])
         return regions.view(rows)
@@ -125,6 +154,23 @@ class Leaving:
             case EvictRegion(at_most_bytes=at_most_bytes):
                 return at_most_bytes
 
+    def note_joins(self, found: Combinations, runs: Sequence[Sequence[Run]]) -> None:
+        """For algorithms that look at regions and join bits: rows are credited with results of the whole join."""
+        if (regions := self.regions) is None:
+            return
+        for which, places in found.items():
+            for number, run in enumerate(runs[which]):
+                at = places.positions if len(runs[which]) == 1 else places.positions[places.parts == number]
+                times: Counts | None = None
+                if len(at) > len(run):  # a row may have thousands of results
+                    counts = np.bincount(at)
+                    at = np.flatnonzero(counts)
+                    times = counts[at]
+                if run.joined is not None:
+                    run.joined[at] = True
+                for place in self.asked(which):
+                    regions.count_joins(which, place, self._accesses[which].codes_at(Places(at), [run], place), times)
+
     # What is chosen leaves
 
     def evict(self, evictions: Sequence[MultiEvict]) -> None:
@@ -147,9 +193,8 @@ class Leaving:
 
     def forget(self, which: int) -> None:
         """Nobody needs the rows of this input in memory any more."""
-        self._account.release(self.weight_of(which))
-        self._inputs[which].partitions[0].resident.clear()
-        self._accesses[which].keep_only([])
+        with self.weighed_anew():
+            self._inputs[which].partitions[0].resident.clear()
         self._renew_regions(which)
 
     def _goes(self, eviction: MultiEvict) -> list[Flags]:
@@ -175,26 +220,27 @@ class Leaving:
         choice = choice_among(in_order, chosen, self.regions, splits_codes=True)
         if choice.hand is not None and self.regions is not None:
             self.regions.hands[which, place] = choice.hand
-        as_they_lie = [replace(run, codes=accesses.of(run, place).of_rows) for run in resident]
+        as_they_lie = [replace(run, codes=accesses.codes_of(run, place)) for run in resident]
         for run in as_they_lie:
             if run.joined is not None and len(choice.cleared):
                 run.joined[has_one_of(choice.cleared, run)] = False
         return [np.ones(len(run), np.bool_) if choice.goes is None else choice.goes(run) for run in as_they_lie]
 
     def _spill(self, which: int, goes: Sequence[Flags]) -> None:
-        one, before = self._inputs[which], self.weight_of(which)
+        one = self._inputs[which]
         partition = one.partitions[0]
         going = [
             run.take(np.flatnonzero(flags)) for run, flags in zip(partition.resident, goes, strict=True) if flags.any()
         ]
         run = replace(merge(going), departed=self._shell.tick, met_disk=NEVER, joined=None)
-        [segment] = write_segments(one.store, [one.store.encode(run)])
+        with one.store.writer(shares_stamps=True) as writer:
+            writer.append(one.store.encode(run, shares_stamps=True))
+            segment = writer.end_segment((self._shell.tick, NEVER))
         spilled = SpilledRun(partition.new_number(), 0, (segment,))
         flags_of_each = iter(goes)
-        partition.resident.reduce(lambda run: _without(run, next(flags_of_each)))
-        self._accesses[which].keep_only(list(partition.resident))
-        self._account.release(before - self.weight_of(which))
-        partition.spilled.append(spilled)
+        with self.weighed_anew():
+            partition.resident.reduce(lambda run: _without(run, next(flags_of_each)))
+            partition.spilled.append(spilled)
         self._renew_regions(which)
         self._statistics.add_spilled(which, 0, spilled)
         count_in_memory(self._statistics, self._inputs)
@@ -205,7 +251,7 @@ class Leaving:
             return
         regions.begin_anew(which)
         resident, accesses = self._inputs[which].partitions[0].resident, self._accesses[which]
-        for place in range(accesses.n_attributes):
+        for place in self.asked(which):
             regions.cut_anew(which, place, [accesses.of(run, place).codes for run in resident], self.weight_of(which))
 
 

@@ -235,7 +235,7 @@ class NestedLoop:
             for level in self._present.levels:
                 level.batch = []
         for accesses in self._accesses:
-            accesses.keep_only([])
+            accesses.forget()
 
     def _next_pass(self, blocks: Sequence[BlocksOf], chunk_bytes: int) -> Pass:
         """Roles change when the outer input is exhausted (sec. 4.2): the one with most that is new has its turn."""
@@ -313,7 +313,7 @@ class NestedLoop:
         if present.depth >= 0:
             level = present.levels[present.depth]
             level.begin_at(level.span.end)
-            self._accesses[level.step.input].keep_only([])
+            self._accesses[level.step.input].forget()
 
     def _combined(self, present: Pass, innermost: Level, rows: Run) -> Iterator[Together]:
         assert present.outer_rows is not None, "it was loaded"
@@ -326,7 +326,7 @@ class NestedLoop:
         which = innermost.step.input
         for found in self._combining.of(which, rows, runs):
             yield Together(found, [[rows] if at == which else there for at, there in enumerate(runs)])
-        self._accesses[which].keep_only([])
+        self._accesses[which].forget()
 
     def _wanted(self, present: Pass, level: Level) -> "Wanted":
         """What the rows of a level must match: those of the input before it."""

@@ -5,7 +5,7 @@ neighbour whose rows lie there in the order of the attribute that both have, it 
 blocks. So of a join that nearly fits the memory few rows of the largest input are written, as in a hybrid hash join.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from sooner.operators.multiway.comparing import reached
 from sooner.operators.multiway.graph import Graph, Step
 from sooner.operators.order import CodeRows
 from sooner.runs.run import NEVER, Run
+from sooner.runs.store import SpilledRun
 
 
 def with_codes(batch: pa.RecordBatch, code: CodeRows) -> Run:
@@ -32,12 +33,12 @@ def with_codes(batch: pa.RecordBatch, code: CodeRows) -> Run:
 
 
 class CodesOnDisk:
-    """Between which codes the rows of an input lie that are on disk."""
+    """Between which codes the rows of some runs of an input lie that are on disk."""
 
-    def __init__(self, one: Input, reach: Reach) -> None:
+    def __init__(self, runs: Sequence[SpilledRun], reach: Reach) -> None:
         """`reach` is that of codes of another input to these."""
         self._reach = reach
-        blocks = [run.segments[0].blocks for run in one.partitions[0].spilled]
+        blocks = [run.segments[0].blocks for run in runs]
         firsts, lasts = (
             np.concatenate(codes)
             for codes in ([some.first_codes for some in blocks], [some.last_codes for some in blocks])
@@ -62,7 +63,7 @@ class Passing:
         self._combining = combining
         self._inputs = inputs
         self._accesses = accesses
-        self._known: dict[Step, tuple[int, CodesOnDisk]] = {}  # of an input with so many runs on disk
+        self._known: dict[Step, tuple[list[int], CodesOnDisk]] = {}  # of the runs with these numbers
 
     @property
     def last(self) -> int | None:
@@ -74,26 +75,49 @@ class Passing:
         """Whether all rows of it do: no other has any on disk."""
         return not self._on_disk(which)
 
-    def runs_on_disk(self, which: int) -> int:
-        """Of all inputs but this."""
-        return sum(len(self._inputs[at].partitions[0].spilled) for at in self._on_disk(which))
-
     def to_keep(self, which: int, run: Run) -> Run:
-        """These rows without those that pass."""
+        """These rows, which arrive, without those that pass."""
+        return self._may_match(which, run, self._on_disk(which))
+
+    def not_through(self, which: int, run: Run, newest: Sequence[int]) -> Run:
+        """Of these rows, which never left memory, those of which a combination may be missing: one with a row that left
+        before the last of another input came. `newest` is when that was, of each.
+        """
+        last_of_others = [max(one for at, one in enumerate(newest) if at != other) for other in range(len(newest))]
+        left_early = {
+            other: early
+            for other, runs in self._on_disk(which).items()
+            if (early := [one for one in runs if _departed(one) < last_of_others[other]])
+        }
+        return self._may_match(which, run, left_early)
+
+    def _on_disk(self, which: int) -> dict[int, list[SpilledRun]]:
+        """The runs of each other input that has any there."""
+        return {
+            at: one.partitions[0].spilled
+            for at, one in enumerate(self._inputs)
+            if at != which and one.partitions[0].spilled
+        }
+
+    def _may_match(self, which: int, run: Run, on_disk: Mapping[int, Sequence[SpilledRun]]) -> Run:
+        """Those of these rows that match one of these runs, or one beyond a neighbour, as far as codes tell."""
         kept = np.zeros(len(run), np.bool_)
-        for other in self._on_disk(which):
+        for other, runs in on_disk.items():
             attribute = self._graph.of_input(other)[0]  # in its order rows lie on disk
             if attribute not in self._graph.of_input(which):
                 return run
             codes = self._accesses[which].codes_of(run, self._graph.of_input(which).index(attribute))
-            kept |= self._codes_on_disk(Step(other, attribute, which)).may_have(codes, codes)
+            kept |= self._codes_on_disk(Step(other, attribute, which), runs).may_have(codes, codes)
         return run if kept.all() else run.take(np.flatnonzero(kept))
 
-    def _on_disk(self, which: int) -> list[int]:
-        return [at for at, one in enumerate(self._inputs) if at != which and one.partitions[0].spilled]
-
-    def _codes_on_disk(self, step: Step) -> CodesOnDisk:
-        runs = len(self._inputs[step.input].partitions[0].spilled)
-        if step not in self._known or self._known[step][0] != runs:
-            self._known[step] = runs, CodesOnDisk(self._inputs[step.input], self._combining.reach(step))
+    def _codes_on_disk(self, step: Step, runs: Sequence[SpilledRun]) -> CodesOnDisk:
+        numbers = [run.number for run in runs]
+        if step not in self._known or self._known[step][0] != numbers:
+            self._known[step] = numbers, CodesOnDisk(runs, self._combining.reach(step))
         return self._known[step][1]
+
+
+def _departed(run: SpilledRun) -> int:
+    """When its rows left memory, which they did together."""
+    [segment] = run.segments
+    return NEVER if segment.shared is None else segment.shared[0]

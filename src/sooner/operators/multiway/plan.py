@@ -57,6 +57,13 @@ class MultiPlan:
         graph = self.graph
         return [[by_place[which, at] for at in graph.of_input(which)] for which in range(len(graph.inputs))]
 
+    def _accesses(self, orders: Mapping[Step, Order]) -> list[Accesses]:
+        graph = self.graph
+        columns = [
+            [graph.attributes[at].compared(which) for at in graph.of_input(which)] for which in range(len(graph.inputs))
+        ]
+        return list(map(Accesses, self.coders(orders), columns))
+
     def order(self, schemas: Sequence[pa.Schema]) -> Order:
         orders = self.orders(schemas)
         if self._is_of_two:
@@ -87,7 +94,7 @@ class MultiPlan:
     ) -> MultiJoin:
         inputs = replace(storage, partitions=1).inputs(self.order(schemas), names, schemas)
         orders = self.orders(schemas)
-        accesses, accesses_of_loop = ([Accesses(coders) for coders in self.coders(orders)] for _ in range(2))
+        accesses, accesses_of_loop = (self._accesses(orders) for _ in range(2))
         shell, statistics = Shell(means.listener), Statistics(len(inputs), 1)
         scratch_bytes = scratch_bytes_of(means.account)
         share_bytes = scratch_bytes // (2 * len(inputs))
