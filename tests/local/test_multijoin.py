@@ -443,6 +443,6 @@ def test_memory_that_is_too_small_for_one_row_of_each_is_refused() -> None:
 def test_an_algorithm_that_is_not_there_is_refused() -> None:
     tables = {"a": pa.table({"k": [1]}), "b": pa.table({"k": [1]})}
     with pytest.raises(sooner.InvalidJoin, match="not known"):
-        sooner.multijoin(tables, on="k", algorithm="rpj")  # type: ignore[arg-type]
+        sooner.multijoin(tables, on="k", algorithm="diner")  # type: ignore[arg-type]
     with pytest.raises(sooner.BudgetTooSmall, match="memory"):
         sooner.multijoin(tables, on="k", memory="1kB")
