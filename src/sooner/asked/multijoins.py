@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from sooner.errors import InvalidJoin
 from sooner.kernels.ranges import Within
-from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS
+from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS, MultiAlgorithm
 from sooner.operators.multiway.graph import ColumnOf, Range, graph_of
 from sooner.operators.multiway.plan import MultiPlan
 
@@ -29,15 +29,23 @@ def plan_of(
     for name in names:
         if not isinstance(name, str) or re.fullmatch(r"[\w -]+", name) is None or name != name.strip():
             raise InvalidJoin(f"{name!r} cannot name an input: give a word of letters and digits.")
-    if algorithm not in ("auto", *MULTI_ALGORITHMS):
-        known = " or ".join(map(repr, ("auto", *MULTI_ALGORITHMS)))
-        raise InvalidJoin(f"algorithm={algorithm!r} is not known for many inputs; give {known}.")
+    of_many = multi_algorithm(algorithm)
     several = [on] if isinstance(on, str) or _is_pair(on, names) else list(on)
     ranges = [] if within is None else _ranges(within, names)
     if not several and not ranges:
         raise InvalidJoin(f"`on` is empty; say which columns are equal, {FORM}.")
     graph = graph_of(names, [pair for one in several for pair in _equalities(one, names)], ranges)
-    return MultiPlan(graph, MULTI_ALGORITHMS[DEFAULT if algorithm == "auto" else algorithm])
+    return MultiPlan(graph, of_many)
+
+
+def multi_algorithm(asked: object) -> MultiAlgorithm:
+    """The one that is asked for, of those that join many inputs."""
+    if asked == "auto":
+        return MULTI_ALGORITHMS[DEFAULT]
+    if not isinstance(asked, str) or asked not in MULTI_ALGORITHMS:
+        known = " or ".join(map(repr, ("auto", *MULTI_ALGORITHMS)))
+        raise InvalidJoin(f"algorithm={asked!r} is not known for many inputs; give {known}.")
+    return MULTI_ALGORITHMS[asked]
 
 
 def _is_pair(on: object, names: Sequence[str]) -> bool:

@@ -11,7 +11,6 @@ from sooner.local.query import Query
 from sooner.operators.multiway.plan import MultiPlan
 from sooner.sources.at_rest import resting_rows
 from sooner.sources.opening import opened
-from sooner.sources.source import Source
 from sooner.trace import Tracer, open_trace
 
 
@@ -62,21 +61,20 @@ def multijoin(
         sources = filtered_sources(all_rows, names, where)
         plan.output([source.schema for source in sources])  # refused before anything is made
         tracing = open_trace(trace, "a join of many inputs in process", [plan])
-        last = _last(sources)
-        return Query(plan, sources, settings, names, tracing, _explained(plan, last), last)
+        last = read_last([resting_rows(source) for source in sources])
+        return Query(plan, sources, settings, names, tracing, explained_of_many(plan, last), last)
 
 
-def _last(sources: Sequence[Source]) -> int | None:
-    """The input that is larger than all others together, if all are tables or files: then they are read first, since
-    its rows need not be kept once all others are in memory.
+def read_last(rows: Sequence[int | None]) -> int | None:
+    """The input that is larger than all others together, if all are tables or files with so many rows: then they are
+    read first, since its rows need not be kept once all others are in memory.
     """
-    rows = [resting_rows(source) for source in sources]
     known = [count for count in rows if count is not None]
     largest = max(range(len(known)), key=known.__getitem__, default=0)
     return largest if len(known) == len(rows) and 2 * known[largest] > sum(known) else None
 
 
-def _explained(plan: MultiPlan, last: int | None) -> list[str]:
+def explained_of_many(plan: MultiPlan, last: int | None) -> list[str]:
     """What it will do, in words."""
     graph = plan.graph
     attributes = map(graph.in_words, graph.attributes)

@@ -3,13 +3,23 @@
 from dataclasses import dataclass
 
 from sooner.estimation.question import Aggregate
-from sooner.expressions.tree import Column, Node
+from sooner.expressions.tree import Node
 
 
 @dataclass(frozen=True)
 class TableName:
     name: str
     alias: str
+
+
+@dataclass(frozen=True)
+class Join:
+    """A table that joins those before it, and under which conditions."""
+
+    table: TableName
+    how: str = "inner"
+    on: tuple[Node, ...] = ()
+    using: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -41,12 +51,50 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Ordering:
+    """By what an answer is sorted: an item, or the n-th of the select list."""
+
+    of: Item | int
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What becomes of the groups of an answer: which are left out, in which order they are, and how many.
+
+    In `having`, aggregates are columns of the table AGGREGATE.
+    """
+
+    having: Node | None = None
+    order: tuple[Ordering, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+
+
+NO_ENDING = Ending()
+AGGREGATE = "#aggregate"
+
+
+@dataclass(frozen=True)
 class Statement:
-    tables: tuple[TableName, TableName]
-    how: str
-    on: tuple[tuple[Column, Column], ...]  # pairs that must be equal
-    using: tuple[str, ...]
+    first: TableName
+    joins: tuple[Join, ...]
     items: tuple[Item | Star, ...]
     aggregates: tuple[Aggregate, ...]
-    where: Node | None
+    where: tuple[Node, ...]  # conditions that must all hold
     groups: tuple[Group, ...]
+    ending: Ending = NO_ENDING
+
+    @property
+    def tables(self) -> tuple[TableName, ...]:
+        return (self.first, *(join.table for join in self.joins))
+
+    @property
+    def hows(self) -> tuple[str, ...]:
+        """How each table joins those before it; the first is as one that all rows come with."""
+        return ("inner", *(join.how for join in self.joins))
+
+    @property
+    def is_grouped(self) -> bool:
+        return bool(self.aggregates or self.groups)
