@@ -48,16 +48,83 @@ ROWS = {
     "nothing": f"SELECT l.id {CHAIN} WHERE 1 = 2",
 }
 
+OTHERS = {
+    "left": 'SELECT o.id, l.id AS l FROM orders o LEFT JOIN lines l ON o.id = l."order"',
+    "left, where it is missing": """SELECT l.id, n.name FROM lines l LEFT JOIN suppliers s ON l.supplier = s.id
+        LEFT JOIN nations n ON s.nation = n.nation WHERE n.name IS NULL""",
+    "left, with a condition": """SELECT o.id, c.name, l.id AS l FROM orders o JOIN customers c ON o.customer = c.id
+        LEFT JOIN lines l ON o.id = l."order" AND l.price > 9000 AND l.flag = 'A'""",
+    "inner after left": """SELECT l.id, n.name FROM lines l LEFT JOIN suppliers s ON l.supplier = s.id
+        JOIN nations n ON s.nation = n.nation WHERE l.price < 2000""",
+    "commas and left": """SELECT l.id, c.id AS c, s.nation AS s FROM lines l, customers c, orders o
+        LEFT JOIN suppliers s ON s.id = o.status WHERE o.id = l."order" AND c.id = o.customer AND s.id IS NULL""",
+    "right": """SELECT l.id, s.id AS s, n.name FROM lines l JOIN suppliers s ON l.supplier = s.id AND l.price < 500
+        RIGHT JOIN nations n ON n.nation = s.nation""",
+    "full": """SELECT s.id, n.name, r.name AS r FROM suppliers s FULL JOIN nations n ON s.nation = n.nation
+        FULL JOIN regions r ON r.region = n.region""",
+    "using after left": """SELECT nation, region, s.id, r.name FROM suppliers s LEFT JOIN nations n USING (nation)
+        LEFT JOIN regions r USING (region)""",
+    "semi among three": """SELECT l.id, c.name FROM lines l JOIN orders o ON l."order" = o.id
+        JOIN customers c ON o.customer = c.id SEMI JOIN suppliers s ON l.supplier = s.id AND s.nation = c.nation""",
+    "exists": 'SELECT o.id, day FROM orders o WHERE EXISTS (SELECT 1 FROM lines WHERE "order" = o.id AND price > 9900)',
+    "not exists": """SELECT id FROM orders o WHERE NOT EXISTS (SELECT * FROM lines l
+        WHERE l."order" = o.id) AND status = 1""",
+    "exists of the same name": """SELECT o.id FROM orders o WHERE EXISTS
+        (SELECT 1 FROM orders o2 WHERE o2.customer = o.customer AND o2.status = 2) AND o.status = 1""",
+    "exists and inside the same alias": """SELECT o.id FROM orders o JOIN customers c ON o.customer = c.id
+        WHERE EXISTS (SELECT 1 FROM suppliers c WHERE c.id = o.status AND nation > 3)""",
+    "exists on several": f"""SELECT l.id, c.name {CHAIN}
+        WHERE EXISTS (SELECT 1 FROM suppliers s WHERE s.id = l.supplier AND s.nation = c.nation) AND price > 100""",
+    "both": """SELECT o.id FROM orders o WHERE EXISTS (SELECT 1 FROM lines l WHERE l."order" = o.id AND flag = 'A')
+        AND NOT EXISTS (SELECT 1 FROM lines l WHERE l."order" = o.id AND flag = 'N')""",
+    "in": """SELECT id FROM orders WHERE customer IN (SELECT id FROM customers
+        WHERE nation = 3) AND status IN (1, 2)""",
+    "in of a join": """SELECT l.id FROM lines l WHERE supplier IN
+        (SELECT s.id FROM suppliers s JOIN nations n ON s.nation = n.nation WHERE n.region = 1)""",
+    "in of groups": """SELECT o.id, day FROM orders o JOIN customers c ON o.customer = c.id
+        WHERE o.id IN (SELECT "order" FROM lines GROUP BY "order" HAVING SUM(price) > 25000)""",
+    "in of what is inside": """SELECT id FROM suppliers s WHERE nation IN (SELECT nation FROM nations n
+        WHERE n.region = s.id)""",
+    "not in": "SELECT id, customer FROM orders WHERE customer NOT IN (SELECT id FROM customers WHERE nation < 6)",
+    "not in, with a null": "SELECT id FROM customers WHERE nation NOT IN (SELECT nation FROM suppliers WHERE id < 20)",
+    "not in, where a null is left out": """SELECT id FROM customers
+        WHERE nation NOT IN (SELECT nation FROM suppliers WHERE id < 20 AND nation IS NOT NULL)""",
+    "not in nothing": """SELECT id, customer FROM orders WHERE customer NOT IN (SELECT id FROM customers
+        WHERE nation > 99)""",
+    "not in with": 'SELECT l.id FROM lines l JOIN orders o ON l."order" = o.id WHERE NOT l.supplier IN (SELECT id FROM '
+    "suppliers WHERE nation > 3)",
+    "a subselect": """SELECT l.id, o.day FROM lines l JOIN (SELECT id AS o, day FROM orders WHERE status = 1) AS o
+        ON l."order" = o.o""",
+    "with": """WITH big AS (SELECT * FROM lines WHERE price > 5000), few AS (SELECT id AS f, price * 2 AS twice, "order"
+        FROM big WHERE flag = 'A') SELECT f, twice, o.day FROM few JOIN orders o ON few."order" = o.id""",
+    "with, twice": """WITH early AS (SELECT id, customer FROM orders WHERE day < DATE '1995-06-01')
+        SELECT a.id, b.id AS other FROM early a JOIN early b ON a.customer = b.customer WHERE a.id < b.id""",
+    "with joins": """WITH rich AS (SELECT c.id, n.name FROM customers c JOIN nations n ON c.nation = n.nation
+        JOIN regions r ON n.region = r.region WHERE r.name <> 'Asia') SELECT o.id, rich.name FROM orders o
+        LEFT JOIN rich ON o.customer = rich.id""",
+    "with groups": """WITH totals AS (SELECT "order", SUM(price) AS total, COUNT(*) AS n FROM lines GROUP BY "order")
+        SELECT o.id, total, n FROM orders o JOIN totals t ON o.id = t."order" WHERE total > 10000.25""",
+    "with groups of a join": """WITH totals AS (SELECT customer, MAX(price) AS m FROM lines l JOIN orders o
+        ON l."order" = o.id GROUP BY customer ORDER BY m DESC, customer LIMIT 20)
+        SELECT name, m FROM totals JOIN customers c ON c.id = totals.customer""",
+    "union": f"""SELECT l.id, c.name {CHAIN}
+        UNION ALL SELECT s.id, n.name FROM suppliers s JOIN nations n USING (nation)""",
+    "union of types": """SELECT c.id AS x, c.nation FROM customers c JOIN nations n USING (nation)
+        UNION ALL SELECT s.id, s.nation FROM suppliers s JOIN nations n ON s.nation = n.nation
+        UNION ALL SELECT id, nation FROM suppliers""",
+    "with a union": """WITH everybody AS (SELECT id, nation FROM customers UNION ALL SELECT id, nation FROM suppliers)
+        SELECT e.id, n.name FROM everybody e JOIN nations n ON e.nation = n.nation""",
+}
+
 
 def values_of(table: Any) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(row.values()) for row in table.to_pylist())
 
 
 @pytest.mark.parametrize("memory", ["1GB", 300_000])
-@pytest.mark.parametrize("query", ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize("query", [*ROWS.values(), *OTHERS.values()], ids=[*ROWS, *OTHERS])
 def test_rows_are_those_of_duckdb(query: str, memory: Any) -> None:
-    found = sooner.sql(query, TABLES, memory=memory)
-    assert isinstance(found, sooner.Query)
+    found: Any = sooner.sql(query, TABLES, memory=memory)
     table = found.to_table()
     assert table.schema == found.schema
     assert values_of(table) == Counter(duckdb_rows(query))
@@ -105,6 +172,15 @@ GROUPS = {
     "groups without aggregates": f"SELECT flag, status {CHAIN} GROUP BY flag, status",
     "where on joined rows": f"SELECT flag, COUNT(*) {CHAIN} WHERE price > c.id * 30 GROUP BY flag",
     "TPC-H 5": f"SELECT n.name, SUM(price * (1 - discount)) AS revenue {Q5} AND r.name = 'Asia' GROUP BY n.name",
+    "semi": """SELECT status, COUNT(*) FROM orders o WHERE EXISTS (SELECT 1 FROM lines l
+        WHERE l."order" = o.id) GROUP BY 1""",
+    "not in": """SELECT flag, SUM(price) FROM lines l JOIN orders o ON l."order" = o.id
+        WHERE l.supplier NOT IN (SELECT id FROM suppliers WHERE nation > 3) GROUP BY 1""",
+    "left": """SELECT n.name, COUNT(l.id), SUM(price) FROM nations n LEFT JOIN suppliers s ON n.nation = s.nation
+        LEFT JOIN lines l ON l.supplier = s.id AND price > 9000 GROUP BY n.name""",
+    "TPC-H 13": """WITH counts AS (SELECT c.id, COUNT(o.id) AS n FROM customers c LEFT JOIN orders o
+        ON c.id = o.customer
+        AND status <> 1 GROUP BY c.id) SELECT n, COUNT(*) FROM counts k JOIN customers c ON c.id = k.id GROUP BY n""",
     "two, outer": """SELECT c.name, COUNT(o.id), MIN(day), COUNT(*) FROM customers c
         LEFT JOIN orders o ON c.id = o.customer AND status > 0 GROUP BY c.name""",
     "two, extremes": 'SELECT flag, MIN(day), MAX(day) FROM lines l JOIN orders o ON l."order" = o.id GROUP BY 1',

@@ -1,6 +1,7 @@
 """Figures of joined rows by groups, while they come: so far, and exact in the end."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from sooner.local.arguments import LEAST_MEMORY_BYTES
 from sooner.local.figures import Figures
 from sooner.local.pacing import Pace
 from sooner.local.query import Query
+from sooner.local.rows import Rows
 from sooner.local.running import QueryProgress
 from sooner.operators.folding.running_groups import GroupWorkings, RunningGroups
 from sooner.queries.answered import Answering
@@ -23,19 +25,68 @@ GROUPS_SHARE: Final = 4  # of the memory, one part in so many is for groups,
 LEAST_GROUPS_BYTES: Final = 4 * 2**20  # or so many bytes beside it, if that is more
 
 
+@dataclass(frozen=True)
+class Grouping:
+    """What is asked of groups; `memory_bytes` is what the user gave, of which the join has what is not for groups."""
+
+    workings: GroupWorkings
+    answering: Answering
+    memory_bytes: int
+
+    def so_far(self, batches: Iterable[pa.RecordBatch]) -> Iterator[RunningGroups]:
+        """The groups of the rows that have come, after each batch; the same object grows."""
+        groups = RunningGroups(self.workings)
+        for batch in batches:
+            groups.add(batch)
+            self._require_room(groups)
+            yield groups
+        yield groups
+
+    def table(self, groups: RunningGroups) -> pa.Table:
+        return self.answering.table(groups.keys(), groups.values())
+
+    def _require_room(self, groups: RunningGroups) -> None:
+        n_bytes = groups.n_bytes
+        if n_bytes > bytes_for_groups(self.memory_bytes):
+            needed = n_bytes * GROUPS_SHARE // 2**20 + 1
+            raise BudgetTooSmall(
+                f"GROUP BY gives {len(groups):,} groups so far, which take {format_bytes(n_bytes)}; give "
+                f"memory='{needed}MB' for these, or group by less."
+            )
+
+
+class GroupedRows(Rows):
+    """The exact figures of groups, a row each, when all rows have come: for a query inside of another."""
+
+    def __init__(self, rows: Rows, grouping: Grouping) -> None:
+        self.schema = grouping.answering.schema
+        self._rows = rows
+        self._grouping = grouping
+
+    @property
+    def is_done(self) -> bool:
+        return self._rows.is_done
+
+    def _found(self) -> Iterator[pa.RecordBatch]:
+        with self._rows:
+            *_, groups = self._grouping.so_far(self._rows)
+            if self.is_done:
+                yield from self._grouping.table(groups).to_batches()
+
+    def stop(self) -> None:
+        self._rows.stop()
+
+
 class LiveGroups:
     """Iterate for `Figures` as they come: those so far, and at last the exact ones. Good for one reading.
 
     Leave a `with` block, call `stop()` or drop it, and its threads and spill files are gone.
     """
 
-    def __init__(self, query: Query, workings: GroupWorkings, answering: Answering, memory_bytes: int) -> None:
-        """`memory_bytes` is what the user gave, of which the query has what is not for groups."""
+    def __init__(self, query: Query, grouping: Grouping) -> None:
         self._query = query
-        self._workings = workings
-        self._answering = answering
-        self._memory_bytes = memory_bytes
-        self.schema = answering.schema
+        self._grouping = grouping
+        self.schema = grouping.answering.schema
 
     @property
     def progress(self) -> QueryProgress:
@@ -89,30 +140,18 @@ class LiveGroups:
         return f"<sooner.LiveGroups {self.progress}>"
 
     def _figures(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Figures]:
-        pace, groups = Pace(), RunningGroups(self._workings)
+        pace = Pace()
         with self._query:
-            for batch in batches:
-                groups.add(batch)
-                self._require_room(groups)
-                if pace.allows(len(groups)):
-                    pace.begin()
-                    found = self._read_off(groups, pace, exact=False)
-                    pace.end(len(groups))
-                    yield found
-            yield self._read_off(groups, pace, exact=self._query.progress.phase == "done")
+            for groups in self._grouping.so_far(batches):
+                if pace.allows(len(groups)) and not self._query.is_done:
+                    yield self._read_off(groups, pace, exact=False)
+            yield self._read_off(groups, pace, exact=self._query.is_done)
 
     def _read_off(self, groups: RunningGroups, pace: Pace, *, exact: bool) -> Figures:
-        table = self._answering.table(groups.keys(), groups.values())
-        return Figures(table, groups.rows, pace.seconds, exact)
-
-    def _require_room(self, groups: RunningGroups) -> None:
-        n_bytes = groups.n_bytes
-        if n_bytes > bytes_for_groups(self._memory_bytes):
-            needed = n_bytes * GROUPS_SHARE // 2**20 + 1
-            raise BudgetTooSmall(
-                f"GROUP BY gives {len(groups):,} groups so far, which take {format_bytes(n_bytes)}; give "
-                f"memory='{needed}MB' for these, or group by less."
-            )
+        pace.begin()
+        found = Figures(self._grouping.table(groups), groups.rows, pace.seconds, exact)
+        pace.end(len(groups))
+        return found
 
 
 def bytes_for_groups(memory_bytes: int) -> int:

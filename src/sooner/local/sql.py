@@ -4,7 +4,8 @@ Rows come as from `sooner.join` and `sooner.multijoin`. Aggregates over an inner
 `sooner.estimate`; all others are figures so far until they are exact.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +17,12 @@ from sooner.estimation.workings import JoinedColumn
 from sooner.expressions.tree import Column, Node
 from sooner.local.arguments import settings_of, usable_memory
 from sooner.local.estimate import Estimates, Limits, estimates_of
-from sooner.local.groups import LiveGroups, bytes_of_join
+from sooner.local.groups import GroupedRows, Grouping, LiveGroups, bytes_of_join
 from sooner.local.query import Query
+from sooner.local.rows import Rows
+from sooner.local.scan import Scan
 from sooner.local.sql_rows import Terms, joined_rows, two_way_plan
+from sooner.local.subselects import Subselect, UnionOfRows
 from sooner.operators.folding.join import require_sampling
 from sooner.operators.folding.plan import joined_columns
 from sooner.operators.folding.running_groups import EXTREMES, group_workings_of
@@ -27,9 +31,9 @@ from sooner.queries.answers import answer_of
 from sooner.queries.joining import Joining, joining_of
 from sooner.queries.naming import Place, hint_of, nearest_of
 from sooner.queries.questions import Asked
-from sooner.queries.reading import statement_of
+from sooner.queries.reading import asked_in
 from sooner.queries.rows import RowsWanted, all_columns, outputs_of
-from sooner.queries.statement import NO_ENDING, Statement, TableName
+from sooner.queries.statement import NO_ENDING, Statement, TableName, UnionAll, selects_in
 from sooner.sides import SIDES
 from sooner.sources.opening import opened
 from sooner.sources.sampling import Sampling
@@ -51,7 +55,7 @@ def sql(
     partitions: int | None = None,
     workers: int | None = None,
     spill_dir: str | Path | None = None,
-) -> Estimates | LiveGroups | Query:
+) -> Estimates | LiveGroups | Rows:
     """Answer a query in SQL while its tables are read.
 
     query: SELECT ... FROM a JOIN b ON a.k = b.k JOIN ... WHERE ... GROUP BY ..., in the dialect of DuckDB.
@@ -70,44 +74,70 @@ def sql(
     >>> sooner.sql(query, {"orders": orders, "customers": customers}).final()["total"]["Ada"].value
     40
     """
-    statement = statement_of(query)
-    things = [_found(table, tables) for table in statement.tables]
-    terms = Terms(algorithm, memory, partitions, workers, spill_dir)
+    asked, terms = asked_in(query), Terms(algorithm, memory, partitions, workers, spill_dir)
+    if isinstance(asked, Statement) and len(asked.tables) == 1:
+        raise InvalidJoin(f"The query reads 1 table ({asked.first.name}); a join is of two or more.")
+    terms = terms.shared_by(selects_in(asked))
+    if isinstance(asked, Statement) and _is_estimated(asked):
+        limits, total = Limits(confidence, until, seconds), _sizes(total_rows, asked)
+        with _opened(asked, tables, terms) as (sources, joining):
+            return _estimates(asked, joining, sources, terms, limits, sampling, total, seed)
+    given = {"until": until, "seconds": seconds, "sampling": sampling, "total_rows": total_rows}
+    is_grouped = isinstance(asked, Statement) and asked.is_grouped
+    _require_no_limits(given, is_grouped=is_grouped)
+    if isinstance(asked, Statement) and is_grouped:
+        with _opened(asked, tables, terms) as (sources, joining):
+            rows, grouping = _grouped(asked, joining, sources, terms)
+            assert isinstance(rows, Query), "of one table alone nothing is joined"
+            return LiveGroups(rows, grouping)
+    return _rows(asked, tables, terms)
+
+
+def _rows(asked: Statement | UnionAll, tables: Mapping[str, object], terms: Terms) -> Rows:
+    """All rows of the answer; figures of groups when they are exact."""
+    if isinstance(asked, UnionAll):
+        return UnionOfRows([_rows(part, tables, terms) for part in asked.parts])
+    with _opened(asked, tables, terms) as (sources, joining):
+        if asked.is_grouped:
+            return GroupedRows(*_grouped(asked, joining, sources, terms))
+        wanted = RowsWanted(joining, outputs_of(asked.items, joining, _everything(joining)))
+        rows = joined_rows(joining, wanted, sources, terms)
+        selection = wanted.selection(rows.schema)
+        return rows.through(selection.schema, selection.of)
+
+
+@contextmanager
+def _opened(statement: Statement, tables: Mapping[str, object], terms: Terms) -> Iterator[tuple[list[Source], Joining]]:
+    """The tables of a statement; those that it asks for itself are queries, which run when they are read."""
+    things = [
+        _given(table, tables) if table.of is None else Subselect(table.alias, _rows(table.of, tables, terms))
+        for table in statement.tables
+    ]
     with opened(things, [table.alias for table in statement.tables]) as sources:
-        joining = joining_of(statement, [source.schema for source in sources])
-        if _is_estimated(statement, joining):
-            limits, total = Limits(confidence, until, seconds), _sizes(total_rows, statement)
-            return _estimates(statement, joining, sources, terms, limits, sampling, total, seed)
-        _require_no_limits(statement, until=until, seconds=seconds, sampling=sampling, total_rows=total_rows)
-        if statement.is_grouped:
-            return _groups(statement, joining, sources, terms)
-        return _rows(statement, joining, sources, terms)
+        yield sources, joining_of(statement, [source.schema for source in sources])
 
 
-def _is_estimated(statement: Statement, joining: Joining) -> bool:
-    """Whether it is a question that a sample of the rows tells something of."""
+def _is_estimated(statement: Statement) -> bool:
+    """Whether it is a question that samples of its tables tell something of."""
     is_plain = statement.ending == NO_ENDING and not any(one.function in EXTREMES for one in statement.aggregates)
-    return bool(statement.aggregates) and len(statement.tables) == len(SIDES) and joining.is_inner and is_plain
+    are_given = len(statement.tables) == len(SIDES) and all(table.of is None for table in statement.tables)
+    return bool(statement.aggregates) and is_plain and are_given and set(statement.hows) == {"inner"}
 
 
-def _rows(statement: Statement, joining: Joining, sources: Sequence[Source], terms: Terms) -> Query:
-    wanted = RowsWanted(joining, outputs_of(statement.items, joining, _everything(joining)))
-    query = joined_rows(joining, wanted, sources, terms)
-    selection = wanted.selection(query.schema)
-    return query.through(selection.schema, selection.of)
-
-
-def _groups(statement: Statement, joining: Joining, sources: Sequence[Source], terms: Terms) -> LiveGroups:
+def _grouped(
+    statement: Statement, joining: Joining, sources: Sequence[Source], terms: Terms
+) -> tuple[Query | Scan, Grouping]:
+    """The joined rows that count, and what is asked of their groups."""
     by_name = Asked(statement, joining, joining.column)
     nodes = [*by_name.groups, *(one.of for one in statement.aggregates if one.of is not None)]
     wanted = RowsWanted(joining, [(f"{at}", node) for at, node in enumerate(nodes)])
     memory_bytes = usable_memory(terms.memory)
-    query = joined_rows(joining, wanted, sources, replace(terms, memory=bytes_of_join(memory_bytes)))
+    rows = joined_rows(joining, wanted, sources, replace(terms, memory=bytes_of_join(memory_bytes)))
     asked = Asked(statement, joining, wanted.column)
-    question = asked.question(joining.conditions_of(None), query.schema)
-    workings = group_workings_of(question, query.schema)
-    answering = Answering(answer_of(statement, asked), workings.by, question.aggregates, query.schema)
-    return LiveGroups(query, workings, answering, memory_bytes)
+    question = asked.question(joining.conditions_of(None), rows.schema)
+    workings = group_workings_of(question, rows.schema)
+    answering = Answering(answer_of(statement, asked), workings.by, question.aggregates, rows.schema)
+    return rows, Grouping(workings, answering, memory_bytes)
 
 
 def _estimates(
@@ -141,7 +171,7 @@ def _names(columns: Mapping[str, JoinedColumn]) -> dict[Place, Node]:
 
 def _everything(joining: Joining) -> dict[str, Node]:
     """What * stands for: the columns that a join of these tables gives, by the names that it gives them."""
-    if len(joining.hows) > len(SIDES):
+    if len(joining.hows) != len(SIDES):
         return all_columns(joining)
     columns = joined_columns(two_way_plan(joining, "auto"), joining.scope.schemas)
     return {
@@ -150,7 +180,7 @@ def _everything(joining: Joining) -> dict[str, Node]:
     }
 
 
-def _found(table: TableName, tables: object) -> object:
+def _given(table: TableName, tables: object) -> object:
     if not isinstance(tables, Mapping) or not all(isinstance(name, str) for name in tables):
         raise InvalidJoin("tables= must be a dict of what the names in FROM mean, such as {'orders': orders}.")
     name = nearest_of(table.name, list(tables))
@@ -169,10 +199,10 @@ def _sizes(given: object, statement: Statement) -> list[int | None] | None:
     return [given.get(name) for name in names]
 
 
-def _require_no_limits(statement: Statement, **given: object) -> None:
+def _require_no_limits(given: Mapping[str, object], *, is_grouped: bool) -> None:
     for name, value in given.items():
         if value is None:
             continue
-        if statement.is_grouped:
+        if is_grouped:
             raise InvalidJoin(f"{name}={value!r} is for estimates, and these figures are none; stop when you like.")
         raise InvalidJoin(f"{name}={value!r} is for aggregates, and the query has none; stop it, or take head(n).")

@@ -5,15 +5,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sooner.asked.choosing_algorithm import AskedAlgorithm
-from sooner.asked.joins import equi_join
+from sooner.asked.choosing_algorithm import AskedAlgorithm, choose
+from sooner.asked.joins import equi_join, in_words
 from sooner.asked.multijoins import multi_algorithm
 from sooner.errors import InvalidJoin
-from sooner.local.arguments import settings_of
+from sooner.local.arguments import LEAST_MEMORY_BYTES, settings_of, usable_memory
 from sooner.local.filtered import FilteredSource
 from sooner.local.join import choice_of, explained
 from sooner.local.multijoin import explained_of_many, read_last
+from sooner.local.not_in import NotIn
 from sooner.local.query import Query
+from sooner.local.scan import Scan
+from sooner.local.subselects import Subselect
 from sooner.operators.multiway.graph import ColumnOf, graph_of
 from sooner.operators.multiway.plan import MultiPlan
 from sooner.operators.two_way.plan import TwoWayPlan
@@ -35,16 +38,36 @@ class Terms:
     workers: int | None
     spill_dir: str | Path | None
 
+    def shared_by(self, queries: int) -> "Terms":
+        """For each of so many queries an equal part of the memory."""
+        if self.memory is None or queries <= 1:
+            return self
+        return replace(self, memory=max(usable_memory(self.memory) // queries, LEAST_MEMORY_BYTES))
 
-def joined_rows(joining: Joining, wanted: RowsWanted, sources: Sequence[Source], terms: Terms) -> Query:
-    """A query for what is joined, whose columns have the names of their tables in front."""
-    inputs = [FilteredSource(source, *wanted.of_input(at)) for at, source in enumerate(sources)]
+
+def joined_rows(joining: Joining, wanted: RowsWanted, sources: Sequence[Source], terms: Terms) -> Query | Scan:
+    """What is joined; its columns have the names of their tables in front."""
+    not_in = {own.table: NotIn(wanted.name(of), wanted.name(own)) for of, own in joining.not_in}
+    inputs = []
+    for at, source in enumerate(sources):
+        watch = not_in[at].watch if at in not_in else None
+        inputs.append(FilteredSource(source, *wanted.of_input(at), watch))
+    rows = _joined(joining, wanted, inputs, sources, terms)
+    for one in not_in.values():
+        rows.through(rows.schema, one.of)
+    return rows
+
+
+def _joined(
+    joining: Joining, wanted: RowsWanted, inputs: Sequence[FilteredSource], sources: Sequence[Source], terms: Terms
+) -> Query | Scan:
+    if len(sources) == 1:
+        return Scan(inputs[0])
     if len(sources) == len(SIDES):
         return _of_two(joining, wanted, inputs, terms)
     if joining.is_inner:
         return _of_many(joining, wanted, inputs, sources, terms)
-    named = [f"{how.upper()} JOIN {sources[at].name}" for at, how in enumerate(joining.hows) if how != "inner"]
-    raise InvalidJoin(f"The query has {named[0]} among {len(sources)} tables; such joins are of two.")
+    return _one_after_the_other(joining, wanted, inputs, terms)
 
 
 def two_way_plan(joining: Joining, algorithm: AskedAlgorithm) -> TwoWayPlan:
@@ -81,3 +104,19 @@ def _of_many(
     settings = settings_of(None, terms.memory, None, terms.workers, terms.spill_dir)
     last = read_last([resting_rows(source) for source in sources])
     return Query(plan_by(wanted.name), inputs, settings, names, notes=explained_of_many(plan, last), last=last)
+
+
+def _one_after_the_other(joining: Joining, wanted: RowsWanted, inputs: Sequence[Source], terms: Terms) -> Query:
+    """Joins of two that feed each other, with an equal part of the memory each."""
+    terms = terms.shared_by(len(inputs) - 1)
+    choice = choose(terms.algorithm)
+    settings = settings_of(choice.algorithm, terms.memory, terms.partitions, terms.workers, terms.spill_dir)
+    left, query, notes = inputs[joining.order[0]], None, list[str]()
+    for at, pairs in joining.stages:
+        left_on, right_on = [wanted.name(one) for one, _ in pairs], [wanted.name(own) for _, own in pairs]
+        plan = equi_join(None, left_on, right_on, None, choice.algorithm, joining.hows[at])  # type: ignore[arg-type]
+        notes += in_words(plan, choice)
+        query = Query(plan, [left, inputs[at]], settings, notes=notes)
+        left = Subselect(f"the join with {inputs[at].name}", query)
+    assert query is not None, "there are several tables"
+    return query

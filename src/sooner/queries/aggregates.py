@@ -23,7 +23,10 @@ _OPERATORS: Final = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
 
 
 def has_aggregate(node: Parsed) -> bool:
-    return any(_is_aggregate(one) for one in node.walk())
+    """Whether there is one, beside those of subqueries."""
+    from sqlglot import expressions as e
+
+    return any(_is_aggregate(one) for one in node.walk(prune=lambda one: isinstance(one, e.Query)))
 
 
 def _is_aggregate(node: Parsed) -> bool:

@@ -33,6 +33,7 @@ class Joining:
     order: tuple[int, ...]  # in which tables can join one after the other
     equal: tuple[Equal, ...]  # a column of an earlier table and one of a later
     conditions: tuple[Condition, ...]
+    not_in: tuple[Equal, ...] = ()  # pairs that must not be equal, where a null forbids
 
     @property
     def hows(self) -> tuple[str, ...]:
@@ -45,6 +46,18 @@ class Joining:
     def keys(self, table: int) -> list[str]:
         """Its columns that must be equal to others."""
         return [one.name for pair in self.equal for one in pair if one.table == table]
+
+    @property
+    def stages(self) -> list[tuple[int, list[Equal]]]:
+        """The tables after the first in the order in which they join, each with the columns of earlier ones and its own
+        that must be equal.
+        """
+        found, joined = [], {self.order[0]}
+        for at in self.order[1:]:
+            pairs = [(one, other) if other.table == at else (other, one) for one, other in self.equal]
+            found.append((at, [pair for pair in pairs if pair[1].table == at and pair[0].table in joined]))
+            joined.add(at)
+        return found
 
     def column(self, place: Place) -> Node:
         """The value that a place has in joined rows, by whole names."""
@@ -66,6 +79,7 @@ class _Reading:
         self._seen = [at for at, how in enumerate(self._hows) if how not in HIDING]
         self._scope = Scope(statement.tables, schemas, self._hows, tuple(self._seen))
         self._conditions: list[Condition] = []
+        self._not_in: list[Equal] = []
 
     def joining(self) -> Joining:
         for at, join in enumerate(self._statement.joins, 1):
@@ -78,7 +92,7 @@ class _Reading:
         for pair in equal:
             if pair not in kept:
                 self._add_rest(Comparison("=", *map(self._scope.named, pair)), "WHERE", pair[1].table)
-        return Joining(self._scope, tuple(order), tuple(kept), tuple(self._conditions))
+        return Joining(self._scope, tuple(order), tuple(kept), tuple(self._conditions), tuple(self._not_in))
 
     @property
     def _is_inner(self) -> bool:
@@ -92,16 +106,29 @@ class _Reading:
             left = self._column(self._scope.among(before), self._scope.among(before).place(Column(name), "USING"))
             right = self._scope.among([at]).place(Column(name, join.table.alias), "USING")
             self._add_equal((left, ColumnAt(at, right.name)))
-        inner = at if join.how in HIDING else None
-        here = self._scope.among([*before, *([] if inner is not None else [at])], inner)
+        for of, own in join.pairs:
+            compared = self._only_column(of, before), self._only_column(own, [at])
+            self._add_equal(compared)
+            self._not_in += [compared] if join.forbids_nulls else []
+        here = self._scope.among(before, inner=at) if join.inside else self._scope.among([*before, at])
         for one in join.on:
             pair = self._equal_in(here, one, "ON")
-            if pair is not None and pair[1].table == at:
+            if join.forbids_nulls and here.tables_of(one, "WHERE") != {at}:
+                raise InvalidJoin(f"NOT IN has {one}, of a table outside of its SELECT; write NOT EXISTS.")
+            if pair is not None and pair[0].table != pair[1].table == at:
                 self._add_equal(pair)
-            elif join.how == "inner":
+            elif join.how == "inner" or (join.how == "semi" and at not in here.tables_of(one, "ON")):
                 self._read_where(self._whole(here, one, "ON"), "ON", at)
             else:
                 self._read_outer(here, one, at)
+
+    def _only_column(self, node: Node, tables: Sequence[int]) -> ColumnAt:
+        if not isinstance(node, Column):
+            raise InvalidJoin(
+                f"IN compares {node}, which is no column; give what it is a name by WITH, and compare that."
+            )
+        scope = self._scope.among(tables)
+        return self._column(scope, scope.place(node, "WHERE"))
 
     def _read_outer(self, here: Scope, one: Node, at: int) -> None:
         """A condition of a join that is not inner: one of the side whose rows need not be there."""

@@ -3,6 +3,8 @@
 What joins cannot answer is refused here, in a sentence that names the part.
 """
 
+import itertools
+from collections.abc import Iterator
 from typing import Final
 
 from sooner.errors import InvalidJoin
@@ -11,14 +13,14 @@ from sooner.expressions.reading import from_sqlglot
 from sooner.expressions.tree import Node, conjuncts
 from sooner.queries.aggregates import Aggregates, has_aggregate
 from sooner.queries.reading_endings import ending_of
-from sooner.queries.reading_tables import arguments_of, tables_of
-from sooner.queries.statement import Group, Item, Star, Statement
+from sooner.queries.reading_subqueries import join_of
+from sooner.queries.reading_tables import Tables, arguments_of
+from sooner.queries.statement import Group, Item, Star, Statement, UnionAll
 
 _UNDERSTOOD: Final = {
-    "expressions", "from", "joins", "where", "group", "having", "order", "limit", "offset", "kind", "hint",
+    "expressions", "from", "joins", "where", "group", "having", "order", "limit", "offset", "kind", "hint", "with",
 }  # fmt: skip
 _REFUSED: Final = {
-    "with": ("WITH", "give what it names as a table of its own"),
     "distinct": ("DISTINCT", "group by the columns, and count"),
     "fetch": ("FETCH", "take head(n) of the answer"),
     "qualify": ("QUALIFY", "window functions need all rows at once; leave it out"),
@@ -27,16 +29,47 @@ _REFUSED: Final = {
 _SAMPLE: Final = "SELECT o.region, SUM(o.price) FROM orders AS o JOIN customers AS c ON o.customer = c.id GROUP BY 1"
 
 
-def statement_of(text: object) -> Statement:
-    select = _parsed(text)
+def asked_in(text: object) -> Statement | UnionAll:
+    return _asked(_parsed(text), Tables(_asked, {}))
+
+
+def _asked(node: Parsed, tables: Tables) -> Statement | UnionAll:
+    """What a SELECT or a UNION ALL of some asks for, where names in FROM may mean those of a WITH around it."""
+    name, arguments = type(node).__name__, arguments_of(node)
+    if name in ("Union", "Except", "Intersect"):
+        return _union(node, tables)
+    if name == "Subquery" and arguments.keys() == {"this"}:
+        return _asked(node.this, tables)
+    if name != "Select":
+        raise InvalidJoin(f"The query has {sql_of(node)}, which is no SELECT; give one, such as {_SAMPLE!r}.")
+    return _statement(node, tables.with_names(arguments.get("with")))
+
+
+def _union(node: Parsed, tables: Tables) -> UnionAll:
+    arguments = arguments_of(node)
+    if type(node).__name__ != "Union" or arguments.keys() - {"this", "expression", "with"}:
+        raise InvalidJoin(
+            f"The query has {sql_of(node)}: of several SELECTs there is UNION ALL; ask for each by itself."
+        )
+    inside = tables.with_names(arguments.get("with"))
+    sides = [_asked(side, inside) for side in (node.this, node.expression)]
+    parts = [side.parts if isinstance(side, UnionAll) else (side,) for side in sides]
+    return UnionAll(tuple(itertools.chain(*parts)))
+
+
+def _statement(select: Parsed, tables: Tables) -> Statement:
     _refuse_parts(select)
     arguments = arguments_of(select)
     if "from" not in arguments:
         raise InvalidJoin(f"The query has no FROM; name two tables, as in {_SAMPLE}.")
-    first, joins = tables_of(select)
-    where = [] if "where" not in arguments else _conditions(arguments["where"].this)
-    if not joins:
-        raise InvalidJoin(f"The query reads 1 table ({first.name}); a join is of two or more.")
+    first, joins = tables.of_select(select)
+    conditions: list[Node] = []
+    for one in () if "where" not in arguments else _parts(arguments["where"].this):
+        taken = [first.alias, *(join.table.alias for join in joins)]
+        if (join := join_of(one, tables, taken)) is not None:
+            joins.append(join)
+        else:
+            conditions += _conditions(one)
     aliases = [first.alias, *(join.table.alias for join in joins)]
     for at, alias in enumerate(aliases):
         if alias in aliases[:at]:
@@ -45,7 +78,18 @@ def statement_of(text: object) -> Statement:
     items = tuple(_item(part, aggregates) for part in arguments["expressions"])
     groups = _groups(arguments.get("group"))
     ending = ending_of(select, aggregates, is_grouped=bool(groups or aggregates.found))
-    return Statement(first, tuple(joins), items, aggregates.found, tuple(where), groups, ending)
+    return Statement(first, tuple(joins), items, aggregates.found, tuple(conditions), groups, ending)
+
+
+def _parts(where: Parsed) -> Iterator[Parsed]:
+    """The conditions that must all hold."""
+    if type(where).__name__ == "And":
+        for side in (where.this, where.expression):
+            yield from _parts(side)
+    elif type(where).__name__ == "Paren" and type(where.this).__name__ == "And":
+        yield from _parts(where.this)
+    else:
+        yield where
 
 
 def _parsed(text: object) -> Parsed:
@@ -60,11 +104,6 @@ def _parsed(text: object) -> Parsed:
         raise InvalidJoin(f"The query is not SQL ({reason}); correct {_short(text)!r}.") from error
     if len(found) != 1:
         raise InvalidJoin(f"The query has {len(found)} statements; give one.")
-    name = type(found[0]).__name__
-    if name in ("Union", "Except", "Intersect"):
-        raise InvalidJoin(f"The query has {name.upper()}, of several SELECTs; ask each of them by itself.")
-    if name != "Select":
-        raise InvalidJoin(f"The query is {_short(text)!r}, which is no SELECT; give one, such as {_SAMPLE!r}.")
     return found[0]
 
 
@@ -79,9 +118,9 @@ def _refuse_parts(select: Parsed) -> None:
             one = value[0] if isinstance(value, list) else value
             shown = sql_of(one) if hasattr(one, "sql") else str(one)
             raise InvalidJoin(f"The query has {shown} ({name.upper()}), which is not supported; leave it out.")
-    for node in select.walk():
-        if isinstance(node, e.Query | e.Exists | e.SubqueryPredicate) and node is not select:
-            raise InvalidJoin(f"The query has {sql_of(node)}, a subquery; join its table, or put its value there.")
+    for node in (one for part in select.expressions for one in part.walk()):
+        if isinstance(node, e.Query | e.Exists | e.SubqueryPredicate):
+            raise InvalidJoin(f"SELECT has {sql_of(node)}, a subquery; join its table, or put its value there.")
         if isinstance(node, e.Window):
             raise InvalidJoin(f"The query has {sql_of(node)}, a window function, which needs all rows; leave it out.")
 

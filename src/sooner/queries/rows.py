@@ -31,7 +31,7 @@ class RowsWanted:
         here = [(node, "SELECT") for _, node in self._outputs] + rest
         places = {place for node, part in here for place in self._scope.places(node, part)}
         needed = {place.name for place in places if table in self._scope.sources(place)}
-        needed |= set(self._joining.keys(table))
+        needed |= {*self._joining.keys(table), *(one.name for one, _ in self._joining.not_in if one.table == table)}
         schema, everywhere = self._scope.schemas[table], self._scope.among(range(len(self._scope.tables)))
         filters = [
             condition(everywhere.resolved(one.node, one.part, lambda place: Column(place.name)), schema, one.part)

@@ -1,6 +1,7 @@
 """What a query in SQL asks for, once it is read. Names are as they were written; `naming` finds what they mean."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from sooner.estimation.question import Aggregate
 from sooner.expressions.tree import Node
@@ -8,18 +9,28 @@ from sooner.expressions.tree import Node
 
 @dataclass(frozen=True)
 class TableName:
+    """`of` is what is asked for it, if it is no table that was given."""
+
     name: str
     alias: str
+    of: "Statement | UnionAll | None" = None
 
 
 @dataclass(frozen=True)
 class Join:
-    """A table that joins those before it, and under which conditions."""
+    """A table that joins those before it, and under which conditions.
+
+    `pairs` must be equal as well: an expression over the tables before, and one over this. A table `inside` of a
+    subquery is the first that names mean there. Where NOT IN `forbids_nulls`, none of them is known not to be equal.
+    """
 
     table: TableName
     how: str = "inner"
     on: tuple[Node, ...] = ()
     using: tuple[str, ...] = ()
+    pairs: tuple[tuple[Node, Node], ...] = ()
+    inside: bool = False
+    forbids_nulls: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,8 +83,8 @@ class Ending:
     offset: int = 0
 
 
-NO_ENDING = Ending()
-AGGREGATE = "#aggregate"
+NO_ENDING: Final = Ending()
+AGGREGATE: Final = "#aggregate"
 
 
 @dataclass(frozen=True)
@@ -98,3 +109,18 @@ class Statement:
     @property
     def is_grouped(self) -> bool:
         return bool(self.aggregates or self.groups)
+
+
+@dataclass(frozen=True)
+class UnionAll:
+    """The rows of all of these."""
+
+    parts: tuple[Statement, ...]
+
+
+def selects_in(asked: Statement | UnionAll) -> int:
+    """How many SELECTs that keep rows run at once: of those of a union, one."""
+    if isinstance(asked, UnionAll):
+        return max(map(selects_in, asked.parts))
+    inside = sum(selects_in(table.of) for table in asked.tables if table.of is not None)
+    return inside + (1 if asked.joins or asked.is_grouped else 0)
