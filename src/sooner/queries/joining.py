@@ -132,15 +132,15 @@ class _Reading:
 
     def _read_outer(self, here: Scope, one: Node, at: int) -> None:
         """A condition of a join that is not inner: one of the side whose rows need not be there."""
-        how, tables = self._hows[at], here.tables_of(one, "ON")
+        how, own, tables = self._hows[at], self._scope.tables[at].alias, here.tables_of(one, "ON")
         asked_before = [table for table in range(at) if not self._may_be_missing(table, at - 1)]
         allowed = asked_before if how == "right" else [] if how == "full" else [at]
-        if len(tables) != 1 or not tables <= set(allowed):
+        if len(tables) > 1 or not allowed or not tables <= set(allowed):
+            of = {"right": " and by conditions of the left", "full": ""}.get(how, f" and by conditions of {own}")
             raise InvalidJoin(
-                f"ON of {how.upper()} JOIN has {one}, but rows are joined by equal columns there, and by conditions of "
-                f"{'the left' if how == 'right' else self._scope.tables[at].alias} alone; leave it out."
+                f"ON of {how.upper()} JOIN has {one}, but rows are joined there by equal columns{of} alone; leave it out."
             )
-        self._conditions.append(Condition(self._whole(here, one, "ON"), "ON", tables.pop()))
+        self._conditions.append(Condition(self._whole(here, one, "ON"), "ON", [*tables, *allowed][0]))
 
     def _read_where(self, one: Node, part: str, until: int) -> None:
         """A condition on what the joins up to this one give."""
@@ -236,11 +236,20 @@ class _Reading:
         return kept
 
 
-def _without_circles(equal: Iterable[Equal]) -> list[Equal]:
-    """As many as one operator of many inputs takes: with them, tables and what they have in common are a tree."""
+def _without_circles(equal: Sequence[Equal]) -> list[Equal]:
+    """As many as one operator of many inputs takes: with them, tables and what they have in common are a tree.
+
+    First come those by which tables hang together at all, which are never a circle.
+    """
     kept: list[Equal] = []
+    together: dict[int, set[int]] = {}
+    for one, other in equal:
+        mine, theirs = (together.get(column.table, {column.table}) for column in (one, other))
+        if not mine & theirs:
+            kept.append((one, other))
+            together |= dict.fromkeys(mine | theirs, mine | theirs)
     for pair in equal:
-        if _is_forest([*kept, pair]):
+        if pair not in kept and _is_forest([*kept, pair]):
             kept.append(pair)
     return kept
 
