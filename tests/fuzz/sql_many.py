@@ -148,7 +148,7 @@ class _Writer:
         dice.shuffle(conditions)
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
         if form == "groups":
-            return self._groups(maker, columns, f"{text}{where}")
+            return self._groups(maker, f"{text}{where}")
         ids = [f"{one.name}.id AS i{at}" for at, one in enumerate(seen)]
         if form == "ids":
             return f"SELECT {seen[0].name}.id AS x{text}{where}", "rows"
@@ -201,7 +201,7 @@ class _Writer:
         by = f" GROUP BY {own} HAVING COUNT(*) > 1" if dice.random() < 0.2 else ""
         return f"{outer} {word}IN (SELECT {own} FROM {one.name}{where}{by})"
 
-    def _groups(self, maker: Maker, columns: dict[str, str], rows: str) -> tuple[str, str]:
+    def _groups(self, maker: Maker, rows: str) -> tuple[str, str]:
         dice = self._dice
         kinds = ("whole", "decimal", "flag", "word", "day")
         groups = [maker.of(dice.choice(kinds), dice.choice((0, 0, 1))) for _ in range(dice.choice((0, 1, 1, 2)))]

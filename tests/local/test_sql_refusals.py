@@ -125,8 +125,8 @@ def test_what_cannot_be_answered_is_refused_by_its_part(query: str, mentions: li
         (f"SELECT COUNT(*) {JOINED}", {"confidence": 2.0}, ["confidence=2.0"]),
         (f"SELECT COUNT(*) {JOINED}", {"algorithm": "rpj"}, ["rpj"]),
         (f"SELECT MAX(price) {JOINED}", {"until": "1%"}, ["until='1%'", "estimates"]),
-        (f"SELECT o.id {THREE}", {"algorithm": "rpj"}, ["rpj", "many inputs", "miner"]),
-        (f"SELECT o.id {THREE}", {"partitions": 2}, ["partitions=2", "two tables"]),
+        (f"SELECT o.id {THREE}", {"algorithm": "grace"}, ["grace", "many inputs", "miner"]),
+        (f"SELECT o.id {THREE}", {"partitions": 2}, ["partitions=2", "plans of joins"]),
     ],
 )
 def test_options_that_do_not_fit_are_refused(query: str, options: dict[str, Any], mentions: list[str]) -> None:

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sooner.asked.multijoins import Equality, MultiAlgorithmName, Ranges, plan_of
-from sooner.local.arguments import settings_of
+from sooner.asked.multijoins import Equality, Kinds, MultiAlgorithmName, Ranges, plan_of
+from sooner.errors import InvalidJoin
+from sooner.local.arguments import Settings, settings_of
 from sooner.local.filtered import filtered_sources
 from sooner.local.query import Query
 from sooner.operators.multiway.plan import MultiPlan
+from sooner.operators.plans.plan import JoinsPlan
 from sooner.sources.at_rest import resting_rows
 from sooner.sources.opening import opened
 from sooner.trace import Tracer, open_trace
@@ -19,13 +21,15 @@ def multijoin(
     on: Equality | Sequence[Equality] = (),
     *,
     within: Ranges | None = None,
+    how: Kinds | None = None,
     where: Mapping[str, Any] | None = None,
     algorithm: MultiAlgorithmName = "auto",
     memory: int | str | None = "1GB",
+    partitions: int | None = None,
     spill_dir: str | Path | None = None,
     trace: str | Path | Tracer | None = None,
 ) -> Query:
-    """Join many inputs while they arrive, over one or several attributes, with no intermediate state.
+    """Join many inputs while they arrive, over one or several attributes, in one operator or in a plan of joins.
 
     inputs: by their names, each as an input of `sooner.join`; the same thing may be given twice, by two names.
     on: which columns are equal, as texts or pairs: "orders.customer = customers.id". A name alone is a column that all
@@ -34,8 +38,14 @@ def multijoin(
         |a.x - b.x| <= 5, and {("a.x", "b.x"): (low, high)} is low <= b.x - a.x <= high. What is equal in the same two
         inputs by `on` must be equal beside that. Two inputs have one range at most.
     where: conditions in SQL or as expressions of PyArrow, by the names of inputs: only such rows of them take part.
-    algorithm: "miner" keeps the values in memory that give most results, and joins what is on disk in silences; "mjoin"
-        lets whole buckets go, or rows by chance. "auto" is "miner".
+    how: how inputs join those that are named before them, where that is not "inner": {"customers": "left"}. As for
+        `sooner.join`; of a "semi" or "anti" input no columns come.
+    algorithm: one operator for all inputs, with no intermediate results: "miner" keeps the values in memory that give
+        most results, and joins what is on disk in silences; "mjoin" lets whole buckets go, or rows by chance. Or a plan
+        of two-way joins, one after the other, under one budget: "agf" lets go what is expected to cost the fewest final
+        results, whichever join has it, and sends the join to disk that gives most of them; "state_spill" goes by what
+        was given so far; "rpj", "hmj" and others are for each join by itself. "auto" is "miner", or "agf" with `how`.
+    partitions: of each join of a plan, among which it chooses; by default as many as the memory allows.
     memory: what rows and their indexes may take, such as "256MB"; beyond it rows go to `spill_dir`. None is no limit.
     trace: a file for what happens, an entry a line, or something that is called with each `sooner.trace.Entry`.
 
@@ -54,15 +64,32 @@ def multijoin(
     >>> query.to_table().sort_by("order").to_pydict()
     {'order': [10, 11, 12], 'customer': [1, 2, 1], 'nation': [7, 8, 7], 'name': ['Chile', 'Peru', 'Chile']}
     """
-    plan = plan_of(inputs, on, within, algorithm)
-    settings = settings_of(None, memory, None, None, spill_dir)
-    names = list(plan.graph.inputs)
+    plan = plan_of(inputs, on, within, how, algorithm)
+    names = list(inputs)
+    settings = settings_of_many(plan, memory, partitions, None, spill_dir)
     with opened(list(inputs.values()), names) as all_rows:
         sources = filtered_sources(all_rows, names, where)
         plan.output([source.schema for source in sources])  # refused before anything is made
         tracing = open_trace(trace, "a join of many inputs in process", [plan])
         last = read_last([resting_rows(source) for source in sources])
         return Query(plan, sources, settings, names, tracing, explained_of_many(plan, last), last)
+
+
+def settings_of_many(
+    plan: MultiPlan | JoinsPlan,
+    memory: int | str | None,
+    partitions: int | None,
+    workers: int | None,
+    spill_dir: str | Path | None,
+) -> Settings:
+    if isinstance(plan, JoinsPlan):
+        return settings_of(plan.algorithm.of_joins, memory, partitions, workers, spill_dir)
+    if partitions is not None:
+        raise InvalidJoin(
+            f"partitions={partitions!r} is for plans of joins, and {plan.algorithm.name!r} is one operator that has "
+            "none; leave it out."
+        )
+    return settings_of(None, memory, None, workers, spill_dir)
 
 
 def read_last(rows: Sequence[int | None]) -> int | None:
@@ -74,13 +101,20 @@ def read_last(rows: Sequence[int | None]) -> int | None:
     return largest if len(known) == len(rows) and 2 * known[largest] > sum(known) else None
 
 
-def explained_of_many(plan: MultiPlan, last: int | None) -> list[str]:
+def explained_of_many(plan: MultiPlan | JoinsPlan, last: int | None) -> list[str]:
     """What it will do, in words."""
+    read_last = [] if last is None else [f"read last: {_names(plan)[last]}, which is larger than all others together"]
+    if isinstance(plan, JoinsPlan):
+        return [*plan.in_words(), *read_last]
     graph = plan.graph
     attributes = map(graph.in_words, graph.attributes)
     indexes = ", ".join(f"{name} {len(graph.of_input(which))}" for which, name in enumerate(graph.inputs))
     return [
         f"joined by {plan.algorithm.name}, where {' and '.join(attributes)}",
         f"orders in which rows are kept: {indexes}; results come when the last of their rows arrives",
-        *([] if last is None else [f"read last: {graph.inputs[last]}, which is larger than all others together"]),
+        *read_last,
     ]
+
+
+def _names(plan: MultiPlan | JoinsPlan) -> tuple[str, ...]:
+    return plan.inputs if isinstance(plan, JoinsPlan) else plan.graph.inputs

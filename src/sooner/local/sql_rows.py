@@ -5,20 +5,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sooner.asked.choosing_algorithm import AskedAlgorithm, choose
-from sooner.asked.joins import equi_join, in_words
-from sooner.asked.multijoins import multi_algorithm
-from sooner.errors import InvalidJoin
+from sooner.asked.choosing_algorithm import AskedAlgorithm
+from sooner.asked.joins import equi_join
+from sooner.asked.multijoins import algorithm_of_many
+from sooner.how import INNER, kind_of
 from sooner.local.arguments import LEAST_MEMORY_BYTES, settings_of, usable_memory
 from sooner.local.filtered import FilteredSource
 from sooner.local.join import choice_of, explained
-from sooner.local.multijoin import explained_of_many, read_last
+from sooner.local.multijoin import explained_of_many, read_last, settings_of_many
 from sooner.local.not_in import NotIn
 from sooner.local.query import Query
 from sooner.local.scan import Scan
-from sooner.local.subselects import Subselect
+from sooner.operators.multiway.algorithms import MultiAlgorithm
 from sooner.operators.multiway.graph import ColumnOf, graph_of
 from sooner.operators.multiway.plan import MultiPlan
+from sooner.operators.plans.plan import JoinsPlan, JoinWith
 from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.queries.joining import Joining
 from sooner.queries.naming import ColumnAt
@@ -65,9 +66,7 @@ def _joined(
         return Scan(inputs[0])
     if len(sources) == len(SIDES):
         return _of_two(joining, wanted, inputs, terms)
-    if joining.is_inner:
-        return _of_many(joining, wanted, inputs, sources, terms)
-    return _one_after_the_other(joining, wanted, inputs, terms)
+    return _of_many(joining, wanted, inputs, [resting_rows(source) for source in sources], terms)
 
 
 def two_way_plan(joining: Joining, algorithm: AskedAlgorithm) -> TwoWayPlan:
@@ -87,36 +86,31 @@ def _of_two(joining: Joining, wanted: RowsWanted, inputs: Sequence[FilteredSourc
 
 
 def _of_many(
-    joining: Joining, wanted: RowsWanted, inputs: Sequence[Source], sources: Sequence[Source], terms: Terms
+    joining: Joining, wanted: RowsWanted, inputs: Sequence[Source], rows: Sequence[int | None], terms: Terms
 ) -> Query:
-    if terms.partitions is not None:
-        raise InvalidJoin(f"partitions={terms.partitions!r} is for two tables; leave it out.")
-    algorithm, scope = multi_algorithm(terms.algorithm), joining.scope
-    names = [table.alias for table in scope.tables]
-
-    def plan_by(name: Callable[[ColumnAt], str]) -> MultiPlan:
-        pairs = [(ColumnOf(names[one.table], name(one)), ColumnOf(names[other.table], name(other))) for one, other in
-                 joining.equal]  # fmt: skip
-        return MultiPlan(graph_of(names, pairs), algorithm)
-
-    plan = plan_by(lambda column: column.name)
-    plan.output(scope.schemas)  # refused by the names that the user knows
-    settings = settings_of(None, terms.memory, None, terms.workers, terms.spill_dir)
-    last = read_last([resting_rows(source) for source in sources])
-    return Query(plan_by(wanted.name), inputs, settings, names, notes=explained_of_many(plan, last), last=last)
+    """All of them in one operator, or in a plan of joins where one is not inner; `rows` are those before conditions."""
+    names = [table.alias for table in joining.scope.tables]
+    by_name = _plan(joining, terms.algorithm, lambda column: column.name)
+    by_name.output(joining.scope.schemas)  # refused by the names that the user knows
+    settings = settings_of_many(by_name, terms.memory, terms.partitions, terms.workers, terms.spill_dir)
+    last = read_last(rows)
+    plan = _plan(joining, terms.algorithm, wanted.name)
+    return Query(plan, inputs, settings, names, notes=explained_of_many(by_name, last), last=last)
 
 
-def _one_after_the_other(joining: Joining, wanted: RowsWanted, inputs: Sequence[Source], terms: Terms) -> Query:
-    """Joins of two that feed each other, with an equal part of the memory each."""
-    terms = terms.shared_by(len(inputs) - 1)
-    choice = choose(terms.algorithm)
-    settings = settings_of(choice.algorithm, terms.memory, terms.partitions, terms.workers, terms.spill_dir)
-    left, query, notes = inputs[joining.order[0]], None, list[str]()
-    for at, pairs in joining.stages:
-        left_on, right_on = [wanted.name(one) for one, _ in pairs], [wanted.name(own) for _, own in pairs]
-        plan = equi_join(None, left_on, right_on, None, choice.algorithm, joining.hows[at])  # type: ignore[arg-type]
-        notes += in_words(plan, choice)
-        query = Query(plan, [left, inputs[at]], settings, notes=notes)
-        left = Subselect(f"the join with {inputs[at].name}", query)
-    assert query is not None, "there are several tables"
-    return query
+def _plan(joining: Joining, algorithm: object, name: Callable[[ColumnAt], str]) -> MultiPlan | JoinsPlan:
+    """With such names for columns."""
+    names = [table.alias for table in joining.scope.tables]
+    kinds = {names[at]: kind_of(how) for at, how in enumerate(joining.hows) if how != "inner"}
+    chosen = algorithm_of_many(algorithm, kinds)
+
+    def of(column: ColumnAt) -> ColumnOf:
+        return ColumnOf(names[column.table], name(column))
+
+    if isinstance(chosen, MultiAlgorithm):
+        return MultiPlan(graph_of(names, [(of(one), of(other)) for one, other in joining.equal]), chosen)
+    joins = [
+        JoinWith(names[at], tuple((of(one), name(own)) for one, own in pairs), kinds.get(names[at], INNER))
+        for at, pairs in joining.stages
+    ]
+    return JoinsPlan(tuple(names), tuple(joins), chosen)

@@ -138,7 +138,7 @@ class _Reading:
         if len(tables) > 1 or not allowed or not tables <= set(allowed):
             of = {"right": " and by conditions of the left", "full": ""}.get(how, f" and by conditions of {own}")
             raise InvalidJoin(
-                f"ON of {how.upper()} JOIN has {one}, but rows are joined there by equal columns{of} alone; leave it out."
+                f"ON of {how.upper()} JOIN has {one}, but rows join there by equal columns{of} alone; leave it out."
             )
         self._conditions.append(Condition(self._whole(here, one, "ON"), "ON", [*tables, *allowed][0]))
 

@@ -3,42 +3,17 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from sooner.errors import BudgetTooSmall
 from sooner.named_algorithms import Algorithm
 from sooner.operators.leaving.flushing import freed_by, spill, why_no_room
 from sooner.operators.leaving.room import enough_of, flush_bytes_of
-from sooner.operators.operator import MakeRoom, Means, Operator
+from sooner.operators.operator import Means
 from sooner.operators.state.state import JoinState
 from sooner.operators.sweeping.parts import Workbench
 from sooner.parallel import Crew
-from sooner.policies.view import BUSY, JoinView, RoomPolicy, Together
+from sooner.policies.view import JoinView, Together
 from sooner.sides import LEFT, SIDES
-
-
-class SharedRoom:
-    """Room in a budget that operators share: a policy chooses whose rows leave memory.
-
-    An operator in the middle of a call lets none go, unless it is the one that asks.
-    """
-
-    def __init__(self, policy: RoomPolicy) -> None:
-        self._policy = policy
-        self.operators: dict[str, Operator[Any]] = {}
-
-    def made_for(self, name: str) -> MakeRoom:
-        """How this operator asks for room."""
-        return partial(self._make, name)
-
-    def _make(self, asking: str, needed_bytes: int) -> bool:
-        views = {name: operator.view(BUSY) for name, operator in self.operators.items()}
-        return any(map(self._evict, self._policy.choose(views, asking, needed_bytes)))
-
-    def _evict(self, evictions: Together) -> bool:
-        whose = sorted({eviction.operator for eviction in evictions})
-        went = [self.operators[one].evict([some for some in evictions if some.operator == one]) for one in whose]
-        return any(went)
 
 
 class RoomMaker:

@@ -28,17 +28,18 @@ def output_columns(graph: Graph, schemas: Sequence[pa.Schema]) -> list[OutputCol
         for at, field in enumerate(schema)
         if (which, field.name) not in repeated
     ]
-    names = Counter(column.field.name for column in own)
-    columns = [
-        one
-        if names[one.field.name] == 1
-        else one._replace(field=one.field.with_name(f"{one.field.name}_{graph.inputs[one.input]}"))
-        for one in own
-    ]
-    for name, count in Counter(column.field.name for column in columns).items():
+    names = told_apart([one.field.name for one in own], [graph.inputs[one.input] for one in own])
+    return [one._replace(field=one.field.with_name(name)) for one, name in zip(own, names, strict=True)]
+
+
+def told_apart(columns: Sequence[str], inputs: Sequence[str]) -> list[str]:
+    """The names of columns, with those of their inputs behind where several have one name."""
+    counts = Counter(columns)
+    names = [name if counts[name] == 1 else f"{name}_{of}" for name, of in zip(columns, inputs, strict=True)]
+    for name, count in Counter(names).items():
         if count > 1:
             raise InvalidJoin(f"The result would have {count} columns named {name!r}; rename one of them before.")
-    return columns
+    return names
 
 
 def _repeated_keys(graph: Graph) -> set[tuple[int, str]]:

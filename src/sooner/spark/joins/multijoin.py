@@ -50,7 +50,7 @@ def multijoin(
 
     Results come when the last of their rows arrives; the rest in silences, and when the inputs have ended.
     """
-    plan = plan_of(inputs, on, within, algorithm)
+    plan = plan_of(inputs, on, within, None, algorithm)
     names, frames = list(inputs), list(inputs.values())
     spark = session_of(names, frames)
     rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)

@@ -14,8 +14,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from sooner.asked.choosing_algorithm import AUTO, AskedAlgorithm
+from sooner.asked.joining_in_turn import from_the_right
 from sooner.asked.joins import equi_join
-from sooner.kernels.ranges import Near, Within
+from sooner.kernels.ranges import Near
 from sooner.operators.multiway.graph import Graph, Step
 from sooner.operators.multiway.output import output_columns
 from sooner.sides import LEFT
@@ -66,15 +67,7 @@ def _near(graph: Graph, step: Step) -> Near | None:
     left, right = _full_name(one, near.left), _full_name(other, near.right)
     if attribute.inputs[LEFT] == step.parent:
         return Near(left, right, near.within)
-    return Near(right, left, _from_the_right(near.within))
-
-
-def _from_the_right(within: Within) -> Within:
-    """The same distance, where the one that was on the left is on the right."""
-    if not isinstance(within, tuple):
-        return within
-    low, high = (None if limit is None else -limit for limit in within)
-    return high, low
+    return Near(right, left, from_the_right(near.within))
 
 
 def _under_full_names(name: str, frame: DataFrame) -> DataFrame:

@@ -15,9 +15,9 @@ from sooner.budget import Budget
 from sooner.errors import BudgetTooSmall
 from sooner.named_algorithms import ALGORITHMS, Algorithm
 from sooner.operators.events import Event, Flushed
-from sooner.operators.leaving.making_room import SharedRoom
 from sooner.operators.leaving.room import flush_bytes_of, scratch_bytes_of
 from sooner.operators.operator import Means
+from sooner.operators.plans.room import SharedRoom
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.policies.flush.never import Never as FlushNever
 from sooner.policies.react.best_rate import BestRate
@@ -86,7 +86,7 @@ class Couple:
     def __post_init__(self) -> None:
         algorithm, room = Algorithm("sharing", FlushNever(), self.react), SharedRoom(OtherFirst(self.taken))
         for name in NAMES:
-            room.operators[name] = new_join(
+            room.members[name] = new_join(
                 self.directory,
                 algorithm,
                 partitions=PARTITIONS,
@@ -94,7 +94,7 @@ class Couple:
                 owner=name,
                 room=room.made_for(name),
             )
-        self.joins = [cast("TwoWayJoin[Any]", room.operators[name]) for name in NAMES]
+        self.joins = [cast("TwoWayJoin[Any]", room.members[name]) for name in NAMES]
         self.found: list[Counter[tuple[int, int]]] = [Counter(), Counter()]
         self.keys: list[tuple[list[int], list[int]]] = [([], []), ([], [])]
 

@@ -1,0 +1,310 @@
+"""A plan of joins: the results of one are an input of the next, and all of them have one budget.
+
+What a join gives goes up at once, in bounded pieces. When it has given all that follows from a call it is idle again,
+so that its rows may leave memory for those above; if a call gives more than LANDING_BYTES, it is held in the middle of
+it, and the joins above have the `Passage`. The clean-up begins at the base: when a join is done, the next one hears
+that its left input has ended.
+
+While a join merges a group on disk because the plan's react policy says so, its inputs and those of the joins below it
+are blocked (AGF sec. 5.1): engines hold their rows back.
+
+Beside the budget it uses what its joins do, and LANDING_BYTES for results on their way from each to the next.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sooner.budget import Account
+from sooner.errors import BudgetTooSmall, SoonerError
+from sooner.kernels.content_order import hash_of_content
+from sooner.kernels.gathering import as_one, gather
+from sooner.operators.events import Arrived
+from sooner.operators.inputs import Input
+from sooner.operators.operator import Operator, Port
+from sooner.operators.pieces import weight
+from sooner.operators.plans.algorithms import PlanAlgorithm
+from sooner.operators.plans.output import Projection
+from sooner.operators.plans.passage import Passage
+from sooner.operators.plans.room import SharedRoom
+from sooner.operators.plans.stage import Stage
+from sooner.operators.shell import Shell
+from sooner.phases import Phase
+from sooner.policies.view import SILENT, Surroundings, View
+from sooner.progress import Progress
+from sooner.runs.store import counted
+from sooner.sides import LEFT
+
+LANDING_BYTES: Final = 16 * 2**20
+SUMMED: Final = ("arrived_rows", "resident_rows", "resident_bytes", "spilled_rows", "spilled_bytes", "spilled_runs")
+
+
+class Door(NamedTuple):
+    """Where an input comes into a plan."""
+
+    stage: int
+    side: int
+
+
+class PlanOfJoins(Operator[pa.RecordBatch]):
+    """`stages` from the base to the root. The first has two inputs of the plan, each other one has one more; `doors`
+    say for each input to which join it comes, and on which side.
+    """
+
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        doors: Sequence[Door],
+        algorithm: PlanAlgorithm,
+        projection: Projection,
+        room: SharedRoom,
+        passage: Passage,
+        account: Account,
+        shell: Shell,
+        *,
+        piece_bytes: int,
+        landing_bytes: int = LANDING_BYTES,
+    ) -> None:
+        self._stages = stages
+        self._doors = doors
+        self._algorithm = algorithm
+        self._projection = projection
+        self._room = room
+        self._passage = passage
+        self._account = account
+        self._shell = shell
+        self._piece_bytes = piece_bytes
+        self._landing_bytes = landing_bytes
+        self._results = 0
+
+    @property
+    def inputs(self) -> Sequence[Input]:
+        return [self._stages[door.stage].join.inputs[door.side] for door in self._doors]
+
+    @property
+    def phase(self) -> Phase:
+        return self._shell.phase
+
+    @property
+    def account(self) -> Account:
+        return self._account
+
+    @property
+    def worked_bytes(self) -> int:
+        return sum(stage.join.worked_bytes for stage in self._stages)
+
+    def port(self, which: int) -> Port:
+        port, merging = super().port(which), self._merging
+        return "blocked" if port == "ready" and merging is not None and self._doors[which].stage <= merging else port
+
+    @property
+    def _merging(self) -> int | None:
+        """The join that works on disk because the plan says so."""
+        return next((at for at, stage in enumerate(self._stages) if stage.is_merging), None)
+
+    # Rows that arrive, and results on their way up
+
+    def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[pa.RecordBatch]:
+        return self._shell.exclusively(self._arrive(rows, now))
+
+    def _arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[pa.RecordBatch]:
+        self._shell.require("arriving", "reactive")
+        n_rows = tuple(sum(batch.num_rows for batch in batches) for batches in rows)
+        if not any(n_rows):
+            return
+        self._require_room([batch for batches in rows for batch in batches])
+        self._shell.enter("arriving")
+        self._shell.advance()
+        self._set_passage_aside()
+        for stage in self._stages:
+            if stage.groups is not None:
+                stage.groups.look(now)
+        named = [self._projection.named(which, batches) for which, batches in enumerate(rows)]
+        for at in range(len(self._stages)):
+            own: list[Sequence[pa.RecordBatch]] = [[], []]
+            for door, batches in zip(self._doors, named, strict=True):
+                if door.stage == at:
+                    own[door.side] = self._in_order(at, batches)
+            if any(own):
+                yield from self._given(at, own, now)
+        self._shell.report(Arrived(self._shell.tick, n_rows, compared=0))
+
+    def _require_room(self, rows: Sequence[pa.RecordBatch]) -> None:
+        """Rows of a call come one join after the other, and each must find room when all others have left."""
+        room_bytes = self._account.budget.limit_bytes - self._passage.share_bytes
+        if (needed_bytes := weight(rows)) > room_bytes:
+            raise BudgetTooSmall(f"{needed_bytes:,} bytes of rows arrived at once; raise `memory`.")
+
+    def _in_order(self, at: int, batches: Sequence[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
+        """Rows in an order that follows from what they are, unless it does not matter: where a join is held in the
+        middle of a call depends on the order in which it gives its results, and what those meet depends on that.
+        """
+        if at == len(self._stages) - 1 or not batches:
+            return batches
+        rows = as_one(batches)
+        return [gather(rows, np.argsort(hash_of_content(rows.columns), kind="stable"))]
+
+    def _given(self, at: int, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[pa.RecordBatch]:
+        """A join takes in these rows, and what it finds goes up."""
+        return self._passed_on(at, self._stages[at].arrive(rows, now), now)
+
+    def _passed_on(self, at: int, results: Iterator[pa.RecordBatch], now: float) -> Iterator[pa.RecordBatch]:
+        if at == len(self._stages) - 1:
+            yield from self._come_out(results)
+            return
+        above = self._stages[at + 1]
+        for together in self._landed(results):
+            for piece in above.pieces(together, self._piece_bytes):
+                try:
+                    yield from self._given(at + 1, [piece, []], now)
+                except BudgetTooSmall as error:  # the rows that led to it are in, so this call cannot be made again
+                    raise SoonerError(f"A result on its way through the plan finds no room: {error}") from error
+
+    def _landed(self, results: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
+        """All of them, if they are not too many: then who gives them is idle, and its rows may leave memory."""
+        together: list[pa.RecordBatch] = []
+        for batch in results:
+            self._shell.breathe()
+            if batch.num_rows:
+                together.append(batch)
+            if sum(one.nbytes for one in together) > self._landing_bytes:
+                yield together
+                together = []
+        if together:
+            yield together
+
+    def _come_out(self, results: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in results:
+            self._shell.breathe()
+            for stage in self._stages:
+                if stage.groups is not None:
+                    stage.groups.contributed(batch)
+            self._results += batch.num_rows
+            yield self._projection.of(batch)
+
+    def _set_passage_aside(self) -> None:
+        while not self._passage.set_aside():
+            missing_bytes = self._passage.missing_bytes - self._account.budget.free_bytes
+            if not self._room.let_go(self._stages[-1].name, missing_bytes):
+                return  # a result that needs it will say so
+
+    # Work on disk
+
+    def end(self, which: int) -> None:
+        door = self._doors[which]
+        self._stages[door.stage].end(door.side)
+        if all(one.ended for one in self.inputs):
+            self._shell.enter("clean-up")
+
+    def has_work(self, around: Surroundings) -> bool:
+        if self.phase in ("clean-up", "done"):
+            return self.phase == "clean-up"
+        return self._merging is not None or self._who_works(around) is not None or self._to_merge(around) is not None
+
+    def _who_works(self, around: Surroundings) -> int | None:
+        """The lowest join that has something to do: what it finds goes up."""
+        return next((at for at, stage in enumerate(self._stages) if stage.join.has_work(around)), None)
+
+    def _to_merge(self, around: Surroundings) -> tuple[int, int] | None:
+        """A join and the group on disk that the plan's react policy sends it to."""
+        if self._algorithm.react is None:
+            return None
+        views = {stage.name: stage.view(around) for stage in self._stages}
+        if (chosen := self._algorithm.react.choose(views)) is None:
+            return None
+        return list(views).index(chosen.operator), chosen.partition
+
+    def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[pa.RecordBatch]:
+        return self._shell.exclusively(self._work(quantum_bytes, around))
+
+    def _work(self, quantum_bytes: int, around: Surroundings) -> Iterator[pa.RecordBatch]:
+        self._shell.breathe()
+        if not self.has_work(around):
+            return
+        if self.phase != "clean-up":
+            self._shell.enter("reactive")
+        self._set_passage_aside()
+        merging = self._merging
+        at = merging if merging is not None else self._who_works(around)
+        if at is None and (chosen := self._to_merge(around)) is not None:
+            at, group = chosen
+            self._stages[at].merge(group)
+        if at is not None:
+            own = SILENT if self._stages[at].is_merging else around
+            yield from self._passed_on(at, self._stages[at].work(quantum_bytes, own), around.now)
+        self._tell_who_is_done()
+
+    def _tell_who_is_done(self) -> None:
+        """A join that is done has no more results for the next; that of the root, none at all."""
+        for stage, above in zip(self._stages, self._stages[1:], strict=False):
+            if stage.join.phase == "done" and not above.join.inputs[LEFT].ended:
+                above.end(LEFT)
+        if self._stages[-1].join.phase == "done" and self.phase == "clean-up":
+            self._shell.enter("done")
+            self._passage.give()
+
+    # What is told, and the state
+
+    def view(self, around: Surroundings) -> View:
+        """Of both sides of all joins, from the base to the root."""
+        views = [stage.join.view(around) for stage in self._stages]
+        partitions = max(view.arrived_rows.shape[1] for view in views)
+        together = {name: np.concatenate([_padded(getattr(one, name), partitions) for one in views]) for name in SUMMED}
+        ended = tuple(ended for view in views for ended in view.ended)
+        recent = np.concatenate([view.recent_rows for view in views])
+        return View(tick=self._shell.tick, ended=ended, around=around, recent_rows=recent, **together)
+
+    def progress(self) -> Progress:
+        """What is covered of a plan is what is covered in each of its joins."""
+        of_joins = [stage.join.progress() for stage in self._stages]
+        budget = self._account.budget
+
+        def of_inputs(name: str) -> tuple[int, ...]:
+            return tuple(getattr(of_joins[door.stage], name)[door.side] for door in self._doors)
+
+        arrived = of_inputs("arrived_rows")
+        every = math.prod(map(float, arrived))
+        return Progress(
+            phase=self.phase,
+            arrived_rows=arrived,
+            resident_rows_by_side=of_inputs("resident_rows_by_side"),
+            resident_bytes=sum(one.resident_bytes for one in of_joins),
+            peak_bytes=budget.peak_bytes,
+            spilled_rows_by_side=of_inputs("spilled_rows_by_side"),
+            spilled_bytes=sum(one.spilled_bytes for one in of_joins),
+            forgotten_rows_by_side=of_inputs("forgotten_rows_by_side"),
+            results=self._results,
+            arrived_pairs=every,
+            covered_pairs=every * math.prod(one.covered_fraction for one in of_joins),
+        )
+
+    def snapshot(self) -> dict[str, Any]:
+        self._shell.require_idle()
+        stages = [stage.to_plain() for stage in self._stages]
+        return {**self._shell.to_plain(), "stages": stages, "results": self._results}
+
+    def restore(self, data: dict[str, Any]) -> None:
+        self._shell.load_plain(data)
+        self._results = counted(data["results"])
+        self._passage.give()
+        for stage, saved in zip(self._stages, data["stages"], strict=True):
+            stage.load_plain(saved)
+
+    def interrupt(self) -> None:
+        self._shell.interrupt()
+        for stage in self._stages:
+            stage.join.interrupt()
+
+    def close(self) -> None:
+        for stage in self._stages:
+            stage.join.close()
+        self._passage.close()
+        super().close()
+
+
+def _padded(counts: Any, partitions: int) -> Any:
+    """Joins of ranges may have one partition where others have more."""
+    return np.pad(counts, ((0, 0), (0, partitions - counts.shape[1])))
