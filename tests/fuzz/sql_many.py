@@ -4,7 +4,6 @@ A query that is refused must be so in a sentence; one that is answered must be a
 """
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -267,16 +266,3 @@ def _same(mine: Any, other: Any) -> bool:
         a, b = float(mine), float(other)
         return (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=1e-7, abs_tol=1e-6)
     return oracle.same(mine, other)
-
-
-def refusals_of(seeds: range) -> Counter[str]:
-    """Why queries of these seeds are refused, for who changes the generator."""
-    told: Counter[str] = Counter()
-    for seed in seeds:
-        case = SqlMany().case(seed)
-        try:
-            sooner.sql(case.query, {one.name: one.rows for one in case.tables}, **case.arguments)
-            told["answered"] += 1
-        except SoonerError as error:
-            told[str(error)[:80]] += 1
-    return told

@@ -91,11 +91,17 @@ def _of_many(
     """All of them in one operator, or in a plan of joins where one is not inner; `rows` are those before conditions."""
     names = [table.alias for table in joining.scope.tables]
     by_name = _plan(joining, terms.algorithm, lambda column: column.name)
-    by_name.output(joining.scope.schemas)  # refused by the names that the user knows
+    _require_comparable(by_name, joining)
     settings = settings_of_many(by_name, terms.memory, terms.partitions, terms.workers, terms.spill_dir)
     last = read_last(rows)
     plan = _plan(joining, terms.algorithm, wanted.name)
     return Query(plan, inputs, settings, names, notes=explained_of_many(by_name, last), last=last)
+
+
+def _require_comparable(plan: MultiPlan | JoinsPlan, joining: Joining) -> None:
+    """What cannot be equal is refused, by the names that the user knows."""
+    schemas = joining.scope.schemas
+    _ = plan.comparisons(schemas) if isinstance(plan, MultiPlan) else plan.two_way(schemas)
 
 
 def _plan(joining: Joining, algorithm: object, name: Callable[[ColumnAt], str]) -> MultiPlan | JoinsPlan:
