@@ -94,11 +94,12 @@ class SqlMany:
 
 
 def _table(dice: Random, name: str) -> Table:
-    rows = dice.choice((0, 1, 3, 10, 20, 30, 30))
+    rows = dice.choice((0, 2, 10, 20, 30, 30, 30, 30, 30, 30))
     columns = {"id": pa.array(range(rows), pa.int64())}
+    domain = dice.choice((5, 7, 9))
     for key in KEYS:
         nulls, type_ = dice.choice((0.0, 0.1, 0.3)), dice.choice((pa.int64(), pa.int64(), pa.int32()))
-        columns[key] = pa.array([None if dice.random() < nulls else dice.randrange(9) for _ in range(rows)], type_)
+        columns[key] = pa.array([None if dice.random() < nulls else dice.randrange(domain) for _ in range(rows)], type_)
     kinds = {}
     for kind in dice.sample(KINDS, dice.randrange(1, 4)):
         kinds[f"{name}{kind[0]}{len(columns)}"] = kind
@@ -142,7 +143,7 @@ class _Writer:
         conditions += [self._subquery(one, seen) for one in in_subqueries]
         columns = {f"{one.name}.{name}": kind for one in seen for name, kind in one.kinds.items()}
         maker = Maker(dice, columns, wild=False)
-        if dice.random() < 0.5:
+        if dice.random() < 0.4:
             conditions.append(maker.of("flag", dice.choice((1, 2))))
         dice.shuffle(conditions)
         where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
@@ -162,7 +163,7 @@ class _Writer:
         for one in tables[1:]:
             outer = OUTER if not conditions else OUTER[:2]  # a comma binds less: to its left nothing may be missing
             join = dice.choice(outer) if is_outer and dice.random() < 0.6 else "JOIN"
-            equal = [self._equal(one, seen) for _ in range(dice.choice((1, 1, 1, 2)))]
+            equal = [self._equal(one, seen) for _ in range(dice.choice((1, 1, 1, 1, 1, 2)))]
             if join == "JOIN" and dice.random() < 0.1:  # one more, perhaps a circle
                 equal.append(self._equal(one, seen))
             if join == "JOIN" and dice.random() < 0.3:

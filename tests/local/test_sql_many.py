@@ -1,9 +1,11 @@
 """`sooner.sql` over three and more tables, against DuckDB."""
 
 import math
+import threading
 from collections import Counter
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -276,3 +278,24 @@ def test_sums_beyond_64_bits_are_exact() -> None:
         "SELECT SUM(x) AS s FROM a JOIN b USING (k) JOIN c USING (k)", {"a": wide, "b": one, "c": one}
     )
     assert found.final()["s"] == [3 * 2**62]
+
+
+def test_extremes_of_nan_are_those_of_duckdb() -> None:
+    """NaN is larger than all numbers."""
+    nan = float("nan")
+    values = pa.table({"k": [1] * 6, "g": [1, 1, 2, 3, 3, 4], "x": [nan, 1.0, nan, 2.0, -3.0, None]})
+    one = pa.table({"k": [1]})
+    query = "SELECT g, MIN(x) AS low, MAX(x) AS high FROM a JOIN b USING (k) JOIN c USING (k) GROUP BY g ORDER BY g"
+    found: Any = sooner.sql(query, {"a": values, "b": one, "c": one})
+    with duckdb.connect() as connection:
+        for name, table in (("a", values), ("b", one), ("c", one)):
+            connection.register(name, table)
+        expected = connection.execute(query).fetchall()
+    assert repr(list(zip(*found.to_table().to_pydict().values(), strict=True))) == repr(expected)
+
+
+def test_a_query_inside_of_another_is_stopped_with_it() -> None:
+    query = f"WITH o AS (SELECT l.id, c.id AS c {CHAIN}) SELECT o.id, name FROM o JOIN customers ON o.c = customers.id"
+    found: Any = sooner.sql(query, {**TABLES, "lines": paced(TABLES["lines"], Fixed(0.01))})
+    assert found.head(2).num_rows == 2
+    assert not [one for one in threading.enumerate() if one.name.startswith("sooner")]

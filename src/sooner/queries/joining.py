@@ -113,7 +113,7 @@ class _Reading:
         here = self._scope.among(before, inner=at) if join.inside else self._scope.among([*before, at])
         for one in join.on:
             pair = self._equal_in(here, one, "ON")
-            if join.forbids_nulls and here.tables_of(one, "WHERE") != {at}:
+            if join.forbids_nulls and here.tables_of(one, "WHERE") - {at}:
                 raise InvalidJoin(f"NOT IN has {one}, of a table outside of its SELECT; write NOT EXISTS.")
             if pair is not None and pair[0].table != pair[1].table == at:
                 self._add_equal(pair)

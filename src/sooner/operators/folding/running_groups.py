@@ -152,21 +152,30 @@ class _Extremes:
         return found
 
     def _settle(self) -> None:
-        """NaN is the largest, to Arrow's sort as to DuckDB."""
-        if not self._waiting:
-            return
-        rows = pa.concat_tables([self._known, *self._waiting]).combine_chunks()
-        rows = rows.take(_sorted(rows))
-        groups = to_numpy(rows.column("group").combine_chunks())
-        changes = np.flatnonzero(np.diff(groups))
-        at = np.append(changes, len(groups) - 1) if self._is_max else np.append(0, changes + 1)
-        self._known, self._waiting = rows.take(to_arrow(at)) if len(groups) else rows, []
+        if self._waiting:
+            rows = pa.concat_tables([self._known, *self._waiting]).combine_chunks()
+            self._known, self._waiting = _extremes(rows, "max" if self._is_max else "min"), []
 
 
-def _sorted(rows: pa.Table) -> pa.Array:
+def _extremes(rows: pa.Table, function: str) -> pa.Table:
+    """A row of each group. Arrow's groups are fast, but not of all types, and they leave NaN out."""
     import pyarrow.compute as pc
 
-    return pc.sort_indices(rows, [("group", "ascending"), ("value", "ascending")])
+    values = rows.column("value")
+    is_float = pa.types.is_floating(values.type)
+    if pc.any(pc.is_nan(values)).as_py() is not True if is_float else _is_counted(values.type):
+        found = rows.group_by("group").aggregate([("value", function)])
+        return found.select(["group", f"value_{function}"]).rename_columns(["group", "value"])
+    # NaN is the largest here
+    rows = rows.take(pc.sort_indices(rows, [("group", "ascending"), ("value", "ascending")]))
+    groups = to_numpy(rows.column("group").combine_chunks())
+    changes = np.flatnonzero(np.diff(groups))
+    at = np.append(changes, len(groups) - 1) if function == "max" else np.append(0, changes + 1)
+    return rows.take(to_arrow(at)) if len(groups) else rows
+
+
+def _is_counted(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(type_) or pa.types.is_date(type_) or pa.types.is_timestamp(type_))
 
 
 def _bytes_of(key: Key) -> int:
