@@ -12,7 +12,7 @@ import pytest
 
 import sooner
 from queries import refused
-from sooner.errors import BudgetTooSmall, SoonerError
+from sooner.errors import BudgetTooSmall, InvalidJoin, SoonerError
 from sooner.sources import Fixed, paced
 from sql_chain import TABLES, duckdb_rows
 
@@ -298,4 +298,14 @@ def test_a_query_inside_of_another_is_stopped_with_it() -> None:
     query = f"WITH o AS (SELECT l.id, c.id AS c {CHAIN}) SELECT o.id, name FROM o JOIN customers ON o.c = customers.id"
     found: Any = sooner.sql(query, {**TABLES, "lines": paced(TABLES["lines"], Fixed(0.01))})
     assert found.head(2).num_rows == 2
-    assert not [one for one in threading.enumerate() if one.name.startswith("sooner")]
+    for one in threading.enumerate():
+        if one.name.startswith("sooner-read"):
+            one.join(5)
+            assert not one.is_alive()
+
+
+def test_a_stream_is_read_by_one_table_alone() -> None:
+    query = """WITH early AS (SELECT id, customer FROM orders WHERE day < DATE '1995-06-01')
+        SELECT a.id, b.id AS other FROM early a JOIN early b ON a.customer = b.customer"""
+    with refused(InvalidJoin, "orders and orders are the same RecordBatchReader", "read it into a table"):
+        sooner.sql(query, {"orders": TABLES["orders"].to_reader()})

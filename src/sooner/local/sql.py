@@ -33,9 +33,9 @@ from sooner.queries.naming import Place, hint_of, nearest_of
 from sooner.queries.questions import Asked
 from sooner.queries.reading import asked_in
 from sooner.queries.rows import RowsWanted, all_columns, outputs_of
-from sooner.queries.statement import NO_ENDING, Statement, TableName, UnionAll, selects_in
+from sooner.queries.statement import NO_ENDING, Statement, TableName, UnionAll, selects_in, tables_in
 from sooner.sides import SIDES
-from sooner.sources.opening import opened
+from sooner.sources.opening import opened, require_streams_once
 from sooner.sources.sampling import Sampling
 from sooner.sources.source import Source
 
@@ -77,6 +77,8 @@ def sql(
     asked, terms = asked_in(query), Terms(algorithm, memory, partitions, workers, spill_dir)
     if isinstance(asked, Statement) and len(asked.tables) == 1:
         raise InvalidJoin(f"The query reads 1 table ({asked.first.name}); a join is of two or more.")
+    leaves = list(tables_in(asked))
+    require_streams_once([_given(table, tables) for table in leaves], [table.alias for table in leaves])
     terms = terms.shared_by(selects_in(asked))
     if isinstance(asked, Statement) and _is_estimated(asked):
         limits, total = Limits(confidence, until, seconds), _sizes(total_rows, asked)

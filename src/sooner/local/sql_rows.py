@@ -101,7 +101,10 @@ def _of_many(
 def _require_comparable(plan: MultiPlan | JoinsPlan, joining: Joining) -> None:
     """What cannot be equal is refused, by the names that the user knows."""
     schemas = joining.scope.schemas
-    _ = plan.comparisons(schemas) if isinstance(plan, MultiPlan) else plan.two_way(schemas)
+    if isinstance(plan, MultiPlan):
+        plan.comparisons(schemas)
+    else:
+        plan.two_way(schemas)
 
 
 def _plan(joining: Joining, algorithm: object, name: Callable[[ColumnAt], str]) -> MultiPlan | JoinsPlan:

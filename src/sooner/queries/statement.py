@@ -1,5 +1,6 @@
 """What a query in SQL asks for, once it is read. Names are as they were written; `naming` finds what they mean."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -124,3 +125,13 @@ def selects_in(asked: Statement | UnionAll) -> int:
         return max(map(selects_in, asked.parts))
     inside = sum(selects_in(table.of) for table in asked.tables if table.of is not None)
     return inside + (1 if asked.joins or asked.is_grouped else 0)
+
+
+def tables_in(asked: Statement | UnionAll) -> Iterator[TableName]:
+    """All that must be given, each as often as it is read."""
+    if isinstance(asked, UnionAll):
+        for part in asked.parts:
+            yield from tables_in(part)
+        return
+    for table in asked.tables:
+        yield from [table] if table.of is None else tables_in(table.of)
