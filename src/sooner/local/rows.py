@@ -61,12 +61,12 @@ class Rows:
 
     def to_pandas(self) -> "pandas.DataFrame":
         """The whole answer, when it is complete, as a DataFrame of pandas."""
-        require("pandas", "to_pandas()")
+        require("pandas", f"{type(self).__name__}.to_pandas()")
         return self.to_table().to_pandas()
 
     def to_polars(self) -> "polars.DataFrame":
         """The whole answer, when it is complete, as a DataFrame of Polars."""
-        require("polars", "to_polars()")
+        require("polars", f"{type(self).__name__}.to_polars()")
         import polars
 
         # Not polars.DataFrame(self): what goes wrong on the way would come out as an error of Polars.
