@@ -15,6 +15,7 @@ import pyarrow.parquet as arrow_parquet
 import pytest
 
 import sooner
+import sql_chain
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
@@ -75,3 +76,20 @@ def test_the_other_queries_can_be_made(tmp_path: Path, monkeypatch: pytest.Monke
     arrow_csv.write_csv(CUSTOMERS, "customers.csv")
     table = pa.table({"k": [1], "k1": [1], "k2": [2], "value": [3]})
     exec(OTHERS, {"sooner": sooner, "a": table, "b": table})
+
+
+def test_sql_over_many_tables_runs_as_the_readme_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lines").mkdir()
+    lines = sql_chain.TABLES["lines"].append_column("line", sql_chain.TABLES["lines"]["id"])
+    arrow_parquet.write_table(lines, "lines/part.parquet")
+    arrow_parquet.write_table(sql_chain.TABLES["customers"], "customers.parquet")
+    nations = sql_chain.TABLES["nations"].rename_columns(["id", "region", "name"])
+    known = {"orders": sql_chain.TABLES["orders"], "nations": nations, "returns": lines.slice(0, 50).select(["line"])}
+    [program] = blocks_of(section("SQL over many tables"))
+    found: dict[str, Any] = {"sooner": sooner, **known}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(program, found)
+    assert "exact: 5 groups of" in printed.getvalue()
+    assert found["so_far"].exact
+    assert found["so_far"]["revenue"] == sorted(found["so_far"]["revenue"], reverse=True)

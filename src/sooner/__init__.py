@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from sooner.estimation.estimate import Estimate
     from sooner.local.enrich import enrich
     from sooner.local.estimate import Estimates, estimate
+    from sooner.local.figures import Figures
+    from sooner.local.groups import LiveGroups
     from sooner.local.join import join
     from sooner.local.multijoin import multijoin
     from sooner.local.query import Query
@@ -32,8 +34,10 @@ __all__ = [
     "BudgetTooSmall",
     "Estimate",
     "Estimates",
+    "Figures",
     "InvalidCall",
     "InvalidJoin",
+    "LiveGroups",
     "MissingLibrary",
     "Query",
     "SinkFailed",
@@ -57,6 +61,8 @@ __getattr__, __dir__ = lazily(
     {
         "Estimate": "sooner.estimation.estimate",
         "Estimates": "sooner.local.estimate",
+        "Figures": "sooner.local.figures",
+        "LiveGroups": "sooner.local.groups",
         "Query": "sooner.local.query",
         "__version__": "sooner.version",
         "enrich": "sooner.local.enrich",

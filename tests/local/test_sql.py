@@ -92,6 +92,7 @@ SELECTS = {
     "of one table": f"SELECT c.*, price {JOINED}",
     "where": f"SELECT o.id {JOINED} WHERE price > 5000 AND region = 'EU' AND price > c.id * 70",
     "left": "SELECT o.id, c.customer, name FROM orders o LEFT JOIN customers c ON o.customer = c.customer",
+    "left, the other way round": "SELECT o.id, name FROM orders o LEFT JOIN customers c ON c.customer = o.customer",
     "left where": "SELECT o.id, name FROM orders o LEFT JOIN customers c USING (customer) WHERE name IS NULL",
     "right": "SELECT o.id, customer FROM orders o RIGHT OUTER JOIN customers c USING (customer) WHERE customer > 9",
     "full": "SELECT customer, o.id, c.id AS c FROM orders o FULL JOIN customers c USING (customer) WHERE customer > 9",

@@ -6,7 +6,18 @@ still be caught. A new mechanism brings its own.
 
 from typing import Final
 
-from mutations import estimation, expressions, kernels, many_inputs, operators, policies, runs, spark, surroundings
+from mutations import (
+    estimation,
+    expressions,
+    kernels,
+    many_inputs,
+    operators,
+    policies,
+    runs,
+    spark,
+    statements,
+    surroundings,
+)
 from mutations.mutation import Mutation
 
 MUTATIONS: Final[tuple[Mutation, ...]] = (
@@ -17,6 +28,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     *policies.MUTATIONS,
     *estimation.MUTATIONS,
     *expressions.MUTATIONS,
+    *statements.MUTATIONS,
     *surroundings.MUTATIONS,
     *spark.MUTATIONS,
 )

@@ -113,10 +113,10 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "on-in-one-order-only",
-        "queries/naming.py",
-        old="places = sorted((scope.place(column, part) for column in pair), key=lambda place: place.side or 0)",
-        new="places = [scope.place(column, part) for column in pair]",
-        breaks="ON right.k = left.k is refused.",
+        "queries/joining.py",
+        old="sorted((self._column(scope, place) for place in places), key=lambda column: column.table)",
+        new="(self._column(scope, place) for place in places)",
+        breaks="ON right.k = left.k is not taken for what the right joins by.",
         tests=("local/test_sql.py", "local/test_sql_tables.py"),
     ),
     Mutation(
@@ -129,7 +129,7 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "anti-join-read-as-semi",
-        "queries/reading.py",
+        "queries/reading_tables.py",
         old='    "ANTI": "anti",\n',
         new='    "ANTI": "semi",\n',
         breaks="ANTI JOIN gives the rows that match.",

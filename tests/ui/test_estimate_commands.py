@@ -69,6 +69,24 @@ def test_without_aggregates_the_first_rows_are_shown(tables: list[str], capsys: 
     assert (titles.split(), len(rows), last) == (["id", "name"], 3, "the first 3 rows to come")
 
 
+GROUPS = """SELECT a.region, MAX(price) AS m, COUNT(*) AS n FROM orders o JOIN customers a ON o.customer = a.id
+    JOIN customers b ON a.id = b.id GROUP BY a.region ORDER BY n"""
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_figures_of_groups_over_many_tables_are_shown_until_they_are_exact(
+    lives: bool, tables: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: lives)
+    assert main(["sql", GROUPS, *tables]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    lines = [line.split() for line in printed.out.splitlines()]
+    expected = [[region, str(most), str(count)] for region, most, count in duckdb_rows(GROUPS)]
+    assert [line for line in lines if line in expected][-len(expected) :] == expected
+    assert "exact: 3 groups of" in printed.out
+
+
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "mentions"),
     [

@@ -8,10 +8,10 @@ from sooner.asked.joining_in_turn import joins_of
 from sooner.errors import InvalidJoin
 from sooner.how import INNER, How, Kind, kind_of
 from sooner.kernels.ranges import Within
-from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS
+from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS, MultiAlgorithm
 from sooner.operators.multiway.graph import ColumnOf, Range, graph_of
 from sooner.operators.multiway.plan import MultiPlan
-from sooner.operators.plans.algorithms import PLAN_NAMES, plan_algorithm
+from sooner.operators.plans.algorithms import PLAN_NAMES, PlanAlgorithm, plan_algorithm
 from sooner.operators.plans.plan import JoinsPlan
 
 # For editors, which complete what is spelled out; a test holds it to the tables.
@@ -62,25 +62,32 @@ def plan_of(
     for name in names:
         if not isinstance(name, str) or re.fullmatch(r"[\w -]+", name) is None or name != name.strip():
             raise InvalidJoin(f"{name!r} cannot name an input: give a word of letters and digits.")
-    if algorithm not in KNOWN:
-        known = ", ".join(map(repr, KNOWN))
-        raise InvalidJoin(f"algorithm={algorithm!r} is not known for many inputs; there are {known}.")
     kinds = {} if how is None else _kinds(how, names)
     several = [on] if isinstance(on, str) or _is_pair(on, names) else list(on)
     ranges = [] if within is None else _ranges(within, names)
     if not several and not ranges:
         raise InvalidJoin(f"`on` is empty; say which columns are equal, {FORM}.")
     equalities = [pair for one in several for pair in _equalities(one, names)]
-    if algorithm in PLAN_NAMES or (algorithm == AUTO and kinds):
-        chosen = plan_algorithm(DEFAULT_OF_PLANS if algorithm == AUTO else algorithm)
+    chosen = algorithm_of_many(algorithm, kinds)
+    if isinstance(chosen, PlanAlgorithm):
         return JoinsPlan(tuple(names), joins_of(names, equalities, ranges, kinds), chosen)
+    return MultiPlan(graph_of(names, equalities, ranges), chosen)
+
+
+def algorithm_of_many(asked: object, kinds: Mapping[str, Kind]) -> MultiAlgorithm | PlanAlgorithm:
+    """The one that is asked for, of those that join many inputs, some of which by these kinds that are not inner."""
+    if not isinstance(asked, str) or asked not in KNOWN:
+        known = ", ".join(map(repr, KNOWN))
+        raise InvalidJoin(f"algorithm={asked!r} is not known for many inputs; there are {known}.")
+    if asked in PLAN_NAMES or (asked == AUTO and kinds):
+        return plan_algorithm(DEFAULT_OF_PLANS if asked == AUTO else asked)
     if kinds:
         name, kind = next(iter(kinds.items()))
         raise InvalidJoin(
-            f"how={kind.name!r} of {name!r} takes a plan of two-way joins, and algorithm={algorithm!r} is one operator "
+            f"how={kind.name!r} of {name!r} takes a plan of two-way joins, and algorithm={asked!r} is one operator "
             f"for inner joins; leave algorithm= out, or give {DEFAULT_OF_PLANS!r}."
         )
-    return MultiPlan(graph_of(names, equalities, ranges), MULTI_ALGORITHMS[DEFAULT if algorithm == AUTO else algorithm])
+    return MULTI_ALGORITHMS[DEFAULT if asked == AUTO else asked]
 
 
 def _kinds(how: object, names: Sequence[str]) -> dict[str, Kind]:

@@ -1,6 +1,7 @@
 """Groups as numbers: each combination of values gets the next number when it is first seen."""
 
 import base64
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -32,6 +33,10 @@ class Groups:
     @property
     def keys(self) -> list[Key]:
         return list(self._numbers)
+
+    def newest(self, count: int) -> list[Key]:
+        """The last that were seen for the first time."""
+        return list(itertools.islice(reversed(self._numbers), count))
 
     def numbers_of(self, columns: Sequence[pa.Array]) -> Numbers:
         """The group of each row."""

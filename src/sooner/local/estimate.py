@@ -1,10 +1,9 @@
 """`sooner.estimate`: aggregates over a join, as they seem to be and how sure that is, until they are exact."""
 
 import itertools
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,6 +18,7 @@ from sooner.estimation.reading_off import Sizes, estimate_of, sizes_by_now, usab
 from sooner.estimation.workings import workings_of
 from sooner.local.arguments import Settings, settings_of
 from sooner.local.inbox import Waiting
+from sooner.local.pacing import Pace
 from sooner.local.running import Running
 from sooner.local.sampling import prepared_sources
 from sooner.operators.folding.folds import Folds
@@ -29,10 +29,6 @@ from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sources.opening import opened
 from sooner.sources.sampling import Sampling, guided_side, samples_of
 from sooner.sources.source import Source
-
-RECKONING_SHARE: Final = 20  # of the time, one part in so many at most goes into reading off estimates,
-RECKONING_SECONDS: Final = 0.02  # beside so much at first;
-MANY_GROUPS: Final = 100  # what more of them would take is foreseen
 
 
 def estimate(
@@ -173,19 +169,17 @@ class Estimates(Running[Folds]):
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
     def _estimates(self, changes: Iterator[Folds]) -> Iterator[Estimate]:
-        began, spent, of_group, known = time.monotonic(), 0.0, 0.0, -1
+        pace, known = Pace(), -1
         with self:
             for folds in changes:
-                now, at_work = time.monotonic(), time.thread_time()
                 exact = self._operator.phase == "done"
-                allowed, groups = RECKONING_SECONDS + (now - began) / RECKONING_SHARE, folds.n_groups
-                is_news = folds.changes > known and spent + max(groups - MANY_GROUPS, 0) * of_group <= allowed
+                is_news = folds.changes > known and pace.allows(folds.n_groups)
                 if not is_news and not exact:
                     continue
                 known = folds.changes
-                found = self._estimate(folds, now - began, exact=exact)
-                took = time.thread_time() - at_work  # without waiting for other threads
-                spent, of_group = spent + took, took / groups
+                pace.begin()
+                found = self._estimate(folds, pace.seconds, exact=exact)
+                pace.end(folds.n_groups)
                 yield found
                 if exact or self._limits.are_reached(found):
                     return

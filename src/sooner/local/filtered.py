@@ -1,6 +1,6 @@
 """Inputs of which only some rows take part, and of those some columns."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -18,10 +18,18 @@ from sooner.sources.source import Source, close_source, n_rows_of
 class FilteredSource:
     """Rows for which conditions hold, and of them some columns by other names."""
 
-    def __init__(self, source: Source, filters: Sequence[Typed], names: Sequence[tuple[str, str]]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        filters: Sequence[Typed],
+        names: Sequence[tuple[str, str]],
+        watch: Callable[[pa.RecordBatch], None] | None = None,
+    ) -> None:
+        """`watch` is shown what is left before it is given."""
         wanted = {name for name, _ in names} | {column for one in filters for column in one.columns}
         self._source = only_columns(source, [name for name in source.schema.names if name in wanted])
         self._filters = filters
+        self._watch = watch
         self._names = [name for name, _ in names]
         self.name = source.name
         self.n_rows = None if filters else n_rows_of(source)
@@ -33,7 +41,10 @@ class FilteredSource:
         for batch in self._source.batches():
             kept = filtered(batch, self._filters)
             if kept.num_rows:
-                yield pa.RecordBatch.from_arrays([kept.column(name) for name in self._names], schema=self.schema)
+                left = pa.RecordBatch.from_arrays([kept.column(name) for name in self._names], schema=self.schema)
+                if self._watch is not None:
+                    self._watch(left)
+                yield left
 
     def close(self) -> None:
         """Close the source."""

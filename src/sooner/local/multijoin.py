@@ -13,7 +13,6 @@ from sooner.operators.multiway.plan import MultiPlan
 from sooner.operators.plans.plan import JoinsPlan
 from sooner.sources.at_rest import resting_rows
 from sooner.sources.opening import opened
-from sooner.sources.source import Source
 from sooner.trace import Tracer, open_trace
 
 
@@ -67,39 +66,42 @@ def multijoin(
     """
     plan = plan_of(inputs, on, within, how, algorithm)
     names = list(inputs)
-    settings = _settings(plan, memory, partitions, spill_dir)
+    settings = settings_of_many(plan, memory, partitions, None, spill_dir)
     with opened(list(inputs.values()), names) as all_rows:
         sources = filtered_sources(all_rows, names, where)
         plan.output([source.schema for source in sources])  # refused before anything is made
         tracing = open_trace(trace, "a join of many inputs in process", [plan])
-        last = _last(sources)
-        return Query(plan, sources, settings, names, tracing, _explained(plan, last), last)
+        last = read_last([resting_rows(source) for source in sources])
+        return Query(plan, sources, settings, names, tracing, explained_of_many(plan, last), last)
 
 
-def _settings(
-    plan: MultiPlan | JoinsPlan, memory: int | str | None, partitions: int | None, spill_dir: str | Path | None
+def settings_of_many(
+    plan: MultiPlan | JoinsPlan,
+    memory: int | str | None,
+    partitions: int | None,
+    workers: int | None,
+    spill_dir: str | Path | None,
 ) -> Settings:
     if isinstance(plan, JoinsPlan):
-        return settings_of(plan.algorithm.of_joins, memory, partitions, None, spill_dir)
+        return settings_of(plan.algorithm.of_joins, memory, partitions, workers, spill_dir)
     if partitions is not None:
         raise InvalidJoin(
             f"partitions={partitions!r} is for plans of joins, and {plan.algorithm.name!r} is one operator that has "
             "none; leave it out."
         )
-    return settings_of(None, memory, None, None, spill_dir)
+    return settings_of(None, memory, None, workers, spill_dir)
 
 
-def _last(sources: Sequence[Source]) -> int | None:
-    """The input that is larger than all others together, if all are tables or files: then they are read first, since
-    its rows need not be kept once all others are in memory.
+def read_last(rows: Sequence[int | None]) -> int | None:
+    """The input that is larger than all others together, if all are tables or files with so many rows: then they are
+    read first, since its rows need not be kept once all others are in memory.
     """
-    rows = [resting_rows(source) for source in sources]
     known = [count for count in rows if count is not None]
     largest = max(range(len(known)), key=known.__getitem__, default=0)
     return largest if len(known) == len(rows) and 2 * known[largest] > sum(known) else None
 
 
-def _explained(plan: MultiPlan | JoinsPlan, last: int | None) -> list[str]:
+def explained_of_many(plan: MultiPlan | JoinsPlan, last: int | None) -> list[str]:
     """What it will do, in words."""
     read_last = [] if last is None else [f"read last: {_names(plan)[last]}, which is larger than all others together"]
     if isinstance(plan, JoinsPlan):

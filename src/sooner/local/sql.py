@@ -1,31 +1,41 @@
-"""`sooner.sql`: a query in SQL over two tables, answered while they are read.
+"""`sooner.sql`: a query in SQL, answered while its tables are read.
 
-With aggregates it is a `sooner.estimate`, and without them a `sooner.join`.
+Rows come as from `sooner.join` and `sooner.multijoin`. Aggregates over an inner join of two tables are estimated as by
+`sooner.estimate`; all others are figures so far until they are exact.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
-from sooner.asked.choosing_algorithm import AskedAlgorithm, Choice, Known, choose
-from sooner.asked.joins import equi_join, in_words
+from sooner.asked.choosing_algorithm import AskedAlgorithm, Known, choose
+from sooner.asked.joins import in_words
+from sooner.asked.multijoins import MultiAlgorithmName
 from sooner.errors import InvalidJoin
-from sooner.local.arguments import Settings, settings_of
+from sooner.estimation.workings import JoinedColumn
+from sooner.expressions.tree import Column, Node
+from sooner.local.arguments import settings_of, usable_memory
 from sooner.local.estimate import Estimates, Limits, estimates_of
-from sooner.local.filtered import FilteredSource
-from sooner.local.join import choice_of, explained
+from sooner.local.groups import GroupedRows, Grouping, LiveGroups, bytes_of_join
 from sooner.local.query import Query
+from sooner.local.rows import Rows
+from sooner.local.scan import Scan
+from sooner.local.sql_rows import Terms, joined_rows, two_way_plan
+from sooner.local.subselects import Subselect, UnionOfRows
 from sooner.operators.folding.join import require_sampling
 from sooner.operators.folding.plan import joined_columns
-from sooner.operators.two_way.plan import TwoWayPlan
-from sooner.queries.naming import hint_of, nearest_of, scope_of
-from sooner.queries.questions import question_in
-from sooner.queries.reading import statement_of
-from sooner.queries.rows import RowsWanted
-from sooner.queries.statement import Statement, TableName
-from sooner.sides import LEFT, RIGHT, SIDES
-from sooner.sources.opening import opened
+from sooner.operators.folding.running_groups import EXTREMES, group_workings_of
+from sooner.queries.answered import Answering
+from sooner.queries.answers import answer_of
+from sooner.queries.joining import Joining, joining_of
+from sooner.queries.naming import Place, hint_of, nearest_of
+from sooner.queries.questions import Asked
+from sooner.queries.reading import asked_in
+from sooner.queries.rows import RowsWanted, all_columns, outputs_of
+from sooner.queries.statement import NO_ENDING, Statement, TableName, UnionAll, selects_in, tables_in
+from sooner.sides import SIDES
+from sooner.sources.opening import opened, require_streams_once
 from sooner.sources.sampling import Sampling
 from sooner.sources.source import Source
 
@@ -40,21 +50,22 @@ def sql(
     sampling: Sampling | None = None,
     total_rows: Mapping[str, int] | None = None,
     seed: int = 0,
-    algorithm: AskedAlgorithm = "auto",
+    algorithm: AskedAlgorithm | MultiAlgorithmName = "auto",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
     workers: int | None = None,
     spill_dir: str | Path | None = None,
-) -> Estimates | Query:
-    """Answer a query in SQL over two tables while they are read.
+) -> Estimates | LiveGroups | Rows:
+    """Answer a query in SQL while its tables are read.
 
-    query: SELECT ... FROM a JOIN b ON a.k = b.k WHERE ... GROUP BY ..., in the dialect of DuckDB. With COUNT, SUM, AVG,
-        VARIANCE or STDDEV, or arithmetic over them, it is estimated as by `sooner.estimate`; else rows come as from
-        `sooner.join`, and the join may be a LEFT, RIGHT, FULL, SEMI or ANTI one.
+    query: SELECT ... FROM a JOIN b ON a.k = b.k JOIN ... WHERE ... GROUP BY ..., in the dialect of DuckDB.
+        Without aggregates rows come as from `sooner.join` and `sooner.multijoin`. COUNT, SUM, AVG, VARIANCE and STDDEV
+        over an inner join of two tables, and arithmetic over them, are estimated as by `sooner.estimate`. Over other
+        joins, and with MIN, MAX, HAVING, ORDER BY or LIMIT, there are `LiveGroups`: figures so far, exact in the end.
     tables: what the names in FROM mean: anything that `sooner.join` takes.
     total_rows: how many rows tables have that do not know it, by their names.
-    confidence, until, seconds, sampling, seed: as for `sooner.estimate`, for queries with aggregates.
-    algorithm, memory, partitions, workers, spill_dir: as for `sooner.estimate` and `sooner.join`.
+    confidence, until, seconds, sampling, seed: as for `sooner.estimate`, for what is estimated.
+    algorithm, memory, partitions, workers, spill_dir: as for `sooner.estimate`, `sooner.join` and `sooner.multijoin`.
 
     >>> import pyarrow as pa, sooner
     >>> orders = pa.table({"customer": [1, 2, 1], "amount": [10, 20, 30]})
@@ -63,30 +74,115 @@ def sql(
     >>> sooner.sql(query, {"orders": orders, "customers": customers}).final()["total"]["Ada"].value
     40
     """
-    statement = statement_of(query)
-    left, right = (_found(table, tables) for table in statement.tables)
-    with opened((left, right), [table.alias for table in statement.tables]) as sources:
-        scope, where = scope_of(statement, [source.schema for source in sources])
-        left_on, right_on = ([key[side] for key in scope.keys] for side in SIDES)
-        choice = choose(algorithm, Known(is_estimate=bool(statement.aggregates)))
-        plan = equi_join(None, left_on, right_on, None, choice.algorithm, statement.how)  # type: ignore[arg-type]
-        settings = partial(settings_of, memory=memory, partitions=partitions, workers=workers, spill_dir=spill_dir)
-        columns = partial(joined_columns, plan, scope.schemas)
-        if not statement.aggregates:
-            _require_no_limits(until, seconds)
-            wanted = RowsWanted(statement, scope, where, columns)
-            inputs = [FilteredSource(sources[side], *wanted.of_input(side)) for side in SIDES]
-            choice = choice_of(algorithm, inputs, [one.resting_rows for one in inputs], memory)
-            plan = replace(plan, algorithm=choice.algorithm)
-            return _query(wanted, inputs, plan, choice, settings(choice.algorithm))
-        require_sampling(plan.algorithm)
-        limits, total = Limits(confidence, until, seconds), _sizes(total_rows, statement)
-        question = question_in(statement, scope, where, plan.output(scope.schemas), columns())
-        room, notes = settings(plan.algorithm), in_words(plan, choice)
-        return estimates_of(sources, plan, question, limits, room, sampling, total, seed, notes)
+    asked, terms = asked_in(query), Terms(algorithm, memory, partitions, workers, spill_dir)
+    if isinstance(asked, Statement) and len(asked.tables) == 1:
+        raise InvalidJoin(f"The query reads 1 table ({asked.first.name}); a join is of two or more.")
+    leaves = list(tables_in(asked))
+    require_streams_once([_given(table, tables) for table in leaves], [table.alias for table in leaves])
+    terms = terms.shared_by(selects_in(asked))
+    if isinstance(asked, Statement) and _is_estimated(asked):
+        limits, total = Limits(confidence, until, seconds), _sizes(total_rows, asked)
+        with _opened(asked, tables, terms) as (sources, joining):
+            return _estimates(asked, joining, sources, terms, limits, sampling, total, seed)
+    given = {"until": until, "seconds": seconds, "sampling": sampling, "total_rows": total_rows}
+    is_grouped = isinstance(asked, Statement) and asked.is_grouped
+    _require_no_limits(given, is_grouped=is_grouped)
+    if isinstance(asked, Statement) and is_grouped:
+        with _opened(asked, tables, terms) as (sources, joining):
+            rows, grouping = _grouped(asked, joining, sources, terms)
+            assert isinstance(rows, Query), "of one table alone nothing is joined"
+            return LiveGroups(rows, grouping)
+    return _rows(asked, tables, terms)
 
 
-def _found(table: TableName, tables: object) -> object:
+def _rows(asked: Statement | UnionAll, tables: Mapping[str, object], terms: Terms) -> Rows:
+    """All rows of the answer; figures of groups when they are exact."""
+    if isinstance(asked, UnionAll):
+        return UnionOfRows([_rows(part, tables, terms) for part in asked.parts])
+    with _opened(asked, tables, terms) as (sources, joining):
+        if asked.is_grouped:
+            return GroupedRows(*_grouped(asked, joining, sources, terms))
+        wanted = RowsWanted(joining, outputs_of(asked.items, joining, _everything(joining)))
+        rows = joined_rows(joining, wanted, sources, terms)
+        selection = wanted.selection(rows.schema)
+        return rows.through(selection.schema, selection.of)
+
+
+@contextmanager
+def _opened(statement: Statement, tables: Mapping[str, object], terms: Terms) -> Iterator[tuple[list[Source], Joining]]:
+    """The tables of a statement; those that it asks for itself are queries, which run when they are read."""
+    things = [
+        _given(table, tables) if table.of is None else Subselect(table.alias, _rows(table.of, tables, terms))
+        for table in statement.tables
+    ]
+    with opened(things, [table.alias for table in statement.tables]) as sources:
+        yield sources, joining_of(statement, [source.schema for source in sources])
+
+
+def _is_estimated(statement: Statement) -> bool:
+    """Whether it is a question that samples of its tables tell something of."""
+    is_plain = statement.ending == NO_ENDING and not any(one.function in EXTREMES for one in statement.aggregates)
+    are_given = len(statement.tables) == len(SIDES) and all(table.of is None for table in statement.tables)
+    return bool(statement.aggregates) and is_plain and are_given and set(statement.hows) == {"inner"}
+
+
+def _grouped(
+    statement: Statement, joining: Joining, sources: Sequence[Source], terms: Terms
+) -> tuple[Query | Scan, Grouping]:
+    """The joined rows that count, and what is asked of their groups."""
+    by_name = Asked(statement, joining, joining.column)
+    nodes = [*by_name.groups, *(one.of for one in statement.aggregates if one.of is not None)]
+    wanted = RowsWanted(joining, [(f"{at}", node) for at, node in enumerate(nodes)])
+    memory_bytes = usable_memory(terms.memory)
+    rows = joined_rows(joining, wanted, sources, replace(terms, memory=bytes_of_join(memory_bytes)))
+    asked = Asked(statement, joining, wanted.column)
+    question = asked.question(joining.conditions_of(None), rows.schema)
+    workings = group_workings_of(question, rows.schema)
+    answering = Answering(answer_of(statement, asked), workings.by, question.aggregates, rows.schema)
+    return rows, Grouping(workings, answering, memory_bytes)
+
+
+def _estimates(
+    statement: Statement,
+    joining: Joining,
+    sources: Sequence[Source],
+    terms: Terms,
+    limits: Limits,
+    sampling: Sampling | None,
+    total: Sequence[int | None] | None,
+    seed: int,
+) -> Estimates:
+    choice = choose(terms.algorithm, Known(is_estimate=True))
+    plan = two_way_plan(joining, choice.algorithm)
+    require_sampling(plan.algorithm)
+    joined, schemas = plan.output(joining.scope.schemas), joining.scope.schemas
+    names = _names(joined_columns(plan, schemas))
+    question = Asked(statement, joining, names.__getitem__).question(joining.conditions, joined)
+    room = settings_of(plan.algorithm, terms.memory, terms.partitions, terms.workers, terms.spill_dir)
+    return estimates_of(sources, plan, question, limits, room, sampling, total, seed, in_words(plan, choice))
+
+
+def _names(columns: Mapping[str, JoinedColumn]) -> dict[Place, Node]:
+    """What the columns of two tables are called in a row that is joined of them."""
+    found: dict[Place, Node] = {}
+    for name, column in columns.items():
+        tables = ((0,), (1,), SIDES) if column.shared else ((column.side,),)
+        found |= {Place(some, column.name): Column(name) for some in tables}
+    return found
+
+
+def _everything(joining: Joining) -> dict[str, Node]:
+    """What * stands for: the columns that a join of these tables gives, by the names that it gives them."""
+    if len(joining.hows) != len(SIDES):
+        return all_columns(joining)
+    columns = joined_columns(two_way_plan(joining, "auto"), joining.scope.schemas)
+    return {
+        name: Column(name) if one.shared else Column(one.name, joining.scope.tables[one.side].alias)
+        for name, one in columns.items()
+    }
+
+
+def _given(table: TableName, tables: object) -> object:
     if not isinstance(tables, Mapping) or not all(isinstance(name, str) for name in tables):
         raise InvalidJoin("tables= must be a dict of what the names in FROM mean, such as {'orders': orders}.")
     name = nearest_of(table.name, list(tables))
@@ -105,14 +201,10 @@ def _sizes(given: object, statement: Statement) -> list[int | None] | None:
     return [given.get(name) for name in names]
 
 
-def _require_no_limits(until: object, seconds: object) -> None:
-    for name, value in (("until", until), ("seconds", seconds)):
-        if value is not None:
-            raise InvalidJoin(f"{name}={value!r} is for aggregates, and the query has none; stop it, or take head(n).")
-
-
-def _query(wanted: RowsWanted, inputs: Sequence[Source], plan: TwoWayPlan, choice: Choice, settings: Settings) -> Query:
-    notes = explained(plan, choice, settings)
-    query = Query(replace(plan, left_on=wanted.keys(LEFT), right_on=wanted.keys(RIGHT)), inputs, settings, notes=notes)
-    selection = wanted.selection(query.schema)
-    return query.through(selection.schema, selection.of)
+def _require_no_limits(given: Mapping[str, object], *, is_grouped: bool) -> None:
+    for name, value in given.items():
+        if value is None:
+            continue
+        if is_grouped:
+            raise InvalidJoin(f"{name}={value!r} is for estimates, and these figures are none; stop when you like.")
+        raise InvalidJoin(f"{name}={value!r} is for aggregates, and the query has none; stop it, or take head(n).")

@@ -5,60 +5,101 @@ As in SQL the case of letters does not matter, unless a name with exactly these 
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import NoReturn
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple, NoReturn
 
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
-from sooner.expressions.tree import Column, Node, all_of, columns_of, conjuncts, renamed
-from sooner.queries.reading import columns_that_are_equal
+from sooner.expressions.tree import Column, Node, columns_of, renamed
 from sooner.queries.statement import Group, Item, Star, Statement, TableName
+
+HIDING: Final = ("semi", "anti")  # joins that give nothing of their table
+
+
+class ColumnAt(NamedTuple):
+    """A column of a table, by the place of the table in FROM."""
+
+    table: int
+    name: str
+
+
+Equal = tuple[ColumnAt, ColumnAt]
 
 
 @dataclass(frozen=True)
 class Place:
-    """A column of a side; of no side where it is a key that both have by that name."""
+    """A column of a table; of several where they must be equal and have that name."""
 
-    side: int | None
+    tables: tuple[int, ...]
     name: str
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The columns of both tables, and which of them must be equal."""
+    """The columns of all tables, how each joins those before it, and which columns must be equal.
 
-    tables: tuple[TableName, TableName]
+    Names are looked for in those that are `seen`; of a subquery, first in its own table, which is `inner`.
+    """
+
+    tables: tuple[TableName, ...]
     schemas: Sequence[pa.Schema]
-    keys: tuple[tuple[str, str], ...] = field(default=())
+    hows: tuple[str, ...]
+    seen: tuple[int, ...]
+    equal: tuple[Equal, ...] = ()
+    inner: int | None = None
 
     def place(self, column: Column, part: str) -> Place:
         if column.table is not None:
-            side = self.side(column.table, f"{part} has {column}")
-            found = nearest_of(column.name, self.schemas[side].names)
-            return Place(side, found) if found is not None else self._unknown(column, part, [side])
-        left, right = (nearest_of(column.name, schema.names) for schema in self.schemas)
-        if left is not None and right is not None:
-            if left == right and (left, right) in self.keys:
-                return Place(None, left)
-            first, second = (table.alias for table in self.tables)
-            raise InvalidJoin(
-                f"{part} has {column.name}, which is in both tables; write {first}.{column.name} or "
-                f"{second}.{column.name}."
-            )
-        if left is not None:
-            return Place(0, left)
-        return Place(1, right) if right is not None else self._unknown(column, part, (0, 1))
+            table = self.table(column.table, f"{part} has {column}")
+            found = nearest_of(column.name, self.schemas[table].names)
+            return Place((table,), found) if found is not None else self._unknown(column, part, [table])
+        if self.inner is not None and (own := nearest_of(column.name, self.schemas[self.inner].names)) is not None:
+            return Place((self.inner,), own)
+        named = {at: name for at in self.seen if (name := nearest_of(column.name, self.schemas[at].names)) is not None}
+        if not named:
+            self._unknown(column, part, self.seen)
+        tables, names = tuple(named), set(named.values())
+        if len(tables) > 1 and (len(names) > 1 or self.tables_with(ColumnAt(tables[0], *names)) != tables):
+            aliases = [f"{self.tables[at].alias}.{column.name}" for at in tables]
+            both = "both" if len(tables) == 2 else f"{len(tables)}"
+            raise InvalidJoin(f"{part} has {column.name}, which is in {both} tables; write {' or '.join(aliases)}.")
+        return Place(tables, named[tables[0]])
+
+    def tables_with(self, column: ColumnAt) -> tuple[int, ...]:
+        """Those that have a column of that name which must be equal to this one."""
+        reached, more = {column.table}, True
+        while more:
+            pairs = [{one.table, other.table} for one, other in self.equal if one.name == other.name == column.name]
+            found = {table for pair in pairs if pair & reached for table in pair if table in self.seen}
+            more, reached = not found <= reached, reached | found
+        return tuple(sorted(reached))
+
+    def sources(self, place: Place) -> tuple[int, ...]:
+        """The tables whose values a column has in joined rows: that of the first of these that is there."""
+        found = place.tables[:1]
+        for table in place.tables[1:]:
+            found = {"right": (table,), "full": (*found, table)}.get(self.hows[table], found)
+        return found
 
     def has(self, column: Column) -> bool:
-        return column.table is not None or any(nearest_of(column.name, one.names) for one in self.schemas)
+        return column.table is not None or any(nearest_of(column.name, self.schemas[at].names) for at in self.seen)
 
-    def side(self, table: str, context: str) -> int:
-        aliases = [one.alias for one in self.tables]
-        found = nearest_of(table, aliases)
-        if found is None:
-            raise InvalidJoin(f"{context}, and there is no table {table} in FROM; there are {' and '.join(aliases)}.")
-        return aliases.index(found)
+    def table(self, name: str, context: str) -> int:
+        aliases = {one.alias: at for at, one in enumerate(self.tables)}
+        found = nearest_of(name, [alias for alias, at in aliases.items() if at in (*self.seen, self.inner)])
+        if found is not None:
+            return aliases[found]
+        hidden = nearest_of(name, list(aliases))
+        if hidden is not None and self.hows[aliases[hidden]] in HIDING:
+            how = self.hows[aliases[hidden]].upper()
+            raise InvalidJoin(f"{context}, but {how} JOIN gives nothing of {hidden}; leave it out.")
+        known = [self.tables[at].alias for at in self.seen]
+        raise InvalidJoin(f"{context}, and there is no table {name} in FROM; there are {_listed(known)}.")
+
+    def among(self, seen: Iterable[int], inner: int | None = None) -> "Scope":
+        """The same where only these tables are looked at."""
+        return replace(self, seen=tuple(seen), inner=inner)
 
     def resolved(self, node: Node, part: str, to: Callable[[Place], Node]) -> Node:
         """The same tree with other nodes in the places of columns."""
@@ -67,10 +108,22 @@ class Scope:
     def places(self, node: Node, part: str) -> set[Place]:
         return {self.place(column, part) for column in columns_of(node)}
 
-    def _unknown(self, column: Column, part: str, sides: Iterable[int]) -> NoReturn:
-        names = [name for side in sides for name in self.schemas[side].names]
-        where = " or ".join(self.tables[side].name for side in sides)
+    def tables_of(self, node: Node, part: str) -> set[int]:
+        """Those whose values an expression needs in joined rows."""
+        return {table for place in self.places(node, part) for table in self.sources(place)}
+
+    def named(self, column: ColumnAt) -> Column:
+        """The column by its whole name."""
+        return Column(column.name, self.tables[column.table].alias)
+
+    def _unknown(self, column: Column, part: str, tables: Iterable[int]) -> NoReturn:
+        names = [name for at in tables for name in self.schemas[at].names]
+        where = " or ".join(self.tables[at].name for at in tables)
         raise InvalidJoin(f"{part} has {column}, and {where} has no such column; {hint_of(column.name, names)}.")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def nearest_of(name: str, names: Sequence[str]) -> str | None:
@@ -85,47 +138,6 @@ def hint_of(name: str, names: Sequence[str]) -> str:
     """Which names there are, and the one that may have been meant."""
     near = difflib.get_close_matches(name, names, n=1)
     return f"{f'did you mean {near[0]}? There' if near else 'there'} are {', '.join(names)}"
-
-
-def scope_of(statement: Statement, schemas: Sequence[pa.Schema]) -> tuple[Scope, Node | None]:
-    """And what is left of WHERE, which says where tables meet if there is neither ON nor USING."""
-    scope = Scope(statement.tables, schemas)
-    if statement.using:
-        keys = [_using(scope, name) for name in statement.using]
-        return Scope(statement.tables, schemas, tuple(keys)), statement.where
-    if statement.on:
-        keys = []
-        for pair in statement.on:
-            if (key := _key(scope, pair, "ON")) is None:
-                raise InvalidJoin(f"ON has {pair[0]} = {pair[1]}, both of one table; name a column of each.")
-            keys.append(key)
-        return Scope(statement.tables, schemas, tuple(keys)), statement.where
-    keys, rest = [], []
-    for one in [] if statement.where is None else conjuncts(statement.where):
-        equal = columns_that_are_equal(one)
-        key = None if equal is None else _key(scope, equal, "WHERE")
-        if key is None:
-            rest.append(one)
-        else:
-            keys.append(key)
-    if not keys or statement.how != "inner":
-        first, second = (table.alias for table in statement.tables)
-        raise InvalidJoin(
-            f"The query does not say which columns of {first} and {second} must be equal; add ON, such as ON {first}.k "
-            f"= {second}.k."
-        )
-    return Scope(statement.tables, schemas, tuple(keys)), all_of(rest) if rest else None
-
-
-def _key(scope: Scope, pair: tuple[Column, Column], part: str) -> tuple[str, str] | None:
-    """The columns of left and right, if they are of different sides."""
-    places = sorted((scope.place(column, part) for column in pair), key=lambda place: place.side or 0)
-    return (places[0].name, places[1].name) if [place.side for place in places] == [0, 1] else None
-
-
-def _using(scope: Scope, name: str) -> tuple[str, str]:
-    left, right = (scope.place(Column(name, table.alias), "USING") for table in scope.tables)
-    return left.name, right.name
 
 
 def group_of(group: Group, statement: Statement, scope: Scope) -> Node:

@@ -1,50 +1,67 @@
-"""A statement with aggregates as a question about the joined row, which is estimated."""
+"""A statement with groups or aggregates as a question about the joined row."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
 from sooner.estimation.formulas import Formula
 from sooner.estimation.question import Aggregate, Question
-from sooner.estimation.workings import JoinedColumn
 from sooner.expressions.checking import condition, typed
-from sooner.expressions.tree import Column, Node
-from sooner.queries.naming import Place, Scope, group_of, require_distinct
+from sooner.expressions.tree import Node, all_of
+from sooner.queries.joining import Condition, Joining
+from sooner.queries.naming import Place, group_of, require_distinct
 from sooner.queries.statement import Item, Statement
-from sooner.sides import SIDES
 
 
-def question_in(
-    statement: Statement, scope: Scope, where: Node | None, joined: pa.Schema, columns: Mapping[str, JoinedColumn]
-) -> Question:
-    """Of the columns of the joined row, by their names there."""
-    names: dict[Place, Node] = {}
-    for name, column in columns.items():
-        sides = (*SIDES, None) if column.shared else (column.side,)
-        names |= {Place(side, column.name): Column(name) for side in sides}
-    groups: list[tuple[str, Node]] = []
-    items = [one for one in statement.items if isinstance(one, Item)]
-    if len(items) < len(statement.items):
-        raise InvalidJoin("SELECT has * beside aggregates; name the columns that are grouped by.")
-    nodes = {id(one): scope.resolved(one.node, "SELECT", names.__getitem__) for one in items if not one.aggregated}
-    for group in statement.groups:
-        node = scope.resolved(group_of(group, statement, scope), "GROUP BY", names.__getitem__)
-        typed(node, joined, "GROUP BY")
-        taken = [name for name, _ in groups]  # one expression may be there twice, under two names
-        named = [one.name for one in items if not one.aggregated and nodes[id(one)] == node and one.name not in taken]
-        groups.append((named[0] if named else group.text, node))
-    for one in items:
-        if not one.aggregated and nodes[id(one)] not in [node for _, node in groups]:
-            raise InvalidJoin(f"SELECT has {one.text}, which is neither grouped by nor aggregated; add it to GROUP BY.")
-    aggregates = []
-    for one_of in statement.aggregates:
-        of = None if one_of.of is None else scope.resolved(one_of.of, "SELECT", names.__getitem__)
-        if of is not None:
-            typed(of, joined, "SELECT")
-        aggregates.append(Aggregate(one_of.name, one_of.function, of))
-    if where is not None:
-        where = condition(scope.resolved(where, "WHERE", names.__getitem__), joined, "WHERE").node
-    shown = tuple(Formula(one.name, one.node) for one in items if one.aggregated)
-    require_distinct([*(name for name, _ in groups), *(one.name for one in shown)])
-    return Question(tuple(aggregates), tuple(groups), where, shown)
+class Asked:
+    """What a statement groups by and aggregates, by the names of the joined row: `column` is what a place is there."""
+
+    def __init__(self, statement: Statement, joining: Joining, column: Callable[[Place], Node]) -> None:
+        self._statement = statement
+        self._scope = joining.scope
+        self._column = column
+        self.items = [one for one in statement.items if isinstance(one, Item)]
+        if len(self.items) < len(statement.items):
+            raise InvalidJoin("SELECT has * beside aggregates; name the columns that are grouped by.")
+        self.groups = [self.resolved(group_of(one, statement, self._scope), "GROUP BY") for one in statement.groups]
+        self._nodes = [None if one.aggregated else self.resolved(one.node, "SELECT") for one in self.items]
+        for one, node in zip(self.items, self._nodes, strict=True):
+            if node is not None and node not in self.groups:
+                raise InvalidJoin(
+                    f"SELECT has {one.text}, which is neither grouped by nor aggregated; add it to GROUP BY."
+                )
+
+    def resolved(self, node: Node, part: str) -> Node:
+        return self._scope.resolved(node, part, self._column)
+
+    def place_of(self, node: Node, part: str) -> int | None:
+        """Which of the groups an expression is, if it is one."""
+        found = self.resolved(node, part)
+        return self.groups.index(found) if found in self.groups else None
+
+    def _names(self) -> list[str]:
+        """Those of the groups: what the select list calls them, or their text."""
+        taken: list[str] = []  # one expression may be there twice, under two names
+        for group, node in zip(self._statement.groups, self.groups, strict=True):
+            both = zip(self.items, self._nodes, strict=True)
+            named = [one.name for one, of in both if of == node and one.name not in taken]
+            taken.append(named[0] if named else group.text)
+        return taken
+
+    def question(self, conditions: Sequence[Condition], joined: pa.Schema) -> Question:
+        """Of joined rows for which these conditions hold."""
+        for node in self.groups:
+            typed(node, joined, "GROUP BY")
+        aggregates = []
+        for one in self._statement.aggregates:
+            of = None if one.of is None else self.resolved(one.of, "SELECT")
+            if of is not None:
+                typed(of, joined, "SELECT")
+            aggregates.append(Aggregate(one.name, one.function, of))
+        where = [condition(self.resolved(one.node, one.part), joined, one.part).node for one in conditions]
+        shown = tuple(Formula(one.name, one.node) for one in self.items if one.aggregated)
+        names = self._names()
+        require_distinct([*names, *(one.name for one in shown)])
+        groups = tuple(zip(names, self.groups, strict=True))
+        return Question(tuple(aggregates), groups, all_of(where) if where else None, shown)

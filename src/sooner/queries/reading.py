@@ -1,28 +1,27 @@
 """From the text of a query to a statement, by sqlglot's parser in the dialect of DuckDB.
 
-What a join of two tables cannot answer is refused here, in a sentence that names the part.
+What joins cannot answer is refused here, in a sentence that names the part.
 """
 
-from collections.abc import Sequence
-from typing import Any, Final, NoReturn, TypeAlias
+import itertools
+from collections.abc import Iterator
+from typing import Final
 
 from sooner.errors import InvalidJoin
-from sooner.estimation.question import Aggregate
+from sooner.expressions.parsed import Parsed, sql_of
 from sooner.expressions.reading import from_sqlglot
-from sooner.expressions.tree import Column, Comparison, Node, conjuncts
+from sooner.expressions.tree import Node, conjuncts
 from sooner.queries.aggregates import Aggregates, has_aggregate
-from sooner.queries.statement import Group, Item, Star, Statement, TableName
+from sooner.queries.reading_endings import ending_of
+from sooner.queries.reading_subqueries import join_of
+from sooner.queries.reading_tables import Tables, arguments_of
+from sooner.queries.statement import Group, Item, Star, Statement, UnionAll
 
-Parsed: TypeAlias = Any  # by sqlglot, whose names for it changed between its versions
-
-_UNDERSTOOD: Final = {"expressions", "from", "joins", "where", "group", "kind", "hint"}
+_UNDERSTOOD: Final = {
+    "expressions", "from", "joins", "where", "group", "having", "order", "limit", "offset", "kind", "hint", "with",
+}  # fmt: skip
 _REFUSED: Final = {
-    "with": ("WITH", "give what it names as a table of its own"),
     "distinct": ("DISTINCT", "group by the columns, and count"),
-    "having": ("HAVING", "leave out groups of the answer yourself"),
-    "order": ("ORDER BY", "rows come as they are found; sort the answer"),
-    "limit": ("LIMIT", "take head(n) of the answer, or stop it with until= or seconds="),
-    "offset": ("OFFSET", "rows come in no order; leave it out"),
     "fetch": ("FETCH", "take head(n) of the answer"),
     "qualify": ("QUALIFY", "window functions need all rows at once; leave it out"),
     "windows": ("WINDOW", "window functions need all rows at once; leave it out"),
@@ -30,26 +29,67 @@ _REFUSED: Final = {
 _SAMPLE: Final = "SELECT o.region, SUM(o.price) FROM orders AS o JOIN customers AS c ON o.customer = c.id GROUP BY 1"
 
 
-def statement_of(text: object) -> Statement:
-    select = _parsed(text)
+def asked_in(text: object) -> Statement | UnionAll:
+    return _asked(_parsed(text), Tables(_asked, {}))
+
+
+def _asked(node: Parsed, tables: Tables) -> Statement | UnionAll:
+    """What a SELECT or a UNION ALL of some asks for, where names in FROM may mean those of a WITH around it."""
+    name, arguments = type(node).__name__, arguments_of(node)
+    if name in ("Union", "Except", "Intersect"):
+        return _union(node, tables)
+    if name == "Subquery" and arguments.keys() == {"this"}:
+        return _asked(node.this, tables)
+    if name != "Select":
+        raise InvalidJoin(f"The query has {sql_of(node)}, which is no SELECT; give one, such as {_SAMPLE!r}.")
+    return _statement(node, tables.with_names(arguments.get("with")))
+
+
+def _union(node: Parsed, tables: Tables) -> UnionAll:
+    arguments = arguments_of(node)
+    if type(node).__name__ != "Union" or arguments.keys() - {"this", "expression", "with"}:
+        raise InvalidJoin(
+            f"The query has {sql_of(node)}: of several SELECTs there is UNION ALL; ask for each by itself."
+        )
+    inside = tables.with_names(arguments.get("with"))
+    sides = [_asked(side, inside) for side in (node.this, node.expression)]
+    parts = [side.parts if isinstance(side, UnionAll) else (side,) for side in sides]
+    return UnionAll(tuple(itertools.chain(*parts)))
+
+
+def _statement(select: Parsed, tables: Tables) -> Statement:
     _refuse_parts(select)
-    arguments = _arguments(select)
+    arguments = arguments_of(select)
     if "from" not in arguments:
         raise InvalidJoin(f"The query has no FROM; name two tables, as in {_SAMPLE}.")
-    left, joins = arguments["from"].this, arguments.get("joins") or []
-    if not joins or len(joins) > 1 or _arguments(left).get("joins") or _arguments(joins[0].this).get("joins"):
-        named = [_sql(left), *(_sql(join.this) for join in joins)]
-        raise InvalidJoin(f"The query reads {len(named)} tables ({', '.join(named)}); a join is of two.")
-    tables = _table(left), _table(joins[0].this)
-    if tables[0].alias == tables[1].alias:
-        raise InvalidJoin(f"FROM has two tables named {tables[0].alias}; give each a name of its own with AS.")
+    first, joins = tables.of_select(select)
+    conditions: list[Node] = []
+    for one in () if "where" not in arguments else _parts(arguments["where"].this):
+        taken = [first.alias, *(join.table.alias for join in joins)]
+        if (join := join_of(one, tables, taken)) is not None:
+            joins.append(join)
+        else:
+            conditions += _conditions(one)
+    aliases = [first.alias, *(join.table.alias for join in joins)]
+    for at, alias in enumerate(aliases):
+        if alias in aliases[:at]:
+            raise InvalidJoin(f"FROM has two tables named {alias}; give each a name of its own with AS.")
     aggregates = Aggregates()
     items = tuple(_item(part, aggregates) for part in arguments["expressions"])
-    where = None if "where" not in arguments else _condition(arguments["where"].this)
-    how = _how(joins[0], bool(aggregates.found))
-    on, using = _keys(joins[0])
-    groups = _groups(arguments.get("group"), aggregates.found)
-    return Statement(tables, how, on, using, items, aggregates.found, where, groups)
+    groups = _groups(arguments.get("group"))
+    ending = ending_of(select, aggregates, is_grouped=bool(groups or aggregates.found))
+    return Statement(first, tuple(joins), items, aggregates.found, tuple(conditions), groups, ending)
+
+
+def _parts(where: Parsed) -> Iterator[Parsed]:
+    """The conditions that must all hold."""
+    if type(where).__name__ == "And":
+        for side in (where.this, where.expression):
+            yield from _parts(side)
+    elif type(where).__name__ == "Paren" and type(where.this).__name__ == "And":
+        yield from _parts(where.this)
+    else:
+        yield where
 
 
 def _parsed(text: object) -> Parsed:
@@ -64,99 +104,31 @@ def _parsed(text: object) -> Parsed:
         raise InvalidJoin(f"The query is not SQL ({reason}); correct {_short(text)!r}.") from error
     if len(found) != 1:
         raise InvalidJoin(f"The query has {len(found)} statements; give one.")
-    name = type(found[0]).__name__
-    if name in ("Union", "Except", "Intersect"):
-        raise InvalidJoin(f"The query has {name.upper()}, of several SELECTs; ask each of them by itself.")
-    if name != "Select":
-        raise InvalidJoin(f"The query is {_short(text)!r}, which is no SELECT; give one, such as {_SAMPLE!r}.")
     return found[0]
 
 
 def _refuse_parts(select: Parsed) -> None:
     from sqlglot import expressions as e
 
-    for name, value in _arguments(select).items():
+    for name, value in arguments_of(select).items():
         if name in _REFUSED:
             word, cure = _REFUSED[name]
             raise InvalidJoin(f"The query has {word}, which is not supported; {cure}.")
         if name not in _UNDERSTOOD:
-            shown = _sql(value if not isinstance(value, list) else value[0])
+            one = value[0] if isinstance(value, list) else value
+            shown = sql_of(one) if hasattr(one, "sql") else str(one)
             raise InvalidJoin(f"The query has {shown} ({name.upper()}), which is not supported; leave it out.")
-    for node in select.walk():
-        if isinstance(node, e.Query | e.Exists | e.SubqueryPredicate) and node is not select:
-            raise InvalidJoin(f"The query has {_sql(node)}, a subquery; join its table, or put its value there.")
+    for node in (one for part in select.expressions for one in part.walk()):
+        if isinstance(node, e.Query | e.Exists | e.SubqueryPredicate):
+            raise InvalidJoin(f"SELECT has {sql_of(node)}, a subquery; join its table, or put its value there.")
         if isinstance(node, e.Window):
-            raise InvalidJoin(f"The query has {_sql(node)}, a window function, which needs all rows; leave it out.")
+            raise InvalidJoin(f"The query has {sql_of(node)}, a window function, which needs all rows; leave it out.")
 
 
-def _arguments(node: Parsed) -> dict[str, Any]:
-    """The arguments that are there; newer versions of sqlglot write `from_` and `with_`."""
-    return {name.rstrip("_"): value for name, value in node.args.items() if value}
-
-
-def _table(node: Parsed) -> TableName:
-    arguments = _arguments(node)
-    alias = arguments.get("alias")
-    if type(node).__name__ != "Table" or type(node.this).__name__ != "Identifier":
-        raise InvalidJoin(f"FROM has {_sql(node)}, which is no name of a table; give it in tables=, and name it.")
-    if (alias is not None and _arguments(alias).keys() - {"this"}) or arguments.keys() - {"this", "alias", "db"}:
-        raise InvalidJoin(f"FROM has {_sql(node)}; of a table there is its name and AS with another name.")
-    name = ".".join(part for part in (node.text("db"), node.name) if part)
-    return TableName(name, node.alias or node.name)
-
-
-def _how(join: Parsed, aggregated: bool) -> str:
-    arguments = _arguments(join)
-    words = [str(arguments[name]).upper() for name in ("method", "side", "kind") if name in arguments]
-    found = _KINDS.get(" ".join(word for word in words if word not in ("OUTER", "INNER")))
-    if found is None or arguments.keys() - {"this", "method", "side", "kind", "on", "using"}:
-        raise InvalidJoin(
-            f"The query has {_sql(join)}, which is no kind of join here; there are INNER, LEFT, RIGHT, FULL, SEMI and "
-            "ANTI, with ON or USING."
-        )
-    if aggregated and found != "inner":
-        raise InvalidJoin(
-            f"The query has {' '.join(words)} JOIN with aggregates, which are estimated for inner joins alone; write "
-            "JOIN, or leave the aggregates out."
-        )
-    return found
-
-
-_KINDS: Final = {
-    "": "inner",
-    "CROSS": "inner",  # of which WHERE says which rows match
-    "LEFT": "left",
-    "RIGHT": "right",
-    "FULL": "full",
-    "SEMI": "semi",
-    "LEFT SEMI": "semi",
-    "ANTI": "anti",
-    "LEFT ANTI": "anti",
-}
-
-
-def _keys(join: Parsed) -> tuple[tuple[tuple[Column, Column], ...], tuple[str, ...]]:
-    arguments = _arguments(join)
-    using = tuple(str(one.name) for one in arguments.get("using") or ())
-    pairs = []
-    for one in conjuncts(from_sqlglot(arguments["on"], "ON")) if "on" in arguments else ():
-        if (pair := columns_that_are_equal(one)) is None:
-            raise InvalidJoin(f"ON has {one}, but rows are joined by equal columns; put other conditions into WHERE.")
-        pairs.append(pair)
-    return tuple(pairs), using
-
-
-def columns_that_are_equal(node: Node) -> tuple[Column, Column] | None:
-    """The two columns, if a condition only says that they are equal; None otherwise."""
-    if not isinstance(node, Comparison) or node.operator != "=":
-        return None
-    return (node.left, node.right) if isinstance(node.left, Column) and isinstance(node.right, Column) else None
-
-
-def _condition(node: Parsed) -> Node:
+def _conditions(node: Parsed) -> list[Node]:
     if has_aggregate(node):
-        raise InvalidJoin(f"WHERE has {_sql(node)}, with an aggregate; WHERE is asked of single rows.")
-    return from_sqlglot(node, "WHERE")
+        raise InvalidJoin(f"WHERE has {sql_of(node)}, with an aggregate; WHERE is asked of single rows.")
+    return conjuncts(from_sqlglot(node, "WHERE"))
 
 
 def _item(node: Parsed, aggregates: Aggregates) -> Item | Star:
@@ -164,8 +136,8 @@ def _item(node: Parsed, aggregates: Aggregates) -> Item | Star:
     is_column = type(of).__name__ == "Column"
     if type(of).__name__ == "Star" or (is_column and type(of.this).__name__ == "Star"):
         star = of.this if is_column else of
-        if _arguments(star):
-            raise InvalidJoin(f"SELECT has {_sql(of)}; name the columns that you want.")
+        if arguments_of(star):
+            raise InvalidJoin(f"SELECT has {sql_of(of)}; name the columns that you want.")
         return Star(of.table or None if is_column else None)
     text = str(of.sql(dialect="duckdb"))
     name = str(node.alias) if of is not node else str(of.name) if is_column else text
@@ -174,13 +146,12 @@ def _item(node: Parsed, aggregates: Aggregates) -> Item | Star:
     return Item(name, from_sqlglot(of, "SELECT"), text)
 
 
-def _groups(group: Parsed, aggregates: Sequence[Aggregate]) -> tuple[Group, ...]:
+def _groups(group: Parsed) -> tuple[Group, ...]:
     if group is None:
         return ()
-    if not aggregates:
-        raise InvalidJoin("The query has GROUP BY and no aggregate; add one, such as COUNT(*).")
-    if _arguments(group).keys() != {"expressions"}:
-        raise InvalidJoin(f"The query has {_sql(group).strip()}; group by names, expressions or numbers of the SELECT.")
+    if arguments_of(group).keys() != {"expressions"}:
+        shown = sql_of(group).strip()
+        raise InvalidJoin(f"The query has {shown}; group by names, expressions or numbers of the SELECT.")
     return tuple(_group(one) for one in group.expressions)
 
 
@@ -189,16 +160,8 @@ def _group(node: Parsed) -> Group:
     if type(node).__name__ == "Literal" and not node.is_string and str(node.this).isdecimal():
         return Group(text, int(str(node.this)))
     if has_aggregate(node):
-        _refuse_aggregate_in_group(text)
+        raise InvalidJoin(f"GROUP BY has {text}, with an aggregate; group by what single rows have.")
     return Group(text, from_sqlglot(node, "GROUP BY"))
-
-
-def _refuse_aggregate_in_group(text: str) -> NoReturn:
-    raise InvalidJoin(f"GROUP BY has {text}, with an aggregate; group by what single rows have.")
-
-
-def _sql(node: Parsed) -> str:
-    return _short(str(node.sql(dialect="duckdb")) if hasattr(node, "sql") else str(node))
 
 
 def _short(text: str) -> str:

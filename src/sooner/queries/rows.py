@@ -1,100 +1,98 @@
-"""The rows that a statement without aggregates wants of a join: what is left of the inputs, and of what is joined."""
+"""The rows that a statement wants of a join: what is left of the inputs, and of what is joined."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sooner.errors import InvalidJoin
-from sooner.estimation.workings import JoinedColumn
 from sooner.expressions.checking import Typed, condition, typed
-from sooner.expressions.tree import Coalesce, Column, Node, conjuncts
+from sooner.expressions.tree import Column, Node, columns_of, renamed
 from sooner.kernels.arrays import to_arrow
-from sooner.queries.naming import Place, Scope, require_distinct
-from sooner.queries.statement import Item, Star, Statement
-from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.queries.joining import Joining
+from sooner.queries.naming import ColumnAt, Place, require_distinct
+from sooner.queries.statement import Item, Star
+
+Outputs = Sequence[tuple[str, Node]]  # names, and what is called so
 
 
 class RowsWanted:
     """Columns have the names of their tables in front as long as they are joined, so that none is like another."""
 
-    def __init__(
-        self, statement: Statement, scope: Scope, where: Node | None, columns: Callable[[], Mapping[str, JoinedColumn]]
-    ) -> None:
-        self._scope = scope
-        self._how = statement.how
-        self._columns = columns  # of the joined row without those names, where * asks for them
-        self._side_of_keys = None if statement.how == "full" else RIGHT if statement.how == "right" else LEFT
-        self._outputs = [output for item in statement.items for output in self._of_item(item)]
-        require_distinct([name for name, _ in self._outputs])
-        self._pushed: tuple[list[Node], list[Node]] = ([], [])
-        self._rest: list[Node] = []
-        for one in [] if where is None else conjuncts(where):
-            side = self._side_of(one)
-            (self._rest if side is None else self._pushed[side]).append(one)
+    def __init__(self, joining: Joining, outputs: Outputs) -> None:
+        self._joining = joining
+        self._scope = joining.scope
+        self._outputs = outputs
+        require_distinct([name for name, _ in outputs])
 
-    def keys(self, side: int) -> tuple[str, ...]:
-        return tuple(self._name(side, key[side]) for key in self._scope.keys)
-
-    def of_input(self, side: int) -> tuple[list[Typed], list[tuple[str, str]]]:
-        """The conditions that rows of a side are held to before they are joined, and its columns by both names."""
-        here = [(one, "SELECT") for _, one in self._outputs] + [(one, "WHERE") for one in self._rest]
+    def of_input(self, table: int) -> tuple[list[Typed], list[tuple[str, str]]]:
+        """The conditions that rows of a table are held to before they are joined, and its columns by both names."""
+        rest = [(one.node, one.part) for one in self._joining.conditions_of(None)]
+        here = [(node, "SELECT") for _, node in self._outputs] + rest
         places = {place for node, part in here for place in self._scope.places(node, part)}
-        needed = {place.name for place in places if place.side == side}
-        needed |= {key[side] for key in self._scope.keys}
-        schema = self._scope.schemas[side]
+        needed = {place.name for place in places if table in self._scope.sources(place)}
+        needed |= {*self._joining.keys(table), *(one.name for one, _ in self._joining.not_in if one.table == table)}
+        schema, everywhere = self._scope.schemas[table], self._scope.among(range(len(self._scope.tables)))
         filters = [
-            condition(self._scope.resolved(one, "WHERE", lambda place: Column(place.name)), schema, "WHERE")
-            for one in self._pushed[side]
+            condition(everywhere.resolved(one.node, one.part, lambda place: Column(place.name)), schema, one.part)
+            for one in self._joining.conditions_of(table)
         ]
-        return filters, [(name, self._name(side, name)) for name in schema.names if name in needed]
+        return filters, [(name, self.name(ColumnAt(table, name))) for name in schema.names if name in needed]
 
     def selection(self, joined: pa.Schema) -> "Selection":
         """What becomes of rows that were joined."""
-        filters = tuple(condition(self._joined(one, "WHERE"), joined, "WHERE") for one in self._rest)
+        rest = self._joining.conditions_of(None)
+        filters = tuple(condition(self._joined(one.node, one.part), joined, one.part) for one in rest)
         outputs: list[tuple[str, str | Typed]] = []
         for name, node in self._outputs:
             of = self._joined(node, "SELECT")
             outputs.append((name, of.name if isinstance(of, Column) else typed(of, joined, "SELECT")))
         return Selection(filters, tuple(outputs), joined)
 
-    def _of_item(self, item: Item | Star) -> list[tuple[str, Node]]:
-        """Names, and what is called so."""
-        if isinstance(item, Item):
-            return [(item.name, item.node)]
-        schemas, aliases = self._scope.schemas, [table.alias for table in self._scope.tables]
-        if item.table is not None:
-            side = self._scope.side(item.table, f"SELECT has {item.table}.*")
-            return [(name, Column(name, aliases[side])) for name in schemas[side].names]
-        return [
-            (name, Column(name) if (name, name) in self._scope.keys else Column(one.name, aliases[one.side]))
-            for name, one in self._columns().items()
-        ]
+    def name(self, column: ColumnAt) -> str:
+        """What it is called while it is joined."""
+        return str(self._scope.named(column))
 
-    def _side_of(self, one: Node) -> int | None:
-        """On which side a condition can be asked before rows are joined, if on any."""
-        places = self._scope.places(one, "WHERE")
-        sides = {self._side_of_keys if place.side is None else place.side for place in places}
-        side = sides.pop() if len(sides) == 1 else None
-        asked_before = {"inner": SIDES, "right": (RIGHT,), "full": ()}.get(self._how, (LEFT,))
-        return side if side in asked_before else None
+    def column(self, place: Place) -> Node:
+        """What a place is in joined rows."""
+        node = self._joining.column(place)
+        return renamed(node, {column: Column(str(column)) for column in columns_of(node)})
 
     def _joined(self, node: Node, part: str) -> Node:
-        return self._scope.resolved(node, part, self._in_joined)
+        return self._scope.resolved(node, part, self.column)
 
-    def _in_joined(self, place: Place) -> Node:
-        if place.side == RIGHT and self._how in ("semi", "anti"):
-            table = self._scope.tables[RIGHT].alias
-            raise InvalidJoin(
-                f"The query asks for {table}.{place.name}, but {self._how.upper()} JOIN gives those of the left alone."
-            )
-        side = self._side_of_keys if place.side is None else place.side
-        if side is None:
-            return Coalesce(tuple(Column(self._name(side, place.name)) for side in SIDES))
-        return Column(self._name(side, place.name))
 
-    def _name(self, side: int, name: str) -> str:
-        return f"{self._scope.tables[side].alias}.{name}"
+def outputs_of(items: Sequence[Item | Star], joining: Joining, everything: Mapping[str, Node]) -> Outputs:
+    """What a select list without aggregates asks for; `everything` is what * stands for."""
+    outputs: list[tuple[str, Node]] = []
+    for item in items:
+        if isinstance(item, Item):
+            outputs.append((item.name, item.node))
+        elif item.table is None:
+            outputs += everything.items()
+        else:
+            table = joining.scope.table(item.table, f"SELECT has {item.table}.*")
+            names = joining.scope.schemas[table].names
+            outputs += [(name, joining.scope.named(ColumnAt(table, name))) for name in names]
+    return outputs
+
+
+def all_columns(joining: Joining) -> dict[str, Node]:
+    """In the order of the tables: a key that several have by one name comes once, and others of one name are told apart
+    by the names of their tables.
+    """
+    scope = joining.scope
+    found: list[tuple[ColumnAt, Node]] = []
+    for table in scope.seen:
+        for name in scope.schemas[table].names:
+            tables = scope.tables_with(ColumnAt(table, name))
+            if tables[0] == table:
+                found.append((ColumnAt(table, name), joining.column(Place(tables, name))))
+    often = Counter(column.name for column, _ in found)
+    return {
+        column.name if often[column.name] == 1 else f"{column.name}_{scope.tables[column.table].alias}": node
+        for column, node in found
+    }
 
 
 def filtered(batch: pa.RecordBatch, filters: Sequence[Typed]) -> pa.RecordBatch:
@@ -116,7 +114,7 @@ class Selection:
     def schema(self) -> pa.Schema:
         return pa.schema(
             [
-                self.joined.field(of).with_name(name) if isinstance(of, str) else pa.field(name, _type(of))
+                self.joined.field(of).with_name(name) if isinstance(of, str) else pa.field(name, type_of(of))
                 for name, of in self.outputs
             ]
         )
@@ -130,14 +128,14 @@ class Selection:
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _type(expression: Typed) -> pa.DataType:
+def type_of(expression: Typed) -> pa.DataType:
     kind = expression.kind
     return pa.decimal128(38, kind.scale) if kind.is_exact and kind.scale else kind.type
 
 
 def _values(expression: Typed, batch: pa.RecordBatch) -> pa.Array:
     """Exact numbers are evaluated without their point, which is put back here."""
-    found, type_ = expression.evaluate(batch), _type(expression)
+    found, type_ = expression.evaluate(batch), type_of(expression)
     if pa.types.is_decimal(type_):
         unscaled = found.cast(pa.decimal128(19, 0))
         return pa.Array.from_buffers(type_, len(unscaled), unscaled.buffers(), offset=unscaled.offset)

@@ -1,15 +1,37 @@
 """What a query in SQL asks for, once it is read. Names are as they were written; `naming` finds what they mean."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from sooner.estimation.question import Aggregate
-from sooner.expressions.tree import Column, Node
+from sooner.expressions.tree import Node
 
 
 @dataclass(frozen=True)
 class TableName:
+    """`of` is what is asked for it, if it is no table that was given."""
+
     name: str
     alias: str
+    of: "Statement | UnionAll | None" = None
+
+
+@dataclass(frozen=True)
+class Join:
+    """A table that joins those before it, and under which conditions.
+
+    `pairs` must be equal as well: an expression over the tables before, and one over this. A table `inside` of a
+    subquery is the first that names mean there. Where NOT IN `forbids_nulls`, none of them is known not to be equal.
+    """
+
+    table: TableName
+    how: str = "inner"
+    on: tuple[Node, ...] = ()
+    using: tuple[str, ...] = ()
+    pairs: tuple[tuple[Node, Node], ...] = ()
+    inside: bool = False
+    forbids_nulls: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,12 +63,75 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Ordering:
+    """By what an answer is sorted: an item, or the n-th of the select list."""
+
+    of: Item | int
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What becomes of the groups of an answer: which are left out, in which order they are, and how many.
+
+    In `having`, aggregates are columns of the table AGGREGATE.
+    """
+
+    having: Node | None = None
+    order: tuple[Ordering, ...] = ()
+    limit: int | None = None
+    offset: int = 0
+
+
+NO_ENDING: Final = Ending()
+AGGREGATE: Final = "#aggregate"
+
+
+@dataclass(frozen=True)
 class Statement:
-    tables: tuple[TableName, TableName]
-    how: str
-    on: tuple[tuple[Column, Column], ...]  # pairs that must be equal
-    using: tuple[str, ...]
+    first: TableName
+    joins: tuple[Join, ...]
     items: tuple[Item | Star, ...]
     aggregates: tuple[Aggregate, ...]
-    where: Node | None
+    where: tuple[Node, ...]  # conditions that must all hold
     groups: tuple[Group, ...]
+    ending: Ending = NO_ENDING
+
+    @property
+    def tables(self) -> tuple[TableName, ...]:
+        return (self.first, *(join.table for join in self.joins))
+
+    @property
+    def hows(self) -> tuple[str, ...]:
+        """How each table joins those before it; the first is as one that all rows come with."""
+        return ("inner", *(join.how for join in self.joins))
+
+    @property
+    def is_grouped(self) -> bool:
+        return bool(self.aggregates or self.groups)
+
+
+@dataclass(frozen=True)
+class UnionAll:
+    """The rows of all of these."""
+
+    parts: tuple[Statement, ...]
+
+
+def selects_in(asked: Statement | UnionAll) -> int:
+    """How many SELECTs that keep rows run at once: of those of a union, one."""
+    if isinstance(asked, UnionAll):
+        return max(map(selects_in, asked.parts))
+    inside = sum(selects_in(table.of) for table in asked.tables if table.of is not None)
+    return inside + (1 if asked.joins or asked.is_grouped else 0)
+
+
+def tables_in(asked: Statement | UnionAll) -> Iterator[TableName]:
+    """All that must be given, each as often as it is read."""
+    if isinstance(asked, UnionAll):
+        for part in asked.parts:
+            yield from tables_in(part)
+        return
+    for table in asked.tables:
+        yield from [table] if table.of is None else tables_in(table.of)

@@ -45,8 +45,7 @@ def opened(things: Sequence[object], names: Sequence[str]) -> Iterator[list[Sour
 
     What was opened here is let go then; a source of the user's own stays as it is.
     """
-    for (one, name), (other, its_name) in itertools.combinations(zip(things, names, strict=True), 2):
-        _require_two_streams(one, name, other, its_name)
+    require_streams_once(things, names)
     ours: list[Source] = []
     try:
         sources: list[Source] = []
@@ -61,6 +60,12 @@ def opened(things: Sequence[object], names: Sequence[str]) -> Iterator[list[Sour
         if type(error) is InvalidCall:
             raise InvalidJoin(str(error)) from error
         raise
+
+
+def require_streams_once(things: Sequence[object], names: Sequence[str]) -> None:
+    """Refuse a stream that is given twice, by two names."""
+    for (one, name), (other, its_name) in itertools.combinations(zip(things, names, strict=True), 2):
+        _require_two_streams(one, name, other, its_name)
 
 
 def _require_two_streams(one: object, name: str, other: object, its_name: str) -> None:

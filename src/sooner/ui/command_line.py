@@ -189,7 +189,7 @@ COMMANDS: Final = (
     Command("demo", "Watch two bursty inputs being joined on Spark.", _demo),
     Command("algorithms", "Show the names that algorithm= takes.", _algorithms),
     Command("estimate", "Estimate aggregates over a join of two files.", _estimate),
-    Command("sql", "Answer a query over two files while they are read.", _sql),
+    Command("sql", "Answer a query over several files while they are read.", _sql),
     Command("shuffle", "Write a table with its rows in random order.", _shuffle),
     Command("results", "Write a page of what experiments found.", _results),
     Command("lab", "The papers' experiments.", _lab),

@@ -9,10 +9,12 @@ import pyarrow as pa
 
 from sooner.errors import InvalidCall
 from sooner.local.estimate import Estimates, estimate
+from sooner.local.groups import LiveGroups
 from sooner.local.sql import sql
-from sooner.ui.estimate_view import number, warnings_as_lines, watch
+from sooner.ui.estimate_view import EstimateView, warnings_as_lines
 from sooner.ui.numbers import positive, whole_number
 from sooner.ui.tables import print_table
+from sooner.ui.watching_figures import FiguresView, cells_of, watch
 
 _AGGREGATE = re.compile(r"\s*(?:([^=()]+?)\s*=)?\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
@@ -33,9 +35,16 @@ def add_estimate_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_sql_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", metavar="QUERY", help="SELECT ... FROM a JOIN b ON a.k = b.k WHERE ... GROUP BY ...")
     parser.add_argument(
-        "--table", action="append", type=_table, required=True, metavar="NAME=FILE", help="what a name in FROM means"
+        "query", metavar="QUERY", help="SELECT ... FROM a JOIN b ON a.k = b.k ... WHERE ... GROUP BY ..."
+    )
+    parser.add_argument(
+        "--table",
+        action="append",
+        type=_table,
+        required=True,
+        metavar="NAME=FILE",
+        help="what a name in FROM means; may be given again",
     )
     parser.add_argument("--rows", type=whole_number, default=20, help="to show without aggregates (default: 20)")
     _add_terms(parser)
@@ -52,26 +61,27 @@ def _add_terms(parser: argparse.ArgumentParser) -> None:
 
 def run_estimate(options: argparse.Namespace) -> int:
     with warnings_as_lines():
-        return watch(
-            estimate(
-                options.left,
-                options.right,
-                options.on,
-                left_on=options.left_on,
-                right_on=options.right_on,
-                aggregates=_named(options.aggregate),
-                by=options.by,
-                where=options.where,
-                **_terms(options),
-            )
+        found = estimate(
+            options.left,
+            options.right,
+            options.on,
+            left_on=options.left_on,
+            right_on=options.right_on,
+            aggregates=_named(options.aggregate),
+            by=options.by,
+            where=options.where,
+            **_terms(options),
         )
+        return watch(found, EstimateView())
 
 
 def run_sql(options: argparse.Namespace) -> int:
     with warnings_as_lines():
         found = sql(options.query, dict(options.table), **_terms(options))
         if isinstance(found, Estimates):
-            return watch(found)
+            return watch(found, EstimateView())
+        if isinstance(found, LiveGroups):
+            return watch(found, FiguresView())
         _print_rows(found.head(options.rows))
     return 0
 
@@ -83,13 +93,8 @@ def _terms(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _print_rows(rows: pa.Table) -> None:
-    cells = [[_cell(value) for value in column.to_pylist()] for column in rows.columns]
-    print_table(rows.column_names, list(zip(*cells, strict=True)))
+    print_table(rows.column_names, cells_of(rows))
     print(f"the first {rows.num_rows:,} rows to come")
-
-
-def _cell(value: object) -> str:
-    return number(value) if isinstance(value, float) else "null" if value is None else str(value)
 
 
 def _aggregate(text: str) -> tuple[str, list[str]]:

@@ -1,17 +1,15 @@
 """Estimates in a terminal: a table that lives as long as they get better, or the last of them in plain text."""
 
-import importlib.util
 import math
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sooner.estimation.estimate import Estimate
 from sooner.estimation.reckoning import Value
-from sooner.local.estimate import Estimates
 from sooner.plain_text import plain_text
 from sooner.ui.tables import print_table
 
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-INTERRUPTED: Final = 130  # as shells have it
 BAR_WIDTH: Final = 24
 MOST_LINES: Final = 30  # of a living table: it must fit into a terminal
 _READABLE: Final = (1e3, 1e15)  # sizes of numbers with two decimals; others have six digits
@@ -68,17 +65,24 @@ class EstimateView:
             return Text("waiting for the first rows", style="dim")
         table = Table(box=None, padding=(0, 2))
         for title in (*titles(self.last), "relative error"):
-            table.add_column(_as_text(title))
+            table.add_column(as_text(title))
         lines = lines_of(self.last)
         for line in lines[:MOST_LINES]:
             bar = ProgressBar(total=1.0, completed=line.width, width=BAR_WIDTH, complete_style="cyan")
             group = (*line.group, line.aggregate)
-            table.add_row(*map(_as_text, group), Text(line.value, style="bold"), line.half, bar)
+            table.add_row(*map(as_text, group), Text(line.value, style="bold"), line.half, bar)
         more = [Text(f"and {len(lines) - MOST_LINES:,} more", style="dim")] if len(lines) > MOST_LINES else []
         return Group(table, *more, Text(summary(self.last), style="green" if self.last.exact else "dim"))
 
+    def print(self) -> None:
+        """In plain text, if there is anything."""
+        if self.last is not None:
+            lines = lines_of(self.last)
+            print_table(titles(self.last), [(*line.group, line.aggregate, line.value, line.half) for line in lines])
+            print(summary(self.last))
 
-def _as_text(value: str) -> "Text":
+
+def as_text(value: str) -> "Text":
     """The text in one line, cut where there is no room, and never read as markup."""
     from rich.text import Text
 
@@ -107,37 +111,6 @@ def _half(value: Value) -> str:
     if value.low is None or value.high is None:
         return "" if value.value is None else "not known yet"
     return "" if value.is_known else number((float(value.high) - float(value.low)) / 2)
-
-
-def watch(estimates: Estimates) -> int:
-    """Show estimates until they end, or somebody has seen enough; gives the exit code."""
-    view = EstimateView()
-    lives = sys.stdout.isatty() and importlib.util.find_spec("rich") is not None
-    exit_code = 0
-    with estimates, _live(view) if lives else _still(view):
-        try:
-            for view.last in estimates:
-                pass
-        except KeyboardInterrupt:
-            exit_code = INTERRUPTED
-    return exit_code
-
-
-@contextmanager
-def _live(view: EstimateView) -> Iterator[Any]:
-    from rich.live import Live
-
-    with Live(get_renderable=view.frame, refresh_per_second=8) as live:
-        yield live
-
-
-@contextmanager
-def _still(view: EstimateView) -> Iterator[None]:
-    yield
-    if view.last is not None:
-        lines = lines_of(view.last)
-        print_table(titles(view.last), [(*line.group, line.aggregate, line.value, line.half) for line in lines])
-        print(summary(view.last))
 
 
 @contextmanager

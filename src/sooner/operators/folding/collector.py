@@ -21,6 +21,7 @@ from sooner.kernels.folding import MET, NEW, NOT_YET, Ages, Factors, Operand, Su
 from sooner.kernels.gathering import gather
 from sooner.kernels.looking_up import CodeIndex
 from sooner.kernels.matching import EQUAL
+from sooner.operators.folding.evaluated import factors_of
 from sooner.operators.folding.folds import Folds
 from sooner.operators.inputs import Input
 from sooner.operators.ledgers.horizons import Horizons
@@ -179,19 +180,12 @@ class FoldCollector:
         if not both.num_rows:
             return 0
         values = [to_numpy(factor.evaluate(both)) for factor in step.factors]
-        told = list(zip(self._workings.terms, self._workings.are_whole, strict=True))
-        wholes, reals = (
-            [None if at is None else values[at] for (at, _), is_whole in told if is_whole == kind]
-            for kind in (True, False)
-        )
-        numbers = [None if at is None else values[at] for at, _ in self._workings.moments]
         by = [one.evaluate(both) for one in step.by]
         with self._one_at_a_time:  # a group that is new makes all sums larger, also those of other workers
             groups = self._folds.groups[LEFT].numbers_of(by) if by else None
             self._folds.make_room_for_groups()
-            left = Factors(tags[LEFT], groups, wholes, reals, numbers)
-            right = Factors(tags[RIGHT], None, *([None] * len(some) for some in (wholes, reals, numbers)))
-            self._folds.now_in(sums).fold_pairs(left, right, None, None)
+            factors = factors_of(self._workings, values, (tags[LEFT], tags[RIGHT]), groups)
+            self._folds.now_in(sums).fold_pairs(*factors, None, None)
         n_pairs: int = both.num_rows
         return n_pairs
 

@@ -1,0 +1,164 @@
+"""Figures of joined rows by groups, while they come: so far, and exact in the end."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+import pyarrow as pa
+
+from sooner.budget import format_bytes
+from sooner.errors import BudgetTooSmall, SoonerError
+from sooner.local.arguments import LEAST_MEMORY_BYTES
+from sooner.local.figures import Figures
+from sooner.local.pacing import Pace
+from sooner.local.query import Query
+from sooner.local.rows import Rows
+from sooner.local.running import QueryProgress
+from sooner.operators.folding.running_groups import GroupWorkings, RunningGroups
+from sooner.queries.answered import Answering
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+GROUPS_SHARE: Final = 4  # of the memory, one part in so many is for groups,
+LEAST_GROUPS_BYTES: Final = 4 * 2**20  # or so many bytes beside it, if that is more
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """What is asked of groups; `memory_bytes` is what the user gave, of which the join has what is not for groups."""
+
+    workings: GroupWorkings
+    answering: Answering
+    memory_bytes: int
+
+    def so_far(self, batches: Iterable[pa.RecordBatch]) -> Iterator[RunningGroups]:
+        """The groups of the rows that have come, after each batch; the same object grows."""
+        groups = RunningGroups(self.workings)
+        for batch in batches:
+            groups.add(batch)
+            self._require_room(groups)
+            yield groups
+        yield groups
+
+    def table(self, groups: RunningGroups) -> pa.Table:
+        return self.answering.table(groups.keys(), groups.values())
+
+    def _require_room(self, groups: RunningGroups) -> None:
+        n_bytes = groups.n_bytes
+        if n_bytes > bytes_for_groups(self.memory_bytes):
+            needed = n_bytes * GROUPS_SHARE // 2**20 + 1
+            raise BudgetTooSmall(
+                f"GROUP BY gives {len(groups):,} groups so far, which take {format_bytes(n_bytes)}; give "
+                f"memory='{needed}MB' for these, or group by less."
+            )
+
+
+class GroupedRows(Rows):
+    """The exact figures of groups, a row each, when all rows have come: for a query inside of another."""
+
+    def __init__(self, rows: Rows, grouping: Grouping) -> None:
+        self.schema = grouping.answering.schema
+        self._rows = rows
+        self._grouping = grouping
+
+    @property
+    def is_done(self) -> bool:
+        return self._rows.is_done
+
+    def _found(self) -> Iterator[pa.RecordBatch]:
+        with self._rows:
+            *_, groups = self._grouping.so_far(self._rows)
+            if self.is_done:
+                yield from self._grouping.table(groups).to_batches()
+
+    def stop(self) -> None:
+        self._rows.stop()
+
+
+class LiveGroups:
+    """Iterate for `Figures` as they come: those so far, and at last the exact ones. Good for one reading.
+
+    Leave a `with` block, call `stop()` or drop it, and its threads and spill files are gone.
+    """
+
+    def __init__(self, query: Query, grouping: Grouping) -> None:
+        self._query = query
+        self._grouping = grouping
+        self.schema = grouping.answering.schema
+
+    @property
+    def progress(self) -> QueryProgress:
+        """How far the join is; may be asked from any thread."""
+        return self._query.progress
+
+    def explain(self) -> str:
+        """What it will do and why, a line each. Nothing is read for it."""
+        return f"{self._query.explain()}\nfigures of groups: those of the rows so far, until all are joined"
+
+    def stop(self) -> None:
+        """End it now, from any thread."""
+        self._query.stop()
+
+    def finish(self, side: str) -> None:
+        """This table has no more rows, whatever its source would still give; from any thread."""
+        self._query.finish(side)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def __iter__(self) -> Iterator[Figures]:
+        return self._figures(iter(self._query))
+
+    def final(self) -> Figures:
+        """The exact figures, when all rows are joined."""
+        *_, last = self
+        if not last.exact:
+            raise SoonerError("The query was stopped before its figures were exact; ask it again.")
+        return last
+
+    def to_table(self) -> pa.Table:
+        """The exact figures as a table of Arrow."""
+        return self.final().table
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The same as a DataFrame of pandas."""
+        return self.final().to_pandas()
+
+    def to_polars(self) -> "polars.DataFrame":
+        """The same as a DataFrame of Polars."""
+        return self.final().to_polars()
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_table().__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        return f"<sooner.LiveGroups {self.progress}>"
+
+    def _figures(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Figures]:
+        pace = Pace()
+        with self._query:
+            for groups in self._grouping.so_far(batches):
+                if pace.allows(len(groups)) and not self._query.is_done:
+                    yield self._read_off(groups, pace, exact=False)
+            yield self._read_off(groups, pace, exact=self._query.is_done)
+
+    def _read_off(self, groups: RunningGroups, pace: Pace, *, exact: bool) -> Figures:
+        pace.begin()
+        found = Figures(self._grouping.table(groups), groups.rows, pace.seconds, exact)
+        pace.end(len(groups))
+        return found
+
+
+def bytes_for_groups(memory_bytes: int) -> int:
+    """What groups may take of so much memory."""
+    return max(memory_bytes // GROUPS_SHARE, LEAST_GROUPS_BYTES)
+
+
+def bytes_of_join(memory_bytes: int) -> int:
+    """What is left of it for rows."""
+    return max(memory_bytes - memory_bytes // GROUPS_SHARE, LEAST_MEMORY_BYTES)

@@ -1,0 +1,125 @@
+"""The joined rows that a query in SQL wants, by the operator that its joins need."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sooner.asked.choosing_algorithm import AskedAlgorithm
+from sooner.asked.joins import equi_join
+from sooner.asked.multijoins import algorithm_of_many
+from sooner.how import INNER, kind_of
+from sooner.local.arguments import LEAST_MEMORY_BYTES, settings_of, usable_memory
+from sooner.local.filtered import FilteredSource
+from sooner.local.join import choice_of, explained
+from sooner.local.multijoin import explained_of_many, read_last, settings_of_many
+from sooner.local.not_in import NotIn
+from sooner.local.query import Query
+from sooner.local.scan import Scan
+from sooner.operators.multiway.algorithms import MultiAlgorithm
+from sooner.operators.multiway.graph import ColumnOf, graph_of
+from sooner.operators.multiway.plan import MultiPlan
+from sooner.operators.plans.plan import JoinsPlan, JoinWith
+from sooner.operators.two_way.plan import TwoWayPlan
+from sooner.queries.joining import Joining
+from sooner.queries.naming import ColumnAt
+from sooner.queries.rows import RowsWanted
+from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.sources.at_rest import resting_rows
+from sooner.sources.source import Source
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the user gave to join with; which algorithms there are depends on how many tables there are."""
+
+    algorithm: Any
+    memory: int | str | None
+    partitions: int | None
+    workers: int | None
+    spill_dir: str | Path | None
+
+    def shared_by(self, queries: int) -> "Terms":
+        """For each of so many queries an equal part of the memory."""
+        if self.memory is None or queries <= 1:
+            return self
+        return replace(self, memory=max(usable_memory(self.memory) // queries, LEAST_MEMORY_BYTES))
+
+
+def joined_rows(joining: Joining, wanted: RowsWanted, sources: Sequence[Source], terms: Terms) -> Query | Scan:
+    """What is joined; its columns have the names of their tables in front."""
+    not_in = {own.table: NotIn(wanted.name(of), wanted.name(own)) for of, own in joining.not_in}
+    inputs = []
+    for at, source in enumerate(sources):
+        watch = not_in[at].watch if at in not_in else None
+        inputs.append(FilteredSource(source, *wanted.of_input(at), watch))
+    rows = _joined(joining, wanted, inputs, sources, terms)
+    for one in not_in.values():
+        rows.through(rows.schema, one.of)
+    return rows
+
+
+def _joined(
+    joining: Joining, wanted: RowsWanted, inputs: Sequence[FilteredSource], sources: Sequence[Source], terms: Terms
+) -> Query | Scan:
+    if len(sources) == 1:
+        return Scan(inputs[0])
+    if len(sources) == len(SIDES):
+        return _of_two(joining, wanted, inputs, terms)
+    return _of_many(joining, wanted, inputs, [resting_rows(source) for source in sources], terms)
+
+
+def two_way_plan(joining: Joining, algorithm: AskedAlgorithm) -> TwoWayPlan:
+    """Of two tables, by the names that their columns have themselves."""
+    left_on, right_on = (joining.keys(side) for side in SIDES)
+    return equi_join(None, left_on, right_on, None, algorithm, joining.hows[RIGHT])  # type: ignore[arg-type]
+
+
+def _of_two(joining: Joining, wanted: RowsWanted, inputs: Sequence[FilteredSource], terms: Terms) -> Query:
+    choice = choice_of(terms.algorithm, inputs, [one.resting_rows for one in inputs], terms.memory)
+    plan = two_way_plan(joining, choice.algorithm)
+    plan.output(joining.scope.schemas)  # refused by the names that the user knows
+    settings = settings_of(choice.algorithm, terms.memory, terms.partitions, terms.workers, terms.spill_dir)
+    notes = explained(plan, choice, settings)
+    left_on, right_on = (tuple(wanted.name(ColumnAt(at, name)) for name in joining.keys(at)) for at in (LEFT, RIGHT))
+    return Query(replace(plan, left_on=left_on, right_on=right_on), inputs, settings, notes=notes)
+
+
+def _of_many(
+    joining: Joining, wanted: RowsWanted, inputs: Sequence[Source], rows: Sequence[int | None], terms: Terms
+) -> Query:
+    """All of them in one operator, or in a plan of joins where one is not inner; `rows` are those before conditions."""
+    names = [table.alias for table in joining.scope.tables]
+    by_name = _plan(joining, terms.algorithm, lambda column: column.name)
+    _require_comparable(by_name, joining)
+    settings = settings_of_many(by_name, terms.memory, terms.partitions, terms.workers, terms.spill_dir)
+    last = read_last(rows)
+    plan = _plan(joining, terms.algorithm, wanted.name)
+    return Query(plan, inputs, settings, names, notes=explained_of_many(by_name, last), last=last)
+
+
+def _require_comparable(plan: MultiPlan | JoinsPlan, joining: Joining) -> None:
+    """What cannot be equal is refused, by the names that the user knows."""
+    schemas = joining.scope.schemas
+    if isinstance(plan, MultiPlan):
+        plan.comparisons(schemas)
+    else:
+        plan.two_way(schemas)
+
+
+def _plan(joining: Joining, algorithm: object, name: Callable[[ColumnAt], str]) -> MultiPlan | JoinsPlan:
+    """With such names for columns."""
+    names = [table.alias for table in joining.scope.tables]
+    kinds = {names[at]: kind_of(how) for at, how in enumerate(joining.hows) if how != "inner"}
+    chosen = algorithm_of_many(algorithm, kinds)
+
+    def of(column: ColumnAt) -> ColumnOf:
+        return ColumnOf(names[column.table], name(column))
+
+    if isinstance(chosen, MultiAlgorithm):
+        return MultiPlan(graph_of(names, [(of(one), of(other)) for one, other in joining.equal]), chosen)
+    joins = [
+        JoinWith(names[at], tuple((of(one), name(own)) for one, own in pairs), kinds.get(names[at], INNER))
+        for at, pairs in joining.stages
+    ]
+    return JoinsPlan(tuple(names), tuple(joins), chosen)

@@ -1,0 +1,88 @@
+"""FROM and its joins, as sqlglot has parsed them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+
+from sooner.errors import InvalidJoin
+from sooner.expressions.parsed import Parsed, sql_of
+from sooner.expressions.reading import from_sqlglot
+from sooner.expressions.tree import conjuncts
+from sooner.queries.statement import Join, Statement, TableName, UnionAll
+
+KINDS: Final = {
+    "": "inner",
+    "CROSS": "inner",  # of which WHERE says which rows match
+    "LEFT": "left",
+    "RIGHT": "right",
+    "FULL": "full",
+    "SEMI": "semi",
+    "LEFT SEMI": "semi",
+    "ANTI": "anti",
+    "LEFT ANTI": "anti",
+}
+
+
+def arguments_of(node: Parsed) -> dict[str, Any]:
+    """The arguments that are there; newer versions of sqlglot write `from_` and `with_`."""
+    return {name.rstrip("_"): value for name, value in node.args.items() if value}
+
+
+Read: TypeAlias = "Callable[[Parsed, Tables], Statement | UnionAll]"
+
+
+class Tables:
+    """What names in FROM mean beside the tables that are given: those of WITH, each read as `read` does."""
+
+    def __init__(self, read: Read, named: "Mapping[str, tuple[Parsed, Tables]]") -> None:
+        self._read = read
+        self._named = named  # in small letters: what each is, and which names mean something in it
+
+    def with_names(self, clause: Parsed) -> "Tables":
+        """The same with the names of a WITH, each of which may use those before it."""
+        found = self
+        if clause is not None and clause.args.get("recursive"):
+            raise InvalidJoin("The query has WITH RECURSIVE, which is not supported; give its rows as a table.")
+        for one in [] if clause is None else clause.expressions:
+            if arguments_of(one).keys() - {"this", "alias"} or arguments_of(one.args["alias"]).keys() - {"this"}:
+                raise InvalidJoin(f"The query has {sql_of(one)}; of a name in WITH there is AS with a SELECT.")
+            found = Tables(self._read, {**found._named, one.alias.lower(): (one.this, found)})
+        return found
+
+    def read(self, select: Parsed) -> Statement | UnionAll:
+        """What a SELECT inside of the query asks for."""
+        return self._read(select, self)
+
+    def of_select(self, select: Parsed) -> tuple[TableName, list[Join]]:
+        """The first table, and those that join it."""
+        arguments = arguments_of(select)
+        return self.table(arguments["from"].this), [self._join(one) for one in arguments.get("joins") or ()]
+
+    def table(self, node: Parsed) -> TableName:
+        arguments = arguments_of(node)
+        alias = arguments.get("alias")
+        if alias is not None and arguments_of(alias).keys() - {"this"}:
+            raise InvalidJoin(f"FROM has {sql_of(node)}; of a table there is its name and AS with another name.")
+        if type(node).__name__ == "Subquery" and arguments.keys() <= {"this", "alias"} and alias is not None:
+            return TableName(node.alias, node.alias, self.read(node.this))
+        if type(node).__name__ != "Table" or type(node.this).__name__ != "Identifier":
+            raise InvalidJoin(f"FROM has {sql_of(node)}, which is no name of a table; give it in tables=, and name it.")
+        if arguments.keys() - {"this", "alias", "db"}:
+            raise InvalidJoin(f"FROM has {sql_of(node)}; of a table there is its name and AS with another name.")
+        name = ".".join(part for part in (node.text("db"), node.name) if part)
+        if name.lower() in self._named:
+            select, known = self._named[name.lower()]
+            return TableName(name, node.alias or node.name, self._read(select, known))
+        return TableName(name, node.alias or node.name)
+
+    def _join(self, join: Parsed) -> Join:
+        arguments = arguments_of(join)
+        words = [str(arguments[name]).upper() for name in ("method", "side", "kind") if name in arguments]
+        how = KINDS.get(" ".join(word for word in words if word not in ("OUTER", "INNER")))
+        if how is None or arguments.keys() - {"this", "method", "side", "kind", "on", "using"}:
+            raise InvalidJoin(
+                f"The query has {sql_of(join)}, which is no kind of join here; there are INNER, LEFT, RIGHT, FULL, "
+                "SEMI and ANTI, with ON or USING."
+            )
+        using = tuple(str(one.name) for one in arguments.get("using") or ())
+        on = tuple(conjuncts(from_sqlglot(arguments["on"], "ON"))) if "on" in arguments else ()
+        return Join(self.table(join.this), how, on, using)
