@@ -5,11 +5,12 @@ from typing import Any, get_args
 import numpy as np
 import pyarrow as pa
 import pytest
+from test_multijoin import SNOWFLAKE, SNOWFLAKE_IN_SQL, asked_of_duckdb, rows_of, shop
 
 import sooner
 from sooner.asked.multijoins import KNOWN, MultiAlgorithmName
+from sooner.sources.arrival_patterns import Fixed
 from sooner.sources.pacing import paced
-from test_multijoin import SNOWFLAKE, SNOWFLAKE_IN_SQL, asked_of_duckdb, rows_of, shop
 
 LITTLE = "500KB"
 
@@ -40,8 +41,8 @@ KINDS: list[tuple[dict[str, Any], str]] = [
     (
         {"customers": "full", "articles": "left", "nations": "full"},
         "SELECT s.sale, coalesce(s.customer, c.customer) customer, s.article, coalesce(c.nation, n.nation) nation, "
-        "a.title, n.name FROM sales s FULL JOIN customers c ON s.customer = c.customer LEFT JOIN articles a ON s.article "
-        "= a.article FULL JOIN nations n ON c.nation = n.nation",
+        "a.title, n.name FROM sales s FULL JOIN customers c ON s.customer = c.customer LEFT JOIN articles a ON "
+        "s.article = a.article FULL JOIN nations n ON c.nation = n.nation",
     ),
     (
         {"customers": "right", "articles": "left"},
@@ -86,7 +87,7 @@ def test_a_range_in_a_plan_and_several_equalities_of_one_join() -> None:
 
 def test_results_come_early_and_a_plan_can_be_stopped() -> None:
     tables = shop()
-    slow = {name: paced(table, rows_per_second=4_000) for name, table in tables.items()}
+    slow = {name: paced(table, Fixed(1 / 4_000)) for name, table in tables.items()}
     with sooner.multijoin(slow, on=SNOWFLAKE, algorithm="agf", memory=LITTLE) as query:
         first = next(iter(query))
     assert first.num_rows

@@ -107,9 +107,9 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "a-range-from-the-wrong-side",
-        "spark/joins/two_at_a_time.py",
-        old="return Near(right, left, _from_the_right(near.within))",
-        new="return Near(right, left, near.within)",
+        "asked/joining_in_turn.py",
+        old="return Apart(one.right, one.left.column, _from_the_right(one.within))",
+        new="return Apart(one.right, one.left.column, one.within)",
         breaks="A range that was given from the later input is taken the other way round.",
         tests=("spark/test_spark_multijoin.py::test_inputs_with_a_range_are_joined_two_at_a_time",),
     ),
