@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 import sooner.spark.dataflow.pacemaker
 import sooner.spark.step.step
@@ -18,6 +17,7 @@ from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import LEFT, RIGHT
 from sooner.spark.dataflow.endings import note_end
 from sooner.spark.dataflow.pacemaker import LOOK_SECONDS, PulseReader, Pulses, PulseStream, figures_of
+from sooner.spark.session.versions import ReadAllAvailable
 from sooner.spark.shuffle.row_kinds import SETTLING
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.standing import read_standing

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from sooner.spark.session.java import ENDING, java_home, start_java
 from sooner.spark.session.prerequisites import UnfitSession
+from sooner.spark.session.versions import file_manager_of_checkpoints
 from sooner.spark.session.worker_python import end_fork_server, environment_of_java, let_workers_be_this_python
 from sooner.threads import start_thread
 
@@ -28,9 +29,7 @@ DEFAULTS: Final = {
     "spark.driver.host": "127.0.0.1",
     # Spark's default asks eight times for each file of a log whether it is a link, and each time starts a process for
     # it: a tenth of a second in every batch. What it is to make sure of, this one does as well.
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
+    "spark.sql.streaming.checkpointFileManagerClass": file_manager_of_checkpoints(),
 }
 
 
