@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stream_reading import stops_by_itself
 
 import sooner.spark.dataflow.pacemaker
 import sooner.spark.step.step
@@ -298,6 +299,7 @@ def test_what_has_been_settled_is_what_is_certain(number: int, algorithm: str, t
     require_settled(algorithm, 3, tmp_path, OTHER_JOINS[number % len(OTHER_JOINS)])
 
 
+@stops_by_itself
 def test_spark_lifts_the_limit_of_the_pacemaker_when_there_is_one_batch_only(tmp_path: Path) -> None:
     source = Pulses({"state": str(tmp_path / "state"), "partitions": "1", "inputs": "left,right"})
     stream = source.streamReader(None)

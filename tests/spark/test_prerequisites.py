@@ -18,7 +18,8 @@ from queries import refused
 from sooner.spark import sources
 from sooner.spark.dataflow.pacemaker import Pulses
 from sooner.spark.session import prerequisites
-from sooner.spark.session.prerequisites import UnfitSession, require_fit_workers
+from sooner.spark.session.connect import UnfitSession
+from sooner.spark.session.prerequisites import require_fit_workers
 from sooner.spark.sources.loading import register_source
 
 HERE = ["PYSPARK_PYTHON", "spark.pyspark.python", sys.executable, "before the session starts"]

@@ -12,6 +12,7 @@ from deltalake import DeltaTable
 from pyspark import TaskContext
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from stream_reading import stops_by_itself
 
 import sooner.spark as ss
 from sooner.errors import InvalidCall
@@ -57,6 +58,7 @@ def test_a_join_is_written_by_its_own_tasks_and_anything_else_through_spark(case
     assert [plan.count("MapInArrow") for plan in plans] == [1, 2]
 
 
+@stops_by_itself
 def test_rows_that_pass_through_spark_are_written_once_too(spark: SparkSession, tmp_path: Path) -> None:
     case = JoinCase(spark, tmp_path, LEFT, RIGHT, batches=2, ways=("packed", "packed"))
     rows = case.streams()[0].selectExpr("k + 1 AS more", "a")

@@ -12,7 +12,6 @@ from pyspark.sql.types import StructType
 from sooner.budget import format_bytes, parse_bytes
 from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.operators.two_way.plan import TwoWayPlan
-from sooner.spark.session.prerequisites import require_classic
 from sooner.spark.session.versions import arrow_schema_of
 from sooner.spark.shuffle.placing import require_binary_collation
 
@@ -26,7 +25,6 @@ def session_of(names: Sequence[str], frames: Sequence[DataFrame]) -> SparkSessio
             raise InvalidJoin(
                 f"{name} is a {type(frame).__name__}; sooner.spark joins DataFrames (sooner.join the rest)."
             )
-        require_classic(name, frame)
         if not frame.isStreaming:
             raise InvalidJoin(
                 f"{name} is not a streaming DataFrame; read it with spark.readStream or sooner.spark.sources, or use "

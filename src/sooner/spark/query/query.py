@@ -25,6 +25,7 @@ from sooner.spark.dataflow.wanted_estimates import wanted_estimate
 from sooner.spark.interop.streams import ended_streams
 from sooner.spark.query.failures import as_sooner_error
 from sooner.spark.query.joins import RunningJoin, joins_in
+from sooner.spark.session.versions import require_trigger
 from sooner.spark.step.estimates import read_estimate
 from sooner.spark.step.standing import JoinProgress, read_progress
 from sooner.spark.step.state_directory import location_of
@@ -40,15 +41,17 @@ def start(writer: DataStreamWriter, path: str | None = None, *, listener: Listen
     The query stops by itself when both inputs of its joins have ended and the answer is complete. `listener` is called
     with the progress of the (last) join after each batch, from a thread of its own.
     """
-    if not isinstance(writer, DataStreamWriter):
+    if type(writer).__name__ != DataStreamWriter.__name__:  # of a classic session or of Connect
         raise InvalidJoin(
             f"start takes a writer, and this is a {type(writer).__name__}; give it joined.writeStream, with a format "
             "and a checkpointLocation."
         )
-    joins = joins_in(writer._df)
+    joins = joins_in(writer)
     if not joins:
         raise InvalidJoin("What this writer writes has no join of sooner.spark in it; start it with writer.start().")
-    return Query(writer.start(path), joins, listener)
+    query = writer.start(path)
+    require_trigger(query)
+    return Query(query, joins, listener)
 
 
 class Query:

@@ -12,8 +12,8 @@ from typing import Any, Final
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from sooner.spark.session.connect import UnfitSession
 from sooner.spark.session.java import ENDING, java_home, start_java
-from sooner.spark.session.prerequisites import UnfitSession
 from sooner.spark.session.versions import file_manager_of_checkpoints
 from sooner.spark.session.worker_python import end_fork_server, environment_of_java, let_workers_be_this_python
 from sooner.threads import start_thread

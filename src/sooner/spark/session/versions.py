@@ -4,8 +4,11 @@ Sources are written for Spark 4.2, which says where a batch begins and how much 
 neither: a reader then goes on from where the batch before ends, and sets its own limit.
 """
 
+import ast
+import contextlib
 import importlib.util
 import itertools
+import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +19,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone calls it
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas import types as arrow_types
 from pyspark.sql.types import DataType, StructType
+
+from sooner.errors import InvalidJoin
 
 VERSION: Final = tuple(map(int, pyspark.__version__.split(".")[:2]))
 FIRST: Final = (4, 0)
@@ -58,10 +63,10 @@ Offset = dict[str, Any]
 
 def reader_for_this_spark(reader: DataSourceStreamReader) -> DataSourceStreamReader:
     """The same reader, in the terms of the Spark that is here."""
-    return reader if SETS_LIMITS else _WithMemory(reader)
+    return reader if SETS_LIMITS else WithMemory(reader)
 
 
-class _WithMemory(DataSourceStreamReader):
+class WithMemory(DataSourceStreamReader):
     """For a Spark that does not say where a batch begins: where the one before ends.
 
     When a query goes on, Spark first asks for the partitions of the last batch that is in its log, or for those between
@@ -69,31 +74,62 @@ class _WithMemory(DataSourceStreamReader):
     """
 
     def __init__(self, reader: Any) -> None:
-        self._reader = reader
+        self.reader = reader
         self._reached: Offset | None = None
 
     def initialOffset(self) -> Offset:  # noqa: N802 - the names of methods are Spark's
-        return dict(self._reader.initialOffset())
+        return dict(self.reader.initialOffset())
 
     def latestOffset(self) -> Offset:  # type: ignore[override] # noqa: N802
         """Each call plans a batch, unless it gives what the one before gave."""
         start = self.initialOffset() if self._reached is None else self._reached
-        self._reached = self._reader.latestOffset(start, self._reader.getDefaultReadLimit())
+        self._reached = self.reader.latestOffset(start, self.reader.getDefaultReadLimit())
         return self._reached
 
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         if self._reached is None:
             self._reached = end
-        return [] if start == end else list(self._reader.partitions(start, end))
+        return [] if start == end else list(self.reader.partitions(start, end))
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        return iter(self._reader.read(partition))
+        return iter(self.reader.read(partition))
 
     def commit(self, end: Offset) -> None:
-        self._reader.commit(end)
+        self.reader.commit(end)
 
     def stop(self) -> None:
-        self._reader.stop()
+        self.reader.stop()
+
+
+def offset_in_progress(text: Any) -> object:
+    """An offset of a source, as the progress of a query has it: in JSON, or as Python writes what was in JSON. None if
+    it is neither, as of sources that are not ours.
+    """
+    for read in (json.loads, ast.literal_eval):
+        with contextlib.suppress(ValueError, SyntaxError, TypeError):
+            return read(text)
+    return None
+
+
+def require_trigger(query: Any) -> None:
+    """Refuse a query that is to stop by itself, of which Spark tells sources in Python since 4.2 only: they would give
+    one small batch, and not all that there is.
+    """
+    if SETS_LIMITS or (trigger := _trigger_of(query)) is None:
+        return
+    query.stop()
+    raise InvalidJoin(
+        f"trigger({trigger}=True) means all that is there, and Spark {pyspark.__version__} does not tell a join of it: "
+        "leave it out, and the query ends when its inputs do; or use Spark 4.2 or newer."
+    )
+
+
+def _trigger_of(query: Any) -> str | None:
+    """The trigger by which a query stops by itself; Java knows it, and under Connect nobody does."""
+    if not hasattr(query, "_jsq"):
+        return None
+    name = query._jsq.streamingQuery().trigger().getClass().getSimpleName()
+    return {"AvailableNowTrigger$": "availableNow", "OneTimeTrigger$": "once"}.get(name)
 
 
 # Types
