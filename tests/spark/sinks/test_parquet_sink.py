@@ -79,7 +79,7 @@ def test_a_batch_that_is_given_again_is_there_once(spark: SparkSession, tmp_path
         """All rows that are there then."""
         context.setLocalProperty("streaming.sql.batchId", str(batch))
         frame = spark.range(rows.start, rows.stop, numPartitions=2).toDF("k")
-        sink.commit(frame.mapInArrow(sink.task(schema), WRITTEN), batch, schema)
+        sink.commit(frame.mapInArrow(sink.task(schema), WRITTEN).collect, "q", batch, schema)
         return sorted(arrow_dataset.dataset(tmp_path, format="parquet").to_table()["k"].to_pylist())
 
     context.setLocalProperty("sql.streaming.queryId", "q")
