@@ -147,9 +147,9 @@ def refusals(spark: SparkSession, folder: Path) -> None:
         ss.sinks.to_delta(str(folder / "table"))(spark.range(3), 0)
     looker = prerequisites._looker
     prerequisites._FIT.clear()
-    prerequisites._looker = lambda: lambda: ["a Python", "", "", "No module named 'sooner'"]
+    prerequisites._looker = lambda: lambda: ["a Python", "", "", "No module named 'sooner'", ""]
     try:
-        with refused(UnfitSession, "a Python", "No module named 'sooner'", "Spark Connect server", "addArtifacts"):
+        with refused(UnfitSession, "a Python", "No module named 'sooner'", "Install", "Spark Connect server"):
             case.joined(state=folder / "another")
     finally:
         prerequisites._looker = looker

@@ -21,7 +21,7 @@ _FIT: Final[set[tuple[str, str]]] = set()  # applications and their Pythons that
 _OTHER_PYTHON: Final = re.compile(r"worker [^.]*?(\d+\.\d+) than that in driver[^.]*? (\d+\.\d+)")
 _NO_START: Final = re.compile(r"(?:^\s*\w+Error: |IOException: (?=Cannot run))(.+)$", re.MULTILINE)
 _NO_WORD: Final = "EOFException occurred while reading the port number"
-Look = Callable[[], list[str]]  # finds a Python, where its sooner is, a digest of that, and what is missing
+Look = Callable[[], list[str]]  # finds a Python, where its sooner is, a digest of that, what is missing, was it sent
 
 
 def require_fit_workers(spark: SparkSession) -> None:
@@ -34,13 +34,15 @@ def require_fit_workers(spark: SparkSession) -> None:
     else:
         _require_on_driver(spark)
     look = _looker()
-    _, here, digest, _ = look()
-    for python, place, found, missing in _asked(spark, look):
+    _, here, digest, *_ = look()
+    for python, place, found, missing, sent in _asked(spark, look):
         trouble = None
         if missing:
             trouble = f"which lacks something that joins need ({missing})"
         elif found != digest:
             trouble = f"whose sooner, in {place}, is another than that of this program, in {here}"
+        elif sent and is_connect(spark):  # classic sessions are shown it, see `sources/loading.py`
+            trouble = "whose sooner was sent to it, which Spark Connect does not show to its streaming sources"
         if trouble is not None:
             raise UnfitSession(f"Spark's workers run {python}, {trouble}. {_cure(spark)}")
     _FIT.add(session)
@@ -85,9 +87,11 @@ def _looker() -> Look:
             importlib.import_module("sooner.spark.step.step")  # and with it all that a step needs
             add(files("sooner"))
         except Exception as error:
-            return [python, "", "", str(error)]
+            return [python, "", "", str(error), ""]
         place = pathlib.Path(str(sys.modules["sooner"].__file__)).parent
-        return [python, str(place), digest.hexdigest(), ""]
+        root = getattr(getattr(sys.modules.get("pyspark.core.files"), "SparkFiles", None), "_root_directory", None)
+        sent = root is not None and place.is_relative_to(root)  # only workers have it
+        return [python, str(place), digest.hexdigest(), "", "sent" if sent else ""]
 
     return look
 
@@ -115,8 +119,8 @@ def _cause_of_no_start(pages: str) -> str | None:
 def _cure(spark: SparkSession) -> str:
     if is_connect(spark):
         return (
-            "Have the same sooner, and what it needs, where the Spark Connect server and its workers run, or send it "
-            "with spark.addArtifacts (docs/deploy.md says how)."
+            "Install the same sooner, and what it needs, for the Python that the Spark Connect server and its workers "
+            "run (PYSPARK_PYTHON there); docs/deploy.md says more."
         )
     name = "the environment variable PYSPARK_PYTHON, or the setting spark.pyspark.python,"
     if str(spark.sparkContext.master).startswith("local"):

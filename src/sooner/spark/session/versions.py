@@ -23,7 +23,6 @@ from pyspark.sql.types import DataType, StructType
 from sooner.errors import InvalidJoin
 
 VERSION: Final = tuple(map(int, pyspark.__version__.split(".")[:2]))
-FIRST: Final = (4, 0)
 SETS_LIMITS: Final = importlib.util.find_spec("pyspark.sql.streaming.datasource") is not None  # since 4.2
 _SEED: Final = 42  # of the hash by which Spark places rows
 
