@@ -33,6 +33,7 @@ LEFT, RIGHT = skewed(2000, 900, 1, "a"), skewed(1500, 900, 2, "b")
 def join(spark: SparkSession, folder: Path) -> None:
     """A source of ours and one of Spark's, which is told to end."""
     case = JoinCase(spark, folder, LEFT, RIGHT, 2, {"how": "full"}, ways=("packed", "Spark's source"))
+    assert ss.local_session() is spark
     joined = case.joined()
     assert "left: packed by sooner.parquet: k, a" in ss.explain(joined)
     started: list[ss.Query] = []

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 from sooner.spark.session.connect import UnfitSession
 from sooner.spark.session.java import ENDING, java_home, start_java
@@ -36,11 +37,15 @@ DEFAULTS: Final = {
 def local_session(master: str | None = None, **settings: str) -> SparkSession:
     """The session that is there, else a new one on this machine. Settings are Spark's, with `__` for the dots.
 
-    In a program that was submitted it is the one that `spark-submit` was told of; `master` must then be the same.
+    In a program that was submitted it is the one that `spark-submit` was told of; `master` must then be the same. In a
+    program of Spark Connect it is the one of the server.
 
     >>> local_session("local[2]", spark__driver__memory="4g")  # doctest: +SKIP
     """
     chosen = {name.replace("__", "."): value for name, value in settings.items()}
+    if master is None and is_remote():
+        there: SparkSession = SparkSession.builder.config(map={**chosen}).getOrCreate()
+        return there
     present = _present_master()
     if present is None:
         return _new_session("local[*]" if master is None else master, chosen)
