@@ -55,7 +55,7 @@ def test_a_join_is_written_by_its_own_tasks_and_anything_else_through_spark(case
         ss.sinks.parquet(rows, "unused")._df._jdf.queryExecution().analyzed().toString()  # type: ignore[operator]
         for rows in (joined, joined.select("k", "a"))
     ]
-    assert [plan.count("MapInArrow") for plan in plans] == [1, 2]
+    assert [plan.count("MapInArrow") for plan in plans] == [2, 3], "one of them gives marks and pulses"
 
 
 @stops_by_itself
