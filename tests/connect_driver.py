@@ -7,6 +7,7 @@ import json
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,14 +135,18 @@ def readings(spark: SparkSession, folder: Path) -> None:
 
 
 def refusals(spark: SparkSession, folder: Path) -> None:
-    """A worker without the package; `foreachBatch`, which runs a join outside of its query."""
+    """A worker without the package; a state that is elsewhere; `foreachBatch`, which runs outside of its query."""
     case = JoinCase(spark, folder, LEFT, RIGHT, 1, ways=("packed", "packed"))
     joined = case.joined()
+    query = case.start(state=folder / "of-server")
+    query._joins = [replace(query._joins[0], state=str(folder / "here"))]
+    with refused(InvalidJoin, str(folder / "here"), "path or URI that means the same place"):
+        query.awaitTermination()
 
     def write(rows: DataFrame, _: int) -> None:
         rows.collect()
 
-    query = ss.start(joined.writeStream.foreachBatch(write).option("checkpointLocation", str(case.checkpoint)))
+    query = ss.start(joined.writeStream.foreachBatch(write).option("checkpointLocation", str(folder / "log")))
     with refused(InvalidJoin, "Under Spark Connect foreachBatch", "sooner.spark.sinks.parquet"):
         query.awaitTermination()
     with refused(InvalidCall, "under Spark Connect", "give query='a name'"):

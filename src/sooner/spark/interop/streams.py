@@ -5,7 +5,7 @@ plan, and hears of offsets when their batch is done: what has ended is then know
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -15,21 +15,13 @@ from sooner.spark.session.connect import is_connect, leaves_of, relation_of
 from sooner.spark.session.versions import offset_in_progress
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Stream:
-    """A streaming leaf of a plan: of Java's, or a relation of Connect's."""
+    """A streaming leaf of a plan: of Java's, or a relation of Connect's. Two are equal if they are read as one."""
 
     leaf: Any
-    source: str
-    options: dict[str, str]
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both are read as one."""
-        if not isinstance(other, Stream):
-            return NotImplemented
-        return bool(self.leaf == other.leaf if hasattr(self.leaf, "WhichOneof") else self.leaf.equals(other.leaf))
-
-    __hash__ = None  # type: ignore[assignment]
+    source: str = field(compare=False)
+    options: dict[str, str] = field(compare=False)
 
     def options_of(self, source: str) -> dict[str, str] | None:
         """Its options, if it is of this source."""

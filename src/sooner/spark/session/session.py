@@ -43,8 +43,7 @@ def local_session(master: str | None = None, **settings: str) -> SparkSession:
     >>> local_session("local[2]", spark__driver__memory="4g")  # doctest: +SKIP
     """
     chosen = {name.replace("__", "."): value for name, value in settings.items()}
-    if master is None and is_remote():
-        there: SparkSession = SparkSession.builder.config(map={**chosen}).getOrCreate()
+    if master is None and is_remote() and (there := SparkSession.getActiveSession()) is not None:
         return there
     present = _present_master()
     if present is None:
