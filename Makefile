@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # Spark needs Java 17 or newer; PyPI has one for machines without.
 JAVA_IS_HERE := test -n "$$JAVA_HOME" || java -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])'
 
-.PHONY: setup demo test test-long fuzz mutations results lint format clean
+.PHONY: setup demo test test-long test-spark fuzz mutations results lint format clean
 
 setup: $(READY)
 
@@ -22,7 +22,7 @@ demo: setup
 	$(BIN)/sooner demo
 
 # Tests start many processes, each of which would compile all of the product if none may write bytecode.
-test test-long fuzz mutations: export PYTHONDONTWRITEBYTECODE :=
+test test-long test-spark fuzz mutations: export PYTHONDONTWRITEBYTECODE :=
 
 # Two processes: who runs which test, and when, is said in tests/conftest.py.
 test: setup lint
@@ -30,6 +30,23 @@ test: setup lint
 
 test-long: setup
 	$(BIN)/python -m pytest
+
+# The tests on Spark with another version of it, in an environment of its own; all of those of Spark Connect.
+VERSION ?= 4.0
+SPARK_VENV := .venv-spark-$(VERSION)
+SPARK_PIP := $(SPARK_VENV)/bin/python -m pip install --quiet --disable-pip-version-check
+# Older PySparks leave sockets open, which pytest would take for failures.
+SPARK_TEST := $(SPARK_VENV)/bin/python -m pytest -W ignore::pytest.PytestUnraisableExceptionWarning -W ignore::ResourceWarning
+test-spark: $(SPARK_VENV)/.ready
+	$(SPARK_TEST) -m 'not long' tests/spark
+	$(SPARK_TEST) -m long tests/spark/test_connect.py
+
+$(SPARK_VENV)/.ready: pyproject.toml constraints.txt setup.py src/sooner/kernels/native/kernels.c
+	$(PYTHON) -m venv $(SPARK_VENV)
+	grep -v '^pyspark==' constraints.txt > $(SPARK_VENV)/constraints.txt
+	$(SPARK_PIP) --constraint $(SPARK_VENV)/constraints.txt --editable '.[test]' 'pyspark[connect]==$(VERSION).*'
+	@$(JAVA_IS_HERE) || $(SPARK_PIP) --constraint $(SPARK_VENV)/constraints.txt '.[java]'
+	@touch $@
 
 # Random cases against oracles, half of them under sanitizers; what is wrong is printed with the seed that shows it.
 SECONDS ?= 60
@@ -56,4 +73,4 @@ format: setup
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-spark-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

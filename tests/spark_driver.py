@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 import sooner.spark as ss
 from sooner.runs.custody.shared_memory import PAGE_BYTES
 from sooner.runs.custody.shared_memory_directory import OWNERS
-from sooner.spark.session.prerequisites import UnfitSession
+from sooner.spark.session.connect import UnfitSession
 from spark_joins import JoinCase, Way, killable_session, skewed
 
 SUBMITTED = "submitted"

@@ -13,6 +13,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
+from stream_reading import stops_by_itself
 
 import sooner.spark as ss
 from patience import HANG_SECONDS
@@ -140,6 +141,7 @@ def test_rows_are_kept_so_long_after_their_batch(spark: SparkSession, tmp_path: 
     assert progress.total.forgotten_rows_by_side[0] >= 3, "those of the left that came first"
 
 
+@stops_by_itself
 def test_retention_needs_a_trigger_that_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "l").mkdir()
     pq.write_table(pa.table({"k": [1]}), tmp_path / "l" / "1.parquet")

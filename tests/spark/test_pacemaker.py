@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql.streaming.datasource import ReadAllAvailable
+from stream_reading import stops_by_itself
 
 import sooner.spark.dataflow.pacemaker
 import sooner.spark.step.step
@@ -18,6 +18,7 @@ from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import LEFT, RIGHT
 from sooner.spark.dataflow.endings import note_end
 from sooner.spark.dataflow.pacemaker import LOOK_SECONDS, PulseReader, Pulses, PulseStream, figures_of
+from sooner.spark.session.versions import ReadAllAvailable
 from sooner.spark.shuffle.row_kinds import SETTLING
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.standing import read_standing
@@ -298,6 +299,7 @@ def test_what_has_been_settled_is_what_is_certain(number: int, algorithm: str, t
     require_settled(algorithm, 3, tmp_path, OTHER_JOINS[number % len(OTHER_JOINS)])
 
 
+@stops_by_itself
 def test_spark_lifts_the_limit_of_the_pacemaker_when_there_is_one_batch_only(tmp_path: Path) -> None:
     source = Pulses({"state": str(tmp_path / "state"), "partitions": "1", "inputs": "left,right"})
     stream = source.streamReader(None)

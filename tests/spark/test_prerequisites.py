@@ -18,7 +18,8 @@ from queries import refused
 from sooner.spark import sources
 from sooner.spark.dataflow.pacemaker import Pulses
 from sooner.spark.session import prerequisites
-from sooner.spark.session.prerequisites import UnfitSession, require_fit_workers
+from sooner.spark.session.connect import UnfitSession
+from sooner.spark.session.prerequisites import require_fit_workers
 from sooner.spark.sources.loading import register_source
 
 HERE = ["PYSPARK_PYTHON", "spark.pyspark.python", sys.executable, "before the session starts"]
@@ -111,19 +112,6 @@ def stages_of_a_program(spark: SparkSession, rows: DataFrame, folder: Path) -> I
 
 def jobs_of(spark: SparkSession) -> list[int]:
     return spark.sparkContext.statusTracker().getJobIdsForGroup(None)
-
-
-def test_what_belongs_to_spark_connect_is_refused(rows: DataFrame, tmp_path: Path) -> None:
-    """Its classes are known by their module; to import that takes packages that classic Spark does without."""
-    frame = type("DataFrame", (DataFrame,), {"__module__": "pyspark.sql.connect.dataframe", "__new__": object.__new__})
-    session = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})
-    cure = ["Spark Connect", "SparkSession.builder.master(...)", "remote", "SPARK_REMOTE"]
-    with refused(UnfitSession, "right", *cure):
-        ss.join(rows, frame(), on="k", state=tmp_path / "state")
-    with refused(UnfitSession, "spark", *cure):
-        sources.parquet(session(), str(tmp_path))
-    with refused(UnfitSession, "spark", *cure):
-        sources.register(session())
 
 
 # Sources are registered once

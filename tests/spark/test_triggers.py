@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from stream_reading import stops_by_itself
 
 import sooner.spark as ss
 from estimate_driver import EstimateCase
@@ -16,6 +17,7 @@ from patience import HANG_SECONDS
 from sooner.spark.step.standing import read_progress
 from spark_joins import JoinCase, ended, skewed, write_files
 
+pytestmark = stops_by_itself
 FILES = 2
 LEFT, RIGHT = skewed(3000, 1500, 1, "a"), skewed(3000, 1500, 2, "b")
 MORE_LEFT, MORE_RIGHT = skewed(1000, 1500, 3, "a"), skewed(500, 1500, 4, "b")

@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql.streaming.datasource import ReadAllAvailable
 from stream_reading import batches_of, offsets_of, reader_of, rows_between
 
+from sooner.spark.session.versions import ReadAllAvailable
 from sooner.spark.sources.batch_sizes import (
     FIRST_ROWS,
     MOST_BYTES,

@@ -12,11 +12,11 @@ import pyarrow.parquet as arrow_parquet
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.datasource import ReadAllAvailable
 from stream_reading import Collected, batches_of, end_offset, offsets_of, reader_of, rows_between, run_to_end
 
 from sooner.errors import InvalidCall, SourceFailed
 from sooner.spark import sources
+from sooner.spark.session.versions import ReadAllAvailable
 from sooner.spark.sources.parquet_source import ParquetDataSource
 
 

@@ -13,11 +13,11 @@ import pytest
 from postgres_server import run_sql
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.datasource import ReadAllAvailable
 from stream_reading import Collected, batches_of, end_offset, offsets_of, reader_of, rows_between, run_to_end
 
 from sooner.errors import InvalidCall, SourceFailed
 from sooner.spark import sources
+from sooner.spark.session.versions import ReadAllAvailable
 from sooner.spark.shuffle.packing import OPTION, Packing
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.sources import batch_sizes

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as arrow_parquet
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from stream_reading import Collected, end_offset, reader_of, rows_between, run_to_end, through_json
 
 from patience import until
 from sooner.errors import InvalidCall
 from sooner.sources import Exponential, Fixed, Fragments, ParetoBursts, Pauses, ZipfGaps, arrival_times
 from sooner.spark import sources
+from sooner.spark.session.versions import ReadAllAvailable, ReadMaxRows
 from sooner.spark.sources.pacing import PIECE_ROWS, DueRows
 from sooner.spark.sources.patterns import pattern_from_text, pattern_text
 from sooner.spark.sources.replay_source import ReplayDataSource

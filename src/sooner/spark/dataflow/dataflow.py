@@ -18,13 +18,15 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
+from sooner.spark.dataflow.beats import beats_of
 from sooner.spark.dataflow.inflow import Inflow
 from sooner.spark.dataflow.pacemaker import FORMAT, Pulses, with_figures
 from sooner.spark.interop.streams import streams_of
+from sooner.spark.session.versions import placed_by
 from sooner.spark.shuffle.row_kinds import place_column
 from sooner.spark.shuffle.shared_columns import KIND
 from sooner.spark.sources.loading import register_source
@@ -43,10 +45,9 @@ def dataflow(
         plan.shared.tagged(inflow.rows, inflow.columns.names, which, *inflow.places)
         for which, inflow in enumerate(inflows)
     ]
-    pulses = plan.shared.pulses(_pulses(inflows, plan, notes, estimate), plan.partitions)
-    marks = plan.shared.marks(_places(inflows[0].rows.sparkSession, plan.partitions))
-    union = reduce(DataFrame.unionAll, [*tagged, pulses, marks])
-    flow = Flow(union.repartitionById(plan.partitions, place_column(F.col(KIND))), plan)
+    beats = plan.shared.beats(beats_of(_pulses(inflows, plan, notes, estimate), plan.partitions))
+    union = reduce(DataFrame.unionAll, [*tagged, beats])
+    flow = Flow(placed_by(union, plan.partitions, place_column(F.col(KIND))), plan)
     results = flow.placed.mapInArrow(_step_of(plan), schema)
     _FLOWS[results] = flow
     return results
@@ -96,14 +97,3 @@ def _pulses(inflows: Sequence[Inflow], plan: StepPlan, notes: Sequence[str], est
         .load()
     )
     return with_figures(pulses, plan.state, plan.inputs)
-
-
-def _places(spark: SparkSession, partitions: int) -> DataFrame:
-    """The numbers of the partitions, in every batch. Spark's API has no rows that are there whatever the sources give,
-    but its sources are made of them.
-    """
-    numbers = spark.range(0, partitions, 1, numPartitions=1).toDF("place")
-    execution = numbers._jdf.queryExecution()
-    return DataFrame(
-        spark._jsparkSession.internalCreateDataFrame(execution.toRdd(), execution.analyzed().schema(), True), spark
-    )

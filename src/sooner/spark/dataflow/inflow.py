@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -10,12 +9,13 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import StructType
 
 from sooner.spark.interop.spark_types import arrow_schema
-from sooner.spark.interop.streams import options_of, streams_of
+from sooner.spark.interop.streams import streams_of
 from sooner.spark.shuffle.packing import OPTION, PACK, PACKED_ROWS, PLACE, Packing
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.sampled import Sampled
 from sooner.spark.shuffle.shares import GridPlacement
-from sooner.spark.sources.pushed_down import SOURCES, Reading, reading_of
+from sooner.spark.sources.pushed_down import reading_of
+from sooner.spark.sources.readings import SOURCES, Reading
 
 PACKS = StructType([PACKED_ROWS[PACK]])
 
@@ -64,7 +64,7 @@ def sample_inflow_of(
 def _could_be_better(rows: DataFrame, path: str) -> str | None:
     """This path, where a source of ours could give the rows packed, were it not for what stands between."""
     streams = streams_of(rows)
-    ours = any(options_of(stream, source) is not None for stream in streams for source in SOURCES)
+    ours = any(stream.source in SOURCES for stream in streams)
     return path if ours else None
 
 
@@ -83,7 +83,7 @@ def _packs(
 
 def _reading(rows: DataFrame, others: Sequence[DataFrame]) -> Reading | str:
     """A stream that feeds two inputs is read once for both, which only Spark can do."""
-    elsewhere: list[Any] = [stream for other in others for stream in streams_of(other)]
-    if any(stream.equals(other) for stream in streams_of(rows) for other in elsewhere):
+    elsewhere = [stream for other in others for stream in streams_of(other)]
+    if any(stream in elsewhere for stream in streams_of(rows)):
         return "its source feeds another input too"
     return reading_of(rows)

@@ -23,10 +23,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
-from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from sooner.errors import InvalidJoin, StateCorrupted
 from sooner.spark.dataflow.endings import noted_ends
+from sooner.spark.session.versions import (
+    SETS_LIMITS,
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
 from sooner.spark.shuffle.row_kinds import SETTLING, Settling
 from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.step.standing import JoinProgress, Standing, newest_batch, read_standing
@@ -64,12 +70,13 @@ class Pulses(DataSource):
         said = ("ended int", "settling int", "newest string")
         return ", ".join((*said, *(f"{quoted(name)} {kind}" for name, kind in figures.items())))
 
-    def streamReader(self, schema: object) -> "PulseStream":  # noqa: ARG002, N802 - Spark's contract
+    def streamReader(self, schema: object) -> _SimpleStreamReaderWrapper:  # noqa: ARG002, N802 - Spark's contract
         """The pacemaker; it runs in the driver."""
         retention = self.options.get("retention", "")
         complete_rows = json.loads(self.options.get("complete_rows", "[]"))
         where = self.options["state"], int(self.options["partitions"]), self._inputs
-        return PulseStream(PulseReader(*where, retention, complete_rows))
+        reader = PulseReader(*where, retention, complete_rows)
+        return PulseStream(reader) if SETS_LIMITS else _SimpleStreamReaderWrapper(reader)
 
     @property
     def _inputs(self) -> list[str]:

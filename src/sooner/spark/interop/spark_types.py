@@ -7,7 +7,6 @@ Not covered: types without a Spark counterpart. They are refused by name before 
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import (
     BinaryType,
     DataType,
@@ -22,6 +21,7 @@ from pyspark.sql.types import (
 )
 
 from sooner.errors import InvalidCall, SourceFailed
+from sooner.spark.session.versions import arrow_schema_of, spark_type_of
 
 # Spark has no unsigned integers, half floats and views: each gets the next type that holds all its values.
 _WIDER: dict[pa.DataType, DataType] = {
@@ -50,8 +50,8 @@ def _spark_type(field: pa.Field, name: str) -> DataType:
     if kind in _WIDER:
         return _WIDER[kind]
     try:
-        found: DataType = from_arrow_type(kind)
-        to_arrow_schema(StructType([StructField(field.name, found)]), timezone="UTC")
+        found: DataType = spark_type_of(kind)
+        arrow_schema_of(StructType([StructField(field.name, found)]), "UTC")
     except PySparkException as error:
         raise InvalidCall(
             f"{name}: column {field.name!r} is {kind}, which Spark does not have; leave it out (columns=) or cast it"
@@ -61,7 +61,7 @@ def _spark_type(field: pa.Field, name: str) -> DataType:
 
 def arrow_schema(schema: StructType) -> pa.Schema:
     """The only Arrow types in which PySpark takes these columns."""
-    return to_arrow_schema(schema, timezone="UTC")
+    return arrow_schema_of(schema, "UTC")
 
 
 def conformed(batch: pa.RecordBatch, schema: pa.Schema, name: str, *, encoded: bool = False) -> pa.RecordBatch:

@@ -1,38 +1,83 @@
-"""The streams that feed a DataFrame, in the order in which Spark lists them in a query's progress."""
+"""The streams that feed a DataFrame, in the order in which Spark lists them in a query's progress.
+
+In a classic session Java knows the plan, and the offsets of the batch that runs. Under Connect the program has its own
+plan, and hears of offsets when their batch is done: what has ended is then known a batch later.
+"""
 
 import json
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import DataFrame
-from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from sooner.spark.session.connect import is_connect, leaves_of, relation_of
+from sooner.spark.session.versions import offset_in_progress
 
 
-def streams_of(rows: DataFrame) -> list[Any]:
-    """The streaming leaves of its plan. One that is read in two places is there twice; marks are no stream."""
-    leaves = rows._jdf.queryExecution().analyzed().collectLeaves()
+@dataclass(frozen=True)
+class Stream:
+    """A streaming leaf of a plan: of Java's, or a relation of Connect's. Two are equal if they are read as one."""
+
+    leaf: Any
+    source: str = field(compare=False)
+    options: dict[str, str] = field(compare=False)
+
+    def options_of(self, source: str) -> dict[str, str] | None:
+        """Its options, if it is of this source."""
+        return self.options if self.source == source else None
+
+
+def streams_of(rows: DataFrame | DataStreamWriter) -> list[Stream]:
+    """The streams of a DataFrame, or of what a writer writes. One that is read in two places is there twice."""
+    if is_connect(rows):
+        return [
+            Stream(leaf, leaf.read.data_source.format, dict(leaf.read.data_source.options))
+            for leaf in leaves_of(relation_of(rows))
+            if leaf.HasField("read") and leaf.read.is_streaming
+        ]
+    frame: Any = rows._df if isinstance(rows, DataStreamWriter) else rows
+    leaves = frame._jdf.queryExecution().analyzed().collectLeaves()  # PySpark itself does not know the plan
     found = (leaves.apply(position) for position in range(leaves.size()))
-    return [leaf for leaf in found if leaf.isStreaming() and leaf.getClass().getSimpleName() != "LogicalRDD"]
+    return [Stream(leaf, *of_java(leaf)) for leaf in found if leaf.isStreaming()]
 
 
-def numbered(streams: list[Any]) -> list[int]:
+def of_java(leaf: Any) -> tuple[str, dict[str, str]]:
+    """The source and the options of a leaf of Java's plan; nothing if it is of an older kind, or no stream."""
+    if leaf.getClass().getSimpleName() != "StreamingRelationV2":
+        return "", {}
+    return str(leaf.sourceName()), dict(leaf.extraOptions())
+
+
+def numbered(streams: list[Stream]) -> list[int]:
     """The number of each stream in a query's progress, where equal ones are listed once."""
-    listed: list[Any] = []
+    listed: list[Stream] = []
     numbers = []
     for stream in streams:
-        number = next((i for i, other in enumerate(listed) if stream.equals(other)), len(listed))
-        if number == len(listed):
+        if stream not in listed:
             listed.append(stream)
-        numbers.append(number)
+        numbers.append(listed.index(stream))
     return numbers
 
 
-def ended_streams(query: StreamingQuery, among: set[int]) -> set[int]:
-    """The streams whose last row is in a batch of Spark's log, which will be done in this run or the next.
+def ended_streams(query: Any, among: set[int]) -> set[int]:
+    """The streams whose last row is in a batch of Spark's log, which will be done in this run or the next."""
+    return _ended_by_progress(query, among) if is_connect(query) else _ended_by_java(query, among)
+
+
+def _ended_by_progress(query: Any, among: set[int]) -> set[int]:
+    last = query.lastProgress
+    offsets = [] if last is None else [source["endOffset"] for source in last["sources"]]
+    return {number for number in among if number < len(offsets) and _says_end(offset_in_progress(offsets[number]))}
+
+
+def _ended_by_java(query: Any, among: set[int]) -> set[int]:
+    """Java has the offsets of the batch that runs: the join hears of the end a batch sooner than by the progress.
 
     The log may lie far away. So it is looked at only when the offsets in memory have an end that is news. These may be
     those of a batch that is not in the log yet, and would be planned otherwise after a crash.
     """
-    running: Any = query._jsq.streamingQuery()
+    running = query._jsq.streamingQuery()
     streams, planned = running.sources().distinct(), running.availableOffsets()
     in_memory = {number: planned.get(streams.apply(number)) for number in among if number < streams.size()}
     hopeful = {number for number, offset in in_memory.items() if _is_end(offset)}
@@ -44,16 +89,12 @@ def ended_streams(query: StreamingQuery, among: set[int]) -> set[int]:
 
 
 def _is_end(offset: Any) -> bool:
-    """Whether an offset, if there is one, says that nothing comes after it: sources of ours do."""
     try:
-        content = json.loads(offset.get().json()) if offset.isDefined() else None
+        return bool(offset.isDefined()) and _says_end(json.loads(offset.get().json()))
     except ValueError:
         return False
-    return isinstance(content, dict) and content.get("ended") is True
 
 
-def options_of(stream: Any, source: str) -> dict[str, str] | None:
-    """The options of a stream if it is of this source."""
-    if stream.getClass().getSimpleName() != "StreamingRelationV2" or stream.sourceName() != source:
-        return None
-    return dict(stream.extraOptions())
+def _says_end(offset: object) -> bool:
+    """Whether an offset says that nothing comes after it: sources of ours do."""
+    return isinstance(offset, dict) and offset.get("ended") is True

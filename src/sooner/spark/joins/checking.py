@@ -7,13 +7,12 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from sooner.budget import format_bytes, parse_bytes
 from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.operators.two_way.plan import TwoWayPlan
-from sooner.spark.session.prerequisites import require_classic
+from sooner.spark.session.versions import arrow_schema_of
 from sooner.spark.shuffle.placing import require_binary_collation
 
 LEAST_PARTITION_BYTES: Final = 64 * 2**10
@@ -26,7 +25,6 @@ def session_of(names: Sequence[str], frames: Sequence[DataFrame]) -> SparkSessio
             raise InvalidJoin(
                 f"{name} is a {type(frame).__name__}; sooner.spark joins DataFrames (sooner.join the rest)."
             )
-        require_classic(name, frame)
         if not frame.isStreaming:
             raise InvalidJoin(
                 f"{name} is not a streaming DataFrame; read it with spark.readStream or sooner.spark.sources, or use "
@@ -79,9 +77,9 @@ def checked_schemas(
     spark = frames[0].sparkSession
     by_case = spark.conf.get("spark.sql.caseSensitive") == "true"
     in_arrow = partial(
-        to_arrow_schema,
-        timezone=spark.conf.get("spark.sql.session.timeZone"),
-        prefers_large_types=spark.conf.get("spark.sql.execution.arrow.useLargeVarTypes") == "true",
+        arrow_schema_of,
+        timezone=str(spark.conf.get("spark.sql.session.timeZone")),
+        large=spark.conf.get("spark.sql.execution.arrow.useLargeVarTypes") == "true",
     )
     for name, frame, key in zip(names, frames, keys, strict=True):
         require_distinct(name, frame.columns, by_case)

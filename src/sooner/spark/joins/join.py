@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType
 
 from sooner.arguments import Columns
@@ -23,6 +22,7 @@ from sooner.spark.dataflow.inflow import inflow_of
 from sooner.spark.joins.checking import checked_schemas, identity_of, session_of
 from sooner.spark.joins.meeting_places import placements, places_in_words
 from sooner.spark.joins.rooms import Rooms
+from sooner.spark.session.versions import spark_type_of
 from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.sources.known_rows import resting_rows
 
@@ -135,6 +135,6 @@ def result_schema(left: StructType, right: StructType, output: OutputPlan, kind:
                 "it on one side, or rename it there and give left_on= and right_on=."
             )
         alike = len({field.dataType.json() for field in sources}) == 1
-        type_ = sources[0].dataType if alike else from_arrow_type(column.field.type)
+        type_ = sources[0].dataType if alike else spark_type_of(column.field.type)
         fields.append(StructField(column.field.name, type_, all(field.nullable for field in sources)))
     return StructType(fields)

@@ -15,7 +15,6 @@ from sooner.errors import InvalidCall, InvalidJoin
 from sooner.runs.custody.private_files import create, make_directory
 from sooner.sources.opening import open_source
 from sooner.sources.source import Source
-from sooner.spark.session.prerequisites import require_classic
 from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.sources.delta_changes import delta_changes
 from sooner.spark.sources.parquet_files import find_parquet, is_delta, newest_version
@@ -38,7 +37,6 @@ def master_stream(spark: SparkSession, master: object, kept: Kept, location: str
     must be the same.
     """
     if isinstance(master, DataFrame):
-        require_classic("master", master)
         if master.isStreaming:
             return _only(master, kept)
         rows = _only(master, kept)

@@ -13,6 +13,7 @@ from sooner.errors import InvalidJoin
 from sooner.operators.operator import OperatorPlan
 from sooner.spark.dataflow.inflow import Inflow
 from sooner.spark.joins.checking import require_enough, usable_memory
+from sooner.spark.session.workers import cores_of
 from sooner.spark.shuffle.shared_columns import share_columns
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
@@ -45,7 +46,7 @@ class Rooms:
         of_part = stored_identity(_part(location, 1)) if stored is None else None
         if partitions is None:
             used = stored or of_part
-            partitions = int(used["partitions"]) if used else spark.sparkContext.defaultParallelism
+            partitions = int(used["partitions"]) if used else cores_of(spark)
         require_whole_number("partitions", partitions)
         told = None if trace is None else location_of(trace, "trace")
         n_bytes = usable_memory(memory, partitions)

@@ -2,18 +2,18 @@
 
 import itertools
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyspark import SparkContext
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sooner.errors import InvalidJoin
 from sooner.runs.custody.shared_memory_directory import trouble_with
 from sooner.spark.dataflow.pacemaker import FORMAT
-from sooner.spark.interop.streams import numbered, options_of, streams_of
+from sooner.spark.interop.streams import numbered, streams_of
 from sooner.spark.session.fork_request import fallbacks_of_this_process
+from sooner.spark.session.workers import ask_workers
 
 
 @dataclass(frozen=True)
@@ -43,29 +43,28 @@ def explain(rows: DataFrame) -> str:
     """
     if not isinstance(rows, DataFrame) or not (joins := joins_in(rows)):
         raise InvalidJoin("There is no join of sooner.spark in this; give a DataFrame that sooner.spark.join made.")
-    context = rows.sparkSession.sparkContext
-    found = {root: _fallbacks(context, root) for root in {join.shared_memory for join in joins}}
+    found = {root: _fallbacks(rows.sparkSession, root) for root in {join.shared_memory for join in joins}}
     explained = ((str(join), *(f"fallback: {one}" for one in found[join.shared_memory])) for join in joins)
     return "\n".join(map("\n  ".join, explained))
 
 
-def _fallbacks(context: SparkContext, shared_memory: Path | None) -> list[str]:
-    """What the workers find, as many of them as work at once: each of it once."""
+def _fallbacks(spark: SparkSession, shared_memory: Path | None) -> list[str]:
+    """What the workers find: each of it once."""
 
-    def look(_: Iterable[int]) -> list[str]:
+    def look() -> list[str]:
         trouble = trouble_with(shared_memory)
         return [*fallbacks_of_this_process(), *([] if trouble is None else [trouble])]
 
-    tasks = context.defaultParallelism
-    return list(dict.fromkeys(context.parallelize(range(tasks), tasks).mapPartitions(look).collect()))
+    return list(dict.fromkeys(itertools.chain(*ask_workers(spark, look))))
 
 
-def joins_in(rows: DataFrame) -> list[RunningJoin]:
+def joins_in(rows: DataFrame | DataStreamWriter) -> list[RunningJoin]:
+    """The joins in a DataFrame, or in what a writer writes."""
     joins = []
     streams = streams_of(rows)
     numbers = numbered(streams)
     for position, stream in enumerate(streams):
-        if (options := options_of(stream, FORMAT)) is not None:
+        if (options := stream.options_of(FORMAT)) is not None:
             counts = [int(count) for count in options["streams"].split(",")]
             before = numbers[position - sum(counts) : position]
             bounds = itertools.accumulate(counts, initial=0)

@@ -25,8 +25,10 @@ from sooner.spark.dataflow.wanted_estimates import wanted_estimate
 from sooner.spark.interop.streams import ended_streams
 from sooner.spark.query.failures import as_sooner_error
 from sooner.spark.query.joins import RunningJoin, joins_in
+from sooner.spark.session.connect import is_connect
+from sooner.spark.session.versions import require_trigger
 from sooner.spark.step.estimates import read_estimate
-from sooner.spark.step.standing import JoinProgress, read_progress
+from sooner.spark.step.standing import JoinProgress, newest_batch, read_progress
 from sooner.spark.step.state_directory import location_of
 from sooner.threads import start_thread
 
@@ -40,15 +42,17 @@ def start(writer: DataStreamWriter, path: str | None = None, *, listener: Listen
     The query stops by itself when both inputs of its joins have ended and the answer is complete. `listener` is called
     with the progress of the (last) join after each batch, from a thread of its own.
     """
-    if not isinstance(writer, DataStreamWriter):
+    if type(writer).__name__ != DataStreamWriter.__name__:  # of a classic session or of Connect
         raise InvalidJoin(
             f"start takes a writer, and this is a {type(writer).__name__}; give it joined.writeStream, with a format "
             "and a checkpointLocation."
         )
-    joins = joins_in(writer._df)
+    joins = joins_in(writer)
     if not joins:
         raise InvalidJoin("What this writer writes has no join of sooner.spark in it; start it with writer.start().")
-    return Query(writer.start(path), joins, listener)
+    query = writer.start(path)
+    require_trigger(query)
+    return Query(query, joins, listener)
 
 
 class Query:
@@ -186,6 +190,11 @@ class Query:
             if (progress := read_progress(join.state, join.partitions, self._seen_batch)) is not None:
                 self._progress[join.state] = progress
                 report(progress.total.fallbacks)
+            elif is_connect(self.spark_query) and newest_batch(join.state) is None:
+                raise InvalidJoin(
+                    f"A batch is done, and this program does not find it in the state, {join.state}: give state= by a "
+                    "path or URI that means the same place here and where the Spark Connect server and its workers run."
+                )
         if self._listener is not None and self.progress is not None:
             self._listener(self.progress)
 

@@ -9,63 +9,63 @@ Not covered: executors that come later, on a node that has something else.
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any, Final
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark import SparkContext
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from sooner.errors import SoonerError
+from sooner.spark.session.connect import UnfitSession, is_connect, require_same_version
+from sooner.spark.session.workers import ask_workers
 
 _FIT: Final[set[tuple[str, str]]] = set()  # applications and their Pythons that were asked, and had all
 _OTHER_PYTHON: Final = re.compile(r"worker [^.]*?(\d+\.\d+) than that in driver[^.]*? (\d+\.\d+)")
 _NO_START: Final = re.compile(r"(?:^\s*\w+Error: |IOException: (?=Cannot run))(.+)$", re.MULTILINE)
 _NO_WORD: Final = "EOFException occurred while reading the port number"
-Found = tuple[str, str, str, str]  # a Python, where its sooner is, a digest of that, and what is missing
-
-
-class UnfitSession(SoonerError):  # noqa: N818
-    """Nothing of sooner can run in this Spark session: it must be started in another way."""
-
-
-def require_classic(name: str, value: DataFrame | SparkSession) -> None:
-    """Refuse what belongs to Spark Connect: there, a program has neither the plan nor the Java of its queries."""
-    if type(value).__module__.startswith("pyspark.sql.connect."):
-        raise UnfitSession(
-            f"{name} belongs to a Spark Connect session, and joins need a classic one: start it with "
-            "SparkSession.builder.master(...), without remote(...) and without SPARK_REMOTE, or submit the program."
-        )
+Look = Callable[[], list[str]]  # finds a Python, where its sooner is, a digest of that, what is missing, was it sent
 
 
 def require_fit_workers(spark: SparkSession) -> None:
     """Refuse a session whose workers run another Python, or one that lacks sooner or what sooner needs."""
-    context = spark.sparkContext
-    session = context.applicationId, context.pythonExec
+    session = _known_as(spark)
     if session in _FIT:
         return
-    _require_on_driver(context)
+    if is_connect(spark):
+        require_same_version(spark)
+    else:
+        _require_on_driver(spark)
     look = _looker()
-    here = next(look(()))
-    for there in _asked(context, look):
-        if (trouble := _trouble(there, here)) is not None:
-            raise UnfitSession(f"Spark's workers run {there[0]}, {trouble}. {_cure(context)}")
+    _, here, digest, *_ = look()
+    for python, place, found, missing, sent in _asked(spark, look):
+        trouble = None
+        if missing:
+            trouble = f"which lacks something that joins need ({missing})"
+        elif found != digest:
+            trouble = f"whose sooner, in {place}, is another than that of this program, in {here}"
+        elif sent and is_connect(spark):  # classic sessions are shown it, see `sources/loading.py`
+            trouble = "whose sooner was sent to it, which Spark Connect does not show to its streaming sources"
+        if trouble is not None:
+            raise UnfitSession(f"Spark's workers run {python}, {trouble}. {_cure(spark)}")
     _FIT.add(session)
 
 
-def _require_on_driver(context: SparkContext) -> None:
+def _known_as(spark: SparkSession) -> tuple[str, str]:
+    if is_connect(spark):
+        session: Any = spark
+        return str(session.session_id), ""
+    return spark.sparkContext.applicationId, spark.sparkContext.pythonExec
+
+
+def _require_on_driver(spark: SparkSession) -> None:
     """Streaming sources run on the driver, in the Python of the workers."""
-    if shutil.which(context.pythonExec) is None:
-        raise UnfitSession(
-            f"Spark also starts {context.pythonExec} on the driver, where it is missing. {_cure(context)}"
-        )
+    python = spark.sparkContext.pythonExec
+    if shutil.which(python) is None:
+        raise UnfitSession(f"Spark also starts {python} on the driver, where it is missing. {_cure(spark)}")
 
 
-def _looker() -> Callable[[Iterable[int]], Iterator[Found]]:
+def _looker() -> Look:
     """What a task does. It travels by value, and knows nothing of this module, which may not be there."""
 
-    def look(_: Iterable[int]) -> Iterator[tuple[str, str, str, str]]:
+    def look() -> list[str]:
         import hashlib
         import importlib
         import pathlib
@@ -87,33 +87,23 @@ def _looker() -> Callable[[Iterable[int]], Iterator[Found]]:
             importlib.import_module("sooner.spark.step.step")  # and with it all that a step needs
             add(files("sooner"))
         except Exception as error:
-            yield python, "", "", str(error)
-        else:
-            place = pathlib.Path(str(sys.modules["sooner"].__file__)).parent
-            yield python, str(place), digest.hexdigest(), ""
+            return [python, "", "", str(error), ""]
+        place = pathlib.Path(str(sys.modules["sooner"].__file__)).parent
+        root = getattr(getattr(sys.modules.get("pyspark.core.files"), "SparkFiles", None), "_root_directory", None)
+        sent = root is not None and place.is_relative_to(root)  # only workers have it
+        return [python, str(place), digest.hexdigest(), "", "sent" if sent else ""]
 
     return look
 
 
-def _asked(context: SparkContext, look: Callable[[Iterable[int]], Iterator[Found]]) -> list[Found]:
-    """What the workers found, as many of them as work at once."""
-    tasks = context.defaultParallelism
+def _asked(spark: SparkSession, look: Look) -> list[list[str]]:
     try:
-        found: list[Found] = context.parallelize(range(tasks), tasks).mapPartitions(look).collect()
-    except (PySparkException, Py4JError) as error:
+        return ask_workers(spark, look)
+    except Exception as error:  # of Java or of Connect, as the session is
         if (cause := _cause_of_no_start(str(error))) is None:
             raise
-        raise UnfitSession(f"Spark's workers cannot run {context.pythonExec}: {cause} {_cure(context)}") from None
-    return found
-
-
-def _trouble(there: Found, here: Found) -> str | None:
-    _, place, digest, missing = there
-    if missing:
-        return f"which lacks something that joins need ({missing})"
-    if digest != here[2]:
-        return f"whose sooner, in {place}, is another than that of this program, in {here[1]}"
-    return None
+        python = "their Python" if is_connect(spark) else spark.sparkContext.pythonExec
+        raise UnfitSession(f"Spark's workers cannot run {python}: {cause} {_cure(spark)}") from None
 
 
 def _cause_of_no_start(pages: str) -> str | None:
@@ -126,9 +116,14 @@ def _cause_of_no_start(pages: str) -> str | None:
     return None if found is None else f"{found[1].rstrip('.')}."
 
 
-def _cure(context: SparkContext) -> str:
+def _cure(spark: SparkSession) -> str:
+    if is_connect(spark):
+        return (
+            "Install the same sooner, and what it needs, for the Python that the Spark Connect server and its workers "
+            "run (PYSPARK_PYTHON there); docs/deploy.md says more."
+        )
     name = "the environment variable PYSPARK_PYTHON, or the setting spark.pyspark.python,"
-    if str(context.master).startswith("local"):
+    if str(spark.sparkContext.master).startswith("local"):
         return f"Set {name} to {sys.executable} before the session starts."
     return (
         "Have the same sooner, and what it needs, on every node (docs/deploy.md says how it gets there), and set "

@@ -11,9 +11,11 @@ from typing import Any, Final
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
+from sooner.spark.session.connect import UnfitSession
 from sooner.spark.session.java import ENDING, java_home, start_java
-from sooner.spark.session.prerequisites import UnfitSession
+from sooner.spark.session.versions import file_manager_of_checkpoints
 from sooner.spark.session.worker_python import end_fork_server, environment_of_java, let_workers_be_this_python
 from sooner.threads import start_thread
 
@@ -28,20 +30,21 @@ DEFAULTS: Final = {
     "spark.driver.host": "127.0.0.1",
     # Spark's default asks eight times for each file of a log whether it is a link, and each time starts a process for
     # it: a tenth of a second in every batch. What it is to make sure of, this one does as well.
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
+    "spark.sql.streaming.checkpointFileManagerClass": file_manager_of_checkpoints(),
 }
 
 
 def local_session(master: str | None = None, **settings: str) -> SparkSession:
     """The session that is there, else a new one on this machine. Settings are Spark's, with `__` for the dots.
 
-    In a program that was submitted it is the one that `spark-submit` was told of; `master` must then be the same.
+    In a program that was submitted it is the one that `spark-submit` was told of; `master` must then be the same. In a
+    program of Spark Connect it is the one of the server.
 
     >>> local_session("local[2]", spark__driver__memory="4g")  # doctest: +SKIP
     """
     chosen = {name.replace("__", "."): value for name, value in settings.items()}
+    if master is None and is_remote() and (there := SparkSession.getActiveSession()) is not None:
+        return there
     present = _present_master()
     if present is None:
         return _new_session("local[*]" if master is None else master, chosen)

@@ -15,10 +15,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone calls it
 from pyspark.sql.types import DataType, StructType
 
 from sooner.kernels.arrays import to_arrow
-from sooner.spark.shuffle.row_kinds import MARK, PULSE, Kinds, kind_of, of_copy, of_input
+from sooner.spark.shuffle.row_kinds import Kinds, kind_of, of_copy, of_input
 
 KIND: Final = "kind"
 WORD: Final = "word"
+NEWEST: Final = "newest"
 
 
 @dataclass(frozen=True)
@@ -43,18 +44,13 @@ class SharedColumns:
         exploded = rows.select(*columns, numbered)
         return exploded.select(kind, *exploded.columns[: len(columns)])
 
-    def pulses(self, pulses: DataFrame, partitions: int) -> DataFrame:
-        """A pulse in every place. `pulses` has `ended`, a bit for each input, `settling` and `newest`."""
-        places = pulses.select("*", F.explode(F.sequence(F.lit(0), F.lit(partitions - 1))).alias("place"))
-        kind = _kind(F.lit(PULSE), F.col("place"), F.col("settling"), F.col("ended"))
-        return self._empty(places, kind, F.col("newest"))
-
-    def marks(self, places: DataFrame) -> DataFrame:
-        """The mark of each place. What Spark calls the current time is that of the batch, which is in its log."""
-        return self._empty(places, _kind(F.lit(MARK), F.col("place")), F.unix_micros(F.current_timestamp()))
-
-    def _empty(self, rows: DataFrame, kind: Column, word: Column) -> DataFrame:
-        return rows.select(kind, *(self._filled(i, None) for i in range(len(self.types))), *self._word(word))
+    def beats(self, beats: DataFrame) -> DataFrame:
+        """Marks and pulses, which have their kind, and of a pulse how new the newest rows are. What Spark calls the
+        current time is that of the batch, which is in its log.
+        """
+        time = F.unix_micros(F.current_timestamp()).cast("string")
+        columns = (self._filled(i, None) for i in range(len(self.types)))
+        return beats.select(KIND, *columns, *self._word(F.coalesce(F.col(NEWEST), time)))
 
     def _word(self, word: Column) -> list[Column]:
         return [word.cast("string").alias(WORD)] if self.words else []
@@ -94,8 +90,8 @@ def _places_in(types: list[DataType], wanted: Sequence[DataType]) -> tuple[int, 
     return tuple(taken)
 
 
-def _kind(what: Column, place: Column, settling: Column | int = 0, ended: Column | int = 0) -> Column:
-    kind: Column = kind_of(what.cast("long"), place.cast("long"), settling, ended)
+def _kind(what: Column, place: Column) -> Column:
+    kind: Column = kind_of(what.cast("long"), place.cast("long"))
     return kind.alias(KIND)
 
 

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from pyspark.sql import DataFrame
 
 from sooner.errors import InvalidCall
+from sooner.spark.session.connect import is_connect
 
 WriteBatch: TypeAlias = Callable[[DataFrame, int], None]
 IfMissing: TypeAlias = Literal["create", "refuse"]
@@ -21,6 +22,8 @@ def query_of(frame: DataFrame, query: str | None) -> str:
     That is the id in its checkpoint, unless the user gives a name. A name outlives the checkpoint: with a new one,
     batches count from 0 again and would be skipped, so a new checkpoint needs a new name.
     """
+    if not query and is_connect(frame):
+        raise InvalidCall("under Spark Connect a batch does not say which query gave it; give query='a name'")
     name = query or frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
     if not name:
         raise InvalidCall("no streaming query gave this batch; use the sink in foreachBatch, or give query='a name'")

@@ -30,7 +30,7 @@ from sooner.spark.sinks.batches import (
     require_distinct_columns,
     require_if_missing,
 )
-from sooner.spark.sinks.files import WRITTEN, ParquetTask, writer_of
+from sooner.spark.sinks.files import WRITTEN, ParquetTask, Written, writer_of
 
 # What a table may ask of its writers that a plain append of files fulfils.
 _KNOWN_FEATURES = {"appendOnly", "invariants", "timestampNtz"}
@@ -61,20 +61,25 @@ class DeltaSink:
         """Write a batch, unless it is there."""
         require_distinct_columns(frame)
         schema = arrow_schema(frame.schema)
-        self.commit(frame.mapInArrow(self.task(schema), WRITTEN), batch_id, schema)
+        names = frame.mapInArrow(self.task(schema), WRITTEN)
+        self.commit(names.collect, query_of(frame, self.query), batch_id, schema)
 
     def task(self, schema: pa.Schema) -> ParquetTask:
         return ParquetTask(TableFiles(self.path, self.storage_options), schema)
 
-    def commit(self, written: DataFrame, batch_id: int, schema: pa.Schema) -> None:
+    def prepare(self, schema: pa.Schema) -> None:
+        """Make the table, if there is none."""
+        self._table(schema)
+
+    def commit(self, written: Written, query: str, batch_id: int, schema: pa.Schema) -> None:
         """Have a batch written, unless it is there, and add its files to the table."""
-        query = query_of(written, self.query)
+        query = self.query or query
         try:
             table = self._table(schema)
             last = table.transaction_version(query)
             if last is not None and last >= batch_id:
                 return
-            added: list[Any] = [_added(file.name, file.size, file.rows) for file in written.collect()]
+            added: list[Any] = [_added(file.name, file.size, file.rows) for file in written()]
             if not added:  # a batch without rows can be written as often as you like
                 return
             table.create_write_transaction(

@@ -4,31 +4,40 @@ Results of a join are written where they are made: they never become rows of Spa
 batch, partition and attempt. Only files of attempts that Spark accepted are named to the driver.
 """
 
+import base64
+import pickle
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as arrow_parquet
 from pyarrow import fs
 from pyspark import TaskContext
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
+from pyspark.sql.datasource import DataSource, DataSourceStreamWriter, WriterCommitMessage
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sooner.spark.dataflow.dataflow import done_in_its_tasks
 from sooner.spark.interop.grouping import grouped
 from sooner.spark.interop.spark_types import arrow_schema, conformed
-from sooner.spark.sinks.batches import require_distinct_columns
+from sooner.spark.session.connect import is_connect
+from sooner.spark.sinks.batches import query_of, require_distinct_columns
+from sooner.spark.sources.loading import register_source
 
 # What a task says when it is done.
 WRITTEN: Final = "name string, size bigint, rows bigint"
 _WRITTEN_SCHEMA: Final = pa.schema([("name", pa.string()), ("size", pa.int64()), ("rows", pa.int64())])
 
 NAME: Final = re.compile(r"part-(?P<batch>\d+)-\d+-(?P<query>.+)-\d+-[0-9a-f]{8}\.parquet")
+_SINK: Final = "sink"  # an option
 ROW_GROUP_ROWS: Final = 2**20
 ROW_GROUP_BYTES: Final = 32 * 2**20  # what a task holds until it writes a row group
+
+
+Written = Callable[[], Sequence[Any]]  # has the files of a batch written: their names, sizes and rows
 
 
 class Place(Protocol):
@@ -76,16 +85,73 @@ class FileSink(Protocol):
     def task(self, schema: pa.Schema) -> ParquetTask:
         """What each task does with its rows."""
 
-    def commit(self, written: DataFrame, batch_id: int, schema: pa.Schema) -> None:
-        """Have the files of a batch written, unless it is there, and let them count."""
+    def prepare(self, schema: pa.Schema) -> None:
+        """Have a place to write to before the first task does; again, if it is there."""
+
+    def commit(self, written: Written, query: str, batch_id: int, schema: pa.Schema) -> None:
+        """Have the files of a batch of a query written, unless it is there, and let them count."""
 
 
 def writer_of(rows: DataFrame, sink: FileSink) -> DataStreamWriter:
     """What writes these rows to the sink; `ss.start` takes it."""
     require_distinct_columns(rows)
     schema = arrow_schema(rows.schema)
-    written = done_in_its_tasks(rows, sink.task(schema), WRITTEN)
-    return written.writeStream.foreachBatch(lambda batch, batch_id: sink.commit(batch, batch_id, schema))
+    names = done_in_its_tasks(rows, sink.task(schema), WRITTEN)
+    if not is_connect(rows):
+        return names.writeStream.foreachBatch(
+            lambda batch, batch_id: sink.commit(batch.collect, query_of(batch, None), batch_id, schema)
+        )
+    register_source(rows.sparkSession, NamedFiles)
+    text = base64.b64encode(pickle.dumps((sink, schema))).decode()
+    return names.writeStream.format(NamedFiles.name()).option(_SINK, text)
+
+
+@dataclass
+class FilesOfTask(WriterCommitMessage):
+    """What one task has written."""
+
+    files: list[Row]
+
+
+class NamedFiles(DataSource):
+    """Commits what tasks say that they have written: the sink of a query under Spark Connect.
+
+    There `foreachBatch` runs a batch outside of its query, whose tasks then do not know which batch it is.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """What `format()` takes."""
+        return "sooner.files"
+
+    def streamWriter(self, schema: object, overwrite: bool) -> "FilesWriter":  # noqa: ARG002, N802 - Spark's contract
+        """What Spark gives the names to. The option was written by `writer_of` in this program."""
+        sink, written = pickle.loads(base64.b64decode(self.options[_SINK]))
+        sink.prepare(written)
+        return FilesWriter(sink, written)
+
+
+class FilesWriter(DataSourceStreamWriter):
+    """Names in tasks, commits on the server."""
+
+    def __init__(self, sink: FileSink, schema: pa.Schema) -> None:
+        self._sink = sink
+        self._schema = schema
+
+    def write(self, iterator: Iterator[Row]) -> FilesOfTask:
+        """The names and sizes of a task's files."""
+        return FilesOfTask(list(iterator))
+
+    def commit(self, messages: Sequence[Any], batchId: int) -> None:  # noqa: N803
+        """Let the files of a batch count. Without a row there is nothing to do, however often."""
+        files = [file for message in messages if message is not None for file in message.files]
+        if files:
+            of_query = NAME.fullmatch(files[0].name)
+            assert of_query is not None, files
+            self._sink.commit(lambda: files, of_query["query"], batchId, self._schema)
+
+    def abort(self, messages: Sequence[Any], batchId: int) -> None:  # noqa: N803
+        """What was written stays unseen, and goes with the next batch."""
 
 
 def _texts_in(schema: pa.Schema) -> list[str]:

@@ -19,8 +19,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from sooner.errors import InvalidCall, SinkFailed
 from sooner.spark.interop.locations import open_location
-from sooner.spark.sinks.batches import query_of
-from sooner.spark.sinks.files import NAME, ParquetTask, writer_of
+from sooner.spark.sinks.files import NAME, ParquetTask, Written, writer_of
 
 _UNSEEN: Final = "_sooner"  # readers pass over names that begin so
 _COMPRESSIONS: Final = ("snappy", "zstd", "lz4", "gzip", "none")
@@ -53,15 +52,18 @@ class ParquetSink:
     def task(self, schema: pa.Schema) -> ParquetTask:
         return ParquetTask(UnseenFiles(self.path), schema, self.compression)
 
-    def commit(self, written: DataFrame, batch_id: int, schema: pa.Schema) -> None:  # noqa: ARG002
+    def prepare(self, schema: pa.Schema) -> None:  # noqa: ARG002
+        filesystem, folder = open_location(self.path)
+        filesystem.create_dir(f"{folder}/{_UNSEEN}", recursive=True)
+
+    def commit(self, written: Written, query: str, batch_id: int, schema: pa.Schema) -> None:
         """Have a batch written, unless it is there, and move its files to where they are seen."""
-        query = query_of(written, None)
         filesystem, folder = open_location(self.path)
         try:
-            filesystem.create_dir(f"{folder}/{_UNSEEN}", recursive=True)
+            self.prepare(schema)
             last = _read(filesystem, f"{folder}/{_UNSEEN}/{query}.json")
             if last is None or last.batch < batch_id:
-                last = WrittenBatch(batch_id, sorted(file.name for file in written.collect()))
+                last = WrittenBatch(batch_id, sorted(file.name for file in written()))
                 _write(filesystem, f"{folder}/{_UNSEEN}/{query}.json", last)
             _show(filesystem, folder, query, last)
         except OSError as error:

@@ -18,13 +18,13 @@ import pyarrow as pa
 import pyarrow.parquet as arrow_parquet
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from sooner.errors import SourceFailed
 from sooner.extras import require
 from sooner.spark.interop.locations import open_location
 from sooner.spark.interop.spark_types import arrow_schema, spark_schema
+from sooner.spark.session.versions import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow, reader_for_this_spark
 from sooner.spark.sources import options as option
 from sooner.spark.sources.loading import load_stream
 from sooner.spark.sources.parquet_files import find_parquet
@@ -70,7 +70,7 @@ class DeltaChanges(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """What Spark asks for offsets and rows."""
-        return DeltaChangesReader(self._path, self._after, schema)
+        return reader_for_this_spark(DeltaChangesReader(self._path, self._after, schema))
 
 
 class DeltaChangesReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

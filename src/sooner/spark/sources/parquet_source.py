@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from sooner.errors import InvalidCall, SourceFailed
 from sooner.spark.interop.spark_types import arrow_schema, spark_schema
+from sooner.spark.session.versions import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow, reader_for_this_spark
 from sooner.spark.shuffle.packing import OPTION as PACKING
 from sooner.spark.shuffle.packing import PACKED_ROWS, Packing
 from sooner.spark.sources import options as option
@@ -78,7 +78,7 @@ class ParquetDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """What Spark asks for offsets and rows."""
-        return ParquetStreamReader(self.chosen, schema)
+        return reader_for_this_spark(ParquetStreamReader(self.chosen, schema))
 
 
 class ParquetStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -25,11 +25,11 @@ import pyarrow as pa
 from psycopg import sql
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
 from sooner.errors import InvalidCall, SoonerError, SourceFailed
 from sooner.spark.interop.spark_types import arrow_schema, conformed, spark_schema
+from sooner.spark.session.versions import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow, reader_for_this_spark
 from sooner.spark.shuffle.packing import OPTION as PACKING
 from sooner.spark.shuffle.packing import PACKED_ROWS, Packing
 from sooner.spark.sources import options as option
@@ -110,7 +110,7 @@ class PostgresDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """What Spark asks for offsets and rows."""
-        return PostgresStreamReader(PostgresOptions(self.options), schema)
+        return reader_for_this_spark(PostgresStreamReader(PostgresOptions(self.options), schema))
 
 
 class PostgresStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -16,11 +16,11 @@ from typing import Any, ClassVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSourceStreamReader
-from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
 from sooner.errors import InvalidCall
 from sooner.sources.arrival_patterns import ArrivalPattern, ArrivalSchedule
+from sooner.spark.session.versions import ReadLimit, ReadMaxRows, reader_for_this_spark
 from sooner.spark.sources import options as option
 from sooner.spark.sources.loading import load_stream, tasks_of
 from sooner.spark.sources.pacing import DueRows
@@ -56,7 +56,7 @@ class ReplayDataSource(ParquetDataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """What Spark asks for offsets and rows."""
-        return ReplayStreamReader(self.chosen, schema)
+        return reader_for_this_spark(ReplayStreamReader(self.chosen, schema))
 
 
 class ReplayStreamReader(ParquetStreamReader):

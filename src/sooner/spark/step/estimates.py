@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
 
 from sooner.estimation.estimate import Estimate, as_rows
 from sooner.estimation.workings import Workings
 from sooner.operators.folding.together import Wanted, estimated, told_in
 from sooner.runs.formats.versions import MissingVersion, Versions
+from sooner.spark.session.versions import arrow_schema_of, spark_type_of
 from sooner.spark.step.standing import newest_batch
 from sooner.spark.step.state_directory import open_state, partition_directory
 
@@ -37,7 +37,7 @@ def told_row(told: dict[str, Any], version: int) -> pa.RecordBatch:
 
 def estimate_schema(workings: Workings) -> StructType:
     """Of estimates as rows: a row for each group and batch."""
-    fields = [StructField(one.name, from_arrow_type(one.type_of_values)) for one in workings.by]
+    fields = [StructField(one.name, spark_type_of(one.type_of_values)) for one in workings.by]
     for measure in workings.measures:
         fields += [StructField(measure.name + end, DoubleType()) for end in ("", "_low", "_high")]
     return StructType([*fields, *HOW_FAR])
@@ -45,7 +45,7 @@ def estimate_schema(workings: Workings) -> StructType:
 
 def adding_up(wanted: Wanted) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a task makes of what all partitions have said in a batch."""
-    schema = to_arrow_schema(estimate_schema(wanted.workings), timezone="UTC")
+    schema = arrow_schema_of(estimate_schema(wanted.workings), "UTC")
 
     def add_up(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = [row for batch in batches for row in batch.to_pylist()]

@@ -63,7 +63,10 @@ class Attempt:
         version = context.getLocalProperty("streaming.sql.batchId")
         query = context.getLocalProperty("sql.streaming.queryId")
         if version is None or query is None:
-            raise InvalidJoin("The join runs in streaming queries only: start it with writeStream.")
+            raise InvalidJoin(
+                "The join runs in streaming queries only: start it with writeStream. Under Spark Connect foreachBatch "
+                "runs it outside of its query: write with another sink there, such as sooner.spark.sinks.parquet."
+            )
         return Attempt(int(version), query)
 
 
