@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import sooner.spark as ss
 from patience import until
+from sooner.asked.multijoins import KNOWN
 from spark_joins import Rows, ended, killable_session, rows_of
 
 SALES, CUSTOMERS, ARTICLES, NATIONS = 6_000, 900, 400, 20
@@ -107,7 +108,9 @@ class MultiCase:
 
 
 def case_in(spark: SparkSession, folder: Path) -> MultiCase:
-    return MultiCase(spark, folder, batches=6)
+    """A folder with the name of an algorithm is for that."""
+    arguments = {"algorithm": folder.name} if folder.name in KNOWN else {}
+    return MultiCase(spark, folder, 6, arguments)
 
 
 def require_right_answers(spark: SparkSession, folder: Path) -> None:

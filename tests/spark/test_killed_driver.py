@@ -171,11 +171,15 @@ def test_an_estimate_ends_exactly_after_many_kills(spark: SparkSession, tmp_path
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(400, 406))
-def test_a_join_of_many_inputs_goes_on_after_many_kills(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    dice = random.Random(seed)
+@pytest.mark.parametrize("algorithm", ["miner", "agf"])
+def test_a_join_of_many_inputs_goes_on_after_many_kills(
+    spark: SparkSession, tmp_path: Path, algorithm: str, seed: int
+) -> None:
+    dice, folder = random.Random(seed), tmp_path / algorithm
+    folder.mkdir()
     for _ in range(3):
-        kill_in_a_batch(tmp_path, dice, multijoin_driver)
-    multijoin_driver.require_right_answers(spark, tmp_path)
+        kill_in_a_batch(folder, dice, multijoin_driver)
+    multijoin_driver.require_right_answers(spark, folder)
 
 
 @pytest.mark.long

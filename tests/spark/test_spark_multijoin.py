@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sooner.spark as ss
-from multijoin_driver import ON, MultiCase
+from multijoin_driver import ON, MultiCase, tables
 from sooner.errors import BudgetTooSmall, InvalidJoin
 from sooner.spark.shuffle.shares import Shares, fewest_copies
 from spark_joins import rows_of
@@ -36,6 +36,35 @@ def test_a_grid_of_several_dimensions_copies_what_it_must(spark: SparkSession, t
     )
     case.run()
     assert case.written() == case.expected()
+
+
+def test_a_plan_of_joins_runs_inside_of_a_step(spark: SparkSession, tmp_path: Path) -> None:
+    """And goes on after a stop. Its algorithm is part of the state."""
+    case = MultiCase(spark, tmp_path, 4, {"algorithm": "agf"})
+    told = ss.explain(case.joined())
+    assert "joined by agf, in a grid of 2 x 1 x 1 cells" in told
+    assert "inner join with articles, where sales.article = articles.article" in told
+    case.run_until(lambda progress: progress.total.results > 0)
+    case.run()
+    assert max(progress.total.spilled_rows for progress in case.progress) > 0
+    assert case.written() == case.expected()
+    case.arguments = {"algorithm": "state_spill"}
+    with pytest.raises(InvalidJoin, match="was made with another algorithm"):
+        case.joined()
+
+
+def test_inputs_join_on_spark_as_they_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    """Two at a time: unmatched rows must be in one place."""
+    how = {"customers": "left", "articles": "semi", "nations": "full"}
+    case = MultiCase(spark, tmp_path, 2, {"how": how, "memory": "16MB"})
+    assert "join 2 of 3, of sales-customers with articles: of rows that may have no match" in ss.explain(case.joined())
+    case.run()
+    sales, customers, articles, nations = (spark.read.parquet(str(case.path(name))) for name in tables())
+    joined = sales.join(customers, "customer", "left").join(articles, "article", "semi").join(nations, "nation", "full")
+    assert case.written() == rows_of(joined.select(*sorted(joined.columns)))
+    case.arguments = {"how": how, "algorithm": "agf"}
+    with pytest.raises(InvalidJoin, match="algorithm='agf' joins all inputs at once, which cannot be: of rows"):
+        case.joined()
 
 
 @pytest.mark.long  # one that is killed goes on in test_killed_driver.py
