@@ -86,26 +86,28 @@ def test_inputs_that_stall_and_end_in_any_order(order: tuple[int, ...], tmp_path
     assert not list((tmp_path / "spill").iterdir())
 
 
-def test_a_join_is_held_in_the_middle_of_a_call_that_gives_much(tmp_path: Path) -> None:
-    """The joins above have the passage then; and it is the same, in whichever order rows come."""
-    dice = np.random.default_rng(3)
-    tables = [dice.integers(0, 9, 40).tolist() for _ in NAMES]
-    states = []
+@pytest.mark.parametrize(("seed", "pairs_at_once"), [(0, 16), (1, 65_536)])
+def test_a_join_is_held_in_the_middle_of_a_call_that_gives_much(
+    seed: int, pairs_at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The joins above have the passage then; and each call gives the same, in whichever order its rows come."""
+    monkeypatch.setattr("sooner.operators.pairs.PAIRS_AT_ONCE", pairs_at_once)
+    dice = np.random.default_rng(seed)
+    tables = [dice.integers(0, 5, 40).tolist() for _ in NAMES]
+    of_calls, states = [], []
     for number, order in enumerate((slice(None), slice(None, None, -1))):
-        join, found = made(tmp_path / str(number), 12_000, _landing_bytes=500), []
-        peaks = []
-        for begin in range(0, 40, 20):
-            for which in range(len(NAMES)):
-                batch = rows(tables[which][begin : begin + 20], begin)
-                found += given(join, which, batch.take(pa.array(np.arange(20)[order])))
-                peaks.append(join.account.budget.peak_bytes)
+        join, found = made(tmp_path / str(number), 9_000, _landing_bytes=500), []
+        for begin, which in itertools.product((0, 20), range(len(NAMES))):
+            batch = rows(tables[which][begin : begin + 20], begin)
+            found.append(counted(given(join, which, batch.take(pa.array(np.arange(20)[order])))))
+        of_calls.append(found)
         states.append([stage.join.statistics.to_plain() for stage in join._stages])
         for which in range(len(NAMES)):
             join.end(which)
-        found += cleaned_up(join)
-        assert counted(found) == expected(tables)
-        assert max(peaks) <= 12_000
+        assert sum(found, counted(cleaned_up(join))) == expected(tables)
+        assert join.account.budget.peak_bytes <= 9_000
         join.close()
+    assert of_calls[0] == of_calls[1]
     assert states[0] == states[1]
 
 

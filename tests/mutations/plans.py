@@ -1,0 +1,77 @@
+"""Faults in plans of joins: what leaves memory, who works on disk, and results on their way up."""
+
+from typing import Final
+
+from mutations.mutation import Mutation
+
+CONTRACT: Final = "operators/plans/test_plan_contract.py"
+PLAN: Final = "operators/plans/test_plan_of_joins.py"
+POLICIES: Final = "policies/test_plan_policies.py"
+HELD: Final = f"{PLAN}::test_a_join_is_held_in_the_middle_of_a_call_that_gives_much"
+
+MUTATIONS: Final = (
+    Mutation(
+        "the-best-groups-leave",
+        "policies/groups.py",
+        old="for _, _, p, name in sorted(groups):",
+        new="for _, _, p, name in sorted(groups, reverse=True):",
+        breaks="Those groups leave memory that are worth most.",
+        tests=(POLICIES,),
+    ),
+    Mutation(
+        "local-results-count-as-final",
+        "policies/plans/global_score.py",
+        old="np.sum(results, axis=0) * final_share(groups.final, groups.local) / group_bytes",
+        new="np.sum(results, axis=0) / group_bytes",
+        breaks="A group whose results come to nothing further up is kept.",
+        tests=(POLICIES,),
+    ),
+    Mutation(
+        "the-state-manager-begins-at-the-base",
+        "policies/plans/state_manager.py",
+        old="for at, (name, view) in reversed([*enumerate(views.items())]):",
+        new="for at, (name, view) in [*enumerate(views.items())]:",
+        breaks="The join farthest from the results is sent to disk.",
+        tests=(POLICIES,),
+    ),
+    Mutation(
+        "a-merge-blocks-nothing",
+        "operators/plans/join.py",
+        old='return "blocked" if port == "ready" and merging is not None',
+        new='return "blocked" if port == "done" and merging is not None',
+        breaks="Rows come to a join that is sent to disk.",
+        tests=(f"{PLAN}::test_a_merge_blocks_what_comes_for_it_and_below",),
+    ),
+    Mutation(
+        "no-passage-is-set-aside",
+        "operators/plans/join.py",
+        old="above = len(self._stages) - 1 - at",
+        new="above = 0",
+        breaks="Results find no room while the joins below hold their rows.",
+        tests=(HELD,),
+    ),
+    Mutation(
+        "results-go-up-in-the-order-of-arrival",
+        "operators/plans/join.py",
+        old="if at == len(self._stages) - 1 or not batches:",
+        new="if True:",
+        breaks="Where a join is held depends on the order of rows, so a step that is repeated gives something else.",
+        tests=(HELD,),
+    ),
+    Mutation(
+        "a-key-of-a-row-without-a-left-is-lost",
+        "operators/plans/plan.py",
+        old='counts = "left" if not left else "either" if right else "right"',
+        new='counts = "left"',
+        breaks="In right and full joins the key of a row that matches nothing is null.",
+        tests=(f"{CONTRACT}::test_the_answer_of_all_shapes",),
+    ),
+    Mutation(
+        "nobody-hears-that-a-join-is-done",
+        "operators/plans/join.py",
+        old='if stage.join.phase == "done" and not above.join.inputs[LEFT].ended:',
+        new='if stage.join.phase == "clean-up" and not above.join.inputs[LEFT].ended:',
+        breaks="The next join is cleaned up before it has all that comes from below.",
+        tests=(f"{PLAN}::test_inputs_that_stall_and_end_in_any_order",),
+    ),
+)
