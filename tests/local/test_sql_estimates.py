@@ -153,7 +153,7 @@ def test_the_seed_decides_what_is_read() -> None:
 def test_it_is_explained() -> None:
     found = estimates(f"SELECT COUNT(*) AS n {CHAIN}").explain()
     assert "joined by miner, where l.order = o.id and o.customer = c.id" in found
-    assert "sampled: l, the largest, whose blocks come in random order when all others are in memory" in found
+    assert "sampled: l, whose blocks come in random order when all others are in memory" in found
     assert "figures are those so far" in found
 
 
@@ -202,7 +202,7 @@ def test_what_has_no_size_is_no_sample() -> None:
         sooner.sql(COVERED["one match each"], stream, until="1%")
     stream["lines"] = tables["lines"].to_reader()
     found = estimates(COVERED["one match each"], stream, total_rows={"lines": LINES}, sampling="rows")
-    assert "sampled: lines, the largest, whose rows come" in found.explain()
+    assert "sampled: lines, whose rows come" in found.explain()
     assert found.final().exact
 
 
@@ -214,6 +214,30 @@ def test_a_choice_of_groups_is_no_question_for_samples(more: str) -> None:
 def test_a_plan_of_joins_gives_figures_so_far() -> None:
     found = sooner.sql(f"SELECT flag, COUNT(*) AS n {CHAIN} GROUP BY 1", TABLES, algorithm="agf")
     assert isinstance(found, sooner.LiveGroups)
+
+
+def test_the_sampled_table_can_be_named() -> None:
+    """Then no size has to be known. Without that of the sample only averages and ratios have intervals."""
+    query, tables = COVERED["one match each"], world()
+    expected = estimates(query, tables).final()
+    found = estimates(query, tables, sampling={"orders": "blocks"})
+    assert "sampled: orders, whose blocks come" in found.explain()
+    assert found.final()["n"] == expected["n"]
+    stream: Any = {**tables, "orders": tables["orders"].to_reader()}
+    assert estimates(query, stream, sampling={"lines": "blocks"}).final()["n"] == expected["n"]
+    stream = {**tables, "lines": tables["lines"].to_reader(max_chunksize=500)}
+    *early, _ = in_turn(estimates(query, stream, sampling={"lines": "blocks"}))
+    for name, has_interval in {"n": False, "s": False, "a": True, "r": True}.items():
+        assert all((one.low is not None) == has_interval for one in early[-1][name].values())
+    with refused(InvalidJoin, "sampling= names 'line'", "there are lines, orders, customers"):
+        sooner.sql(query, tables, sampling={"line": "rows"})
+    with refused(InvalidJoin, "must name the one table that is sampled"):
+        sooner.sql(query, tables, sampling={"lines": "rows", "orders": "rows"})
+    with refused(InvalidJoin, "sampling='some' must be 'rows' or 'blocks'"):
+        sooner.sql(query, tables, sampling={"lines": "some"})  # type: ignore[dict-item]
+    with refused(InvalidJoin, "of two tables both are sampled"):
+        two = 'SELECT COUNT(*) FROM lines JOIN orders USING ("order")'
+        sooner.sql(two, tables, sampling={"lines": "rows"})
 
 
 # Many groups

@@ -133,6 +133,7 @@ class EstimateTerms:
     sampling: Sampling | None
     total_rows: Sequence[int | None] | None
     seed: int
+    sampled: str | None = None  # of more than two tables, the one that is sampled; None: the largest
 
 
 class Estimates(Running[Folds | SampledFolds]):

@@ -45,7 +45,7 @@ def sql(
     confidence: float = 0.95,
     until: float | str | None = None,
     seconds: float | None = None,
-    sampling: Sampling | None = None,
+    sampling: Sampling | Mapping[str, Sampling] | None = None,
     total_rows: Mapping[str, int] | None = None,
     seed: int = 0,
     algorithm: AskedAlgorithm | MultiAlgorithmName = "auto",
@@ -64,7 +64,8 @@ def sql(
         far, exact in the end.
     tables: what the names in FROM mean: anything that `sooner.join` takes.
     total_rows: how many rows tables have that do not know it, by their names.
-    confidence, until, seconds, sampling, seed: as for `sooner.estimate`, for what is estimated.
+    confidence, until, seconds, sampling, seed: as for `sooner.estimate`, for what is estimated. Of more than two tables
+        sampling={"orders": "blocks"} also says which one is sampled, and then no size has to be known.
     algorithm, memory, partitions, workers, spill_dir: as for `sooner.estimate`, `sooner.join` and `sooner.multijoin`.
 
     >>> import pyarrow as pa, sooner
@@ -86,7 +87,8 @@ def sql(
         return _rows(asked, tables, terms)
     wishes = None
     if _is_estimated(asked):
-        wishes = EstimateTerms(Limits(confidence, until, seconds), sampling, _sizes(total_rows, asked), seed)
+        sampled, how = _sampling_of(sampling)
+        wishes = EstimateTerms(Limits(confidence, until, seconds), how, _sizes(total_rows, asked), seed, sampled)
     with _opened(asked, tables, terms) as (sources, joining):
         found = None if wishes is None else estimates_of_query(asked, joining, sources, terms, wishes)
         if found is not None:
@@ -170,6 +172,15 @@ def _sizes(given: object, statement: Statement) -> list[int | None] | None:
     if not isinstance(given, Mapping) or given.keys() - set(names):
         raise InvalidJoin(f"total_rows={given!r} must say how many rows {' or '.join(names)} has, by name.")
     return [given.get(name) for name in names]
+
+
+def _sampling_of(given: object) -> tuple[str | None, Sampling | None]:
+    """Which table is sampled, if that is said, and how."""
+    if not isinstance(given, Mapping):
+        return None, given  # type: ignore[return-value]  # refused where it is used
+    if len(given) != 1:
+        raise InvalidJoin(f"sampling={dict(given)!r} must name the one table that is sampled, such as {{'a': 'rows'}}.")
+    return next(iter(given.items()))
 
 
 def _require_no_limits(given: Mapping[str, object], *, is_grouped: bool) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from sooner.asked.choosing_algorithm import Known, choose
 from sooner.asked.joins import in_words
+from sooner.errors import InvalidJoin
 from sooner.estimation.preparation import Preparation
 from sooner.estimation.reading_off import usable_sizes
 from sooner.estimation.workings import JoinedColumn, workings_of_rows
@@ -25,7 +26,7 @@ from sooner.operators.multiway.plan import MultiPlan
 from sooner.queries.joining import Joining
 from sooner.queries.naming import Place
 from sooner.queries.questions import Asked, rows_to_group
-from sooner.queries.statement import Statement
+from sooner.queries.statement import Statement, TableName
 from sooner.sides import SIDES
 from sooner.sources.blocks import blocks_of
 from sooner.sources.sampling import Sample, require_sampling_by, sample_of
@@ -35,7 +36,7 @@ from sooner.sources.source import Source
 def estimates_of_query(
     statement: Statement, joining: Joining, sources: Sequence[Source], terms: Terms, wishes: EstimateTerms
 ) -> Estimates | None:
-    """Of inner joins; None if it is not known how large the tables are of which one would be sampled."""
+    """Of inner joins; None if there are more than two tables, and it is not known which of them is the largest."""
     of_tables = _of_two if len(sources) == len(SIDES) else _of_many
     return of_tables(statement, joining, sources, terms, wishes)
 
@@ -43,6 +44,8 @@ def estimates_of_query(
 def _of_two(
     statement: Statement, joining: Joining, sources: Sequence[Source], terms: Terms, wishes: EstimateTerms
 ) -> Estimates:
+    if wishes.sampled is not None:
+        raise InvalidJoin(f"sampling= names {wishes.sampled}, but of two tables both are sampled; say how alone.")
     choice = choose(terms.algorithm, Known(is_estimate=True))
     plan = two_way_plan(joining, choice.algorithm)
     require_sampling(plan.algorithm)
@@ -68,10 +71,10 @@ def _of_many(
     wanted = rows_to_group(statement, joining)
     plan, by_name, settings = plan_of_tables(joining, wanted, terms)
     sizes = usable_sizes(wishes.total_rows, [_size_of(source) for source in sources])
-    if not isinstance(plan, MultiPlan) or None in sizes:
+    sampled = _sampled(wishes.sampled, statement.tables, sizes)
+    if not isinstance(plan, MultiPlan) or sampled is None:
         return None
     require_sampling_by(wishes.sampling)
-    sampled = max(range(len(sizes)), key=lambda at: sizes[at] or 0)
     inputs: list[Source] = [FilteredSource(source, *wanted.of_input(at)) for at, source in enumerate(sources)]
     filters, names = wanted.of_input(sampled)
     columns = tuple((to, name) for name, to in names)
@@ -86,6 +89,17 @@ def _of_many(
     return Estimates(sampling, inputs, settings, sizes, wishes.limits, notes, aliases)
 
 
+def _sampled(asked: str | None, tables: Sequence[TableName], sizes: Sequence[int | None]) -> int | None:
+    """The table that is asked for, or else the largest, if the sizes of all are known."""
+    if asked is None:
+        return None if None in sizes else max(range(len(sizes)), key=lambda at: sizes[at] or 0)
+    found = [at for at, table in enumerate(tables) if asked in (table.alias, table.name)]
+    if len(found) != 1:
+        names = ", ".join(table.alias for table in tables)
+        raise InvalidJoin(f"sampling= names {asked!r}, which is not one table of FROM; there are {names}.")
+    return found[0]
+
+
 def _size_of(source: Source) -> int | None:
     """How many rows a table has that can be read in any order."""
     blocks = blocks_of(source)
@@ -94,7 +108,7 @@ def _size_of(source: Source) -> int | None:
 
 def _explained(sampled: str, sample: Sample) -> list[str]:
     return [
-        f"sampled: {sampled}, the largest, whose {sample.sampling} come in random order when all others are in memory",
+        f"sampled: {sampled}, whose {sample.sampling} come in random order when all others are in memory",
         "intervals: from how parts of the sample differ; if the others take more than the memory there are none, and "
         "figures are those so far until they are exact",
     ]
