@@ -196,7 +196,9 @@ def test_without_room_for_the_others_figures_are_those_so_far() -> None:
 def test_what_has_no_size_is_no_sample() -> None:
     tables = world()
     stream: Any = {**tables, "lines": tables["lines"].to_reader()}
-    assert isinstance(sooner.sql(COVERED["one match each"], stream), sooner.LiveGroups)
+    figures = sooner.sql(COVERED["one match each"], stream)
+    assert isinstance(figures, sooner.LiveGroups)
+    assert "no intervals: for these the sizes of all tables must be known (total_rows=)" in figures.explain()
     stream["lines"] = tables["lines"].to_reader()
     with refused(InvalidJoin, "until='1%' is for estimates"):
         sooner.sql(COVERED["one match each"], stream, until="1%")

@@ -19,7 +19,7 @@ from sooner.local.groups import GroupedRows, Grouping, LiveGroups, bytes_of_join
 from sooner.local.query import Query
 from sooner.local.rows import Rows
 from sooner.local.scan import Scan
-from sooner.local.sql_estimates import estimates_of_query
+from sooner.local.sql_estimates import WHY_NO_SAMPLE, estimates_of_query
 from sooner.local.sql_rows import Terms, joined_rows, two_way_plan
 from sooner.local.subselects import Subselect, UnionOfRows
 from sooner.operators.folding.plan import joined_columns
@@ -96,7 +96,7 @@ def sql(
         _require_no_limits(given, is_grouped=True)
         rows, grouping = _grouped(asked, joining, sources, terms)
         assert isinstance(rows, Query), "of one table alone nothing is joined"
-        return LiveGroups(rows, grouping)
+        return LiveGroups(rows, grouping, () if wishes is None else WHY_NO_SAMPLE)
 
 
 def _rows(asked: Statement | UnionAll, tables: Mapping[str, object], terms: Terms) -> Rows:

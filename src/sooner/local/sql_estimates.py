@@ -5,6 +5,7 @@ meets all that it can match when it comes.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from sooner.asked.choosing_algorithm import Known, choose
 from sooner.asked.joins import in_words
@@ -31,6 +32,11 @@ from sooner.sides import SIDES
 from sooner.sources.blocks import blocks_of
 from sooner.sources.sampling import Sample, require_sampling_by, sample_of
 from sooner.sources.source import Source
+
+WHY_NO_SAMPLE: Final = (
+    "no intervals: for these the sizes of all tables must be known (total_rows=) or the sampled one named (sampling=), "
+    "and one operator must join them all (algorithm=)",
+)
 
 
 def estimates_of_query(
