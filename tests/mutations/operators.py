@@ -375,4 +375,28 @@ MUTATIONS: Final = (
         breaks="Rows without a key, which nothing keeps waiting, are taken for those that have waited longest.",
         tests=("operators/enrich/test_waits.py::test_rows_without_a_key_are_not_taken_for_those_who_wait",),
     ),
+    Mutation(
+        "a-sample-does-not-wait",
+        "operators/folding/sampled.py",
+        old="if which != self._sampled or others_end else",
+        new="if others_end or True else",
+        breaks="Rows of the sample come before all that they match is there, and estimates are too small.",
+        tests=("operators/test_sampled_join.py::test_the_sample_waits_for_all_others",),
+    ),
+    Mutation(
+        "a-sample-of-what-is-in-memory",
+        "operators/folding/sampled.py",
+        old="self.folds.is_a_sample = not on_disk",
+        new="self.folds.is_a_sample = True",
+        breaks="There are intervals although what lies on disk was not met.",
+        tests=("local/test_sql_estimates.py::test_without_room_for_the_others_figures_are_those_so_far",),
+    ),
+    Mutation(
+        "halves-of-a-sample-are-lost",
+        "operators/folding/sampled.py",
+        old="    firsts.add(",
+        new="    sums.add(",
+        breaks="With many groups half of all sums is lost when there are fewer tags.",
+        tests=("operators/test_sampled_join.py::test_sums_of_many_groups_are_kept_by_fewer_tags",),
+    ),
 )

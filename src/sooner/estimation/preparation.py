@@ -57,7 +57,7 @@ class Preparation:
     filters: tuple[Typed, ...] = ()
     by: tuple[Typed, ...] = ()
     factors: tuple[Factor, ...] = ()
-    columns: tuple[tuple[str, str], ...] = field(default=())  # for pairs: their names there, and here
+    columns: tuple[tuple[str, str], ...] = field(default=())  # that are kept as they are: their names then, and here
     encodes: bool = False  # whether values of groups are given as dictionaries
 
     @cached_property
@@ -65,7 +65,7 @@ class Preparation:
         """The schema of prepared rows."""
         fields = [self.source.field(name).with_nullable(True) for name in self.keys]
         fields += [pa.field(f"{BY}{at}", self._type_of_group(one)) for at, one in enumerate(self.by)]
-        fields += [pa.field(COLUMN + name, self.source.field(here).type) for name, here in self.columns]
+        fields += [pa.field(name, self.source.field(here).type) for name, here in self.columns]
         fields += [pa.field(f"{FACTOR}{at}", one.type) for at, one in enumerate(self.factors)]
         return pa.schema([*fields, pa.field(TAG, pa.int32())])
 

@@ -294,8 +294,7 @@ class Reckoning:
 
     def _cells(self, at: int, group: tuple[int, int]) -> Reals:
         """The cells of all rectangles added up, each rectangle at its own scale."""
-        tags = self._rectangles[0].sums.n_tags
-        found = np.zeros((tags, tags))
+        found = np.zeros(self._rectangles[0].sums.wholes.shape[3:5])
         for one in self._rectangles:
             for cells in self._parts(one, at, group):
                 found += one.scale * cells

@@ -72,6 +72,14 @@ def _tally(n_rows: int, tag: int) -> int:
     return ~(n_rows << _TAG_BITS | tag)
 
 
+def rows_by_tags(tallies: npt.NDArray[np.int64], n_tags: int) -> npt.NDArray[np.float64]:
+    """[..., tag]: how many rows have come, by tallies that were added up; tags that differ by `n_tags` are one."""
+    in_turn = (tallies[..., ALL_TAGS:] + np.arange(MOST_TAGS)[::-1]) // MOST_TAGS
+    rows = (tallies[..., :ALL_TAGS] + in_turn).reshape(*tallies.shape[:-1], -1, n_tags)
+    found: npt.NDArray[np.float64] = rows.sum(axis=-2).astype(np.float64)
+    return found
+
+
 def tallied(tags: Tags) -> npt.NDArray[np.int64]:
     """[tag]: how many rows tallies with these tags stand for, and at last those that were dealt out in turn."""
     told = ~tags[tags < 0].astype(np.int64)

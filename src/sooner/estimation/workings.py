@@ -20,7 +20,7 @@ from sooner.expressions.checking import Typed, condition, typed
 from sooner.expressions.kinds import FLOAT
 from sooner.expressions.separation import Product, Products, of_count, of_sum
 from sooner.expressions.tree import Column, Node, all_of, columns_of, conjuncts, renamed
-from sooner.sides import SIDES
+from sooner.sides import LEFT, SIDES
 
 MakeProducts = Callable[..., Products | None]
 DEVIATIONS: Final = ("variance", "stddev")
@@ -129,6 +129,12 @@ def workings_of(
         if (found := maker.of_products()) is not None:
             return found
     return maker.of_pairs()
+
+
+def workings_of_rows(question: Question, schema: pa.Schema) -> Workings:
+    """The same of rows that are joined already: all of their columns count as the left's."""
+    joined = {name: JoinedColumn(LEFT, name) for name in schema.names}
+    return workings_of(question, (schema, pa.schema([])), ((), ()), joined)
 
 
 def _check(question: Question, schema: pa.Schema) -> None:
@@ -272,7 +278,9 @@ class _Maker:
                 tuple(self._keys[side]),
                 self._schemas[side],
                 tuple(self._sides[side].filters),
-                columns=tuple((name, self._joined[name].name) for name in needed if self._joined[name].side == side),
+                columns=tuple(
+                    (COLUMN + name, self._joined[name].name) for name in needed if self._joined[name].side == side
+                ),
             )
             for side in SIDES
         )

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from sooner.local.sampling import prepared_sources
 from sooner.operators.folding.folds import Folds
 from sooner.operators.folding.join import require_sampling
 from sooner.operators.folding.plan import FoldingPlan, joined_columns
+from sooner.operators.folding.sampled import SampledFolds, SampledPlan
 from sooner.operators.pieces import weight
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sources.opening import opened
@@ -80,34 +82,30 @@ def estimate(
     choice = choose(algorithm, Known(is_estimate=True))
     join = equi_join(on, left_on, right_on, suffixes, choice.algorithm)
     require_sampling(join.algorithm)
-    limits = Limits(confidence, until, seconds)
+    terms = EstimateTerms(Limits(confidence, until, seconds), sampling, total_rows, seed)
     settings = settings_of(join.algorithm, memory, partitions, workers, spill_dir)
     with opened((left, right), INPUTS) as sources:
         question = question_of(aggregates, by, where, join.output([source.schema for source in sources]))
-        notes = in_words(join, choice)
-        return estimates_of(sources, join, question, limits, settings, sampling, total_rows, seed, notes)
+        return estimates_of(sources, join, question, terms, settings, in_words(join, choice))
 
 
 def estimates_of(
     sources: Sequence[Source],
     join: TwoWayPlan,
     question: Question,
-    limits: "Limits",
+    terms: "EstimateTerms",
     settings: Settings,
-    sampling: Sampling | None,
-    total_rows: Sequence[int | None] | None,
-    seed: int,
     notes: Sequence[str],
 ) -> "Estimates":
     """The same of a question that was read already. `notes` are what there is to explain of the join."""
     schemas = [source.schema for source in sources]
     keys = join.left_on, join.right_on
     workings = workings_of(question, schemas, keys, joined_columns(join, schemas))
-    samples = samples_of(sources, [side.needed for side in workings.sides], keys, sampling, seed)
-    sizes = usable_sizes(total_rows, [sample.n_rows for sample in samples])
+    samples = samples_of(sources, [side.needed for side in workings.sides], keys, terms.sampling, terms.seed)
+    sizes = usable_sizes(terms.total_rows, [sample.n_rows for sample in samples])
     plan = FoldingPlan(*keys, join.algorithm, workings, guided_side(samples))
     prepared = prepared_sources(samples, workings.sides, settings.memory_bytes)
-    return Estimates(plan, prepared, settings, sizes, limits, notes)
+    return Estimates(plan, prepared, settings, sizes, terms.limits, notes)
 
 
 class Limits:
@@ -127,24 +125,36 @@ class Limits:
         return self.error is not None and error is not None and error <= self.error
 
 
-class Estimates(Running[Folds]):
+@dataclass(frozen=True)
+class EstimateTerms:
+    """What the user gave for estimates."""
+
+    limits: Limits
+    sampling: Sampling | None
+    total_rows: Sequence[int | None] | None
+    seed: int
+    sampled: str | None = None  # of more than two tables, the one that is sampled; None: the largest
+
+
+class Estimates(Running[Folds | SampledFolds]):
     """Iterate for estimates as they come: the last one is exact, unless it was to stop before."""
 
     def __init__(
         self,
-        plan: FoldingPlan,
+        plan: FoldingPlan | SampledPlan,
         sources: Sequence[Source],
         settings: Settings,
         sizes: Sizes,
         limits: Limits,
         notes: Sequence[str],
+        names: Sequence[str] = INPUTS,
     ) -> None:
         known = None if None in sizes else sum(size or 0 for size in sizes)
-        super().__init__(plan, sources, settings, expected_rows=known, notes=notes)
+        super().__init__(plan, sources, settings, names, expected_rows=known, notes=notes)
         self._workings = plan.workings
         self._sizes = sizes
         self._limits = limits
-        self._held: list[list[pa.RecordBatch]] = [[] for _ in INPUTS]
+        self._held: list[list[pa.RecordBatch]] = [[] for _ in sources]
 
     def __iter__(self) -> Iterator[Estimate]:
         return self._estimates(self._read_once())
@@ -168,7 +178,7 @@ class Estimates(Running[Folds]):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)
 
-    def _estimates(self, changes: Iterator[Folds]) -> Iterator[Estimate]:
+    def _estimates(self, changes: Iterator[Folds | SampledFolds]) -> Iterator[Estimate]:
         pace, known = Pace(), -1
         with self:
             for folds in changes:
@@ -184,7 +194,7 @@ class Estimates(Running[Folds]):
                 if exact or self._limits.are_reached(found):
                     return
 
-    def _take_in(self, waiting: Sequence[Waiting]) -> Iterator[Folds]:
+    def _take_in(self, waiting: Sequence[Waiting]) -> Iterator[Folds | SampledFolds]:
         """Rows wait for the tallies behind them: until those come it is not known which share of all rows they are.
 
         So they come in whole blocks. Those for which there is no room at once come one after the other.
@@ -201,8 +211,10 @@ class Estimates(Running[Folds]):
         yield from super()._take_in(list(map(Waiting, at_once, ends)))
 
     def _whole_blocks(self, which: int, taken: Waiting) -> list[list[pa.RecordBatch]]:
-        """Those that are complete; after the end, all."""
+        """Those that are complete; after the end, all. What has no tags is no sample, and comes as it is."""
         blocks, block = [], self._held[which]
+        if TAG not in self._sources[which].schema.names:
+            return [taken.batches]
         for batch in taken.batches:
             block.append(batch)
             if batch.num_rows and batch.column(TAG)[-1].as_py() < 0:  # a tally
@@ -211,7 +223,7 @@ class Estimates(Running[Folds]):
         self._held[which] = [] if taken.end is not None else block
         return [*blocks, block] if taken.end is not None else blocks
 
-    def _estimate(self, folds: Folds, seconds: float, *, exact: bool) -> Estimate:
+    def _estimate(self, folds: Folds | SampledFolds, seconds: float, *, exact: bool) -> Estimate:
         read = folds.tallies.sum(axis=1).tolist()
         sizes = sizes_by_now(self._sizes, read, [one.ended for one in self._operator.inputs])
         reckoning = folds.reckoning(sizes, self._limits.confidence, exact=exact)

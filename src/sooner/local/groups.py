@@ -1,6 +1,6 @@
 """Figures of joined rows by groups, while they come: so far, and exact in the end."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
@@ -83,9 +83,11 @@ class LiveGroups:
     Leave a `with` block, call `stop()` or drop it, and its threads and spill files are gone.
     """
 
-    def __init__(self, query: Query, grouping: Grouping) -> None:
+    def __init__(self, query: Query, grouping: Grouping, notes: Sequence[str] = ()) -> None:
+        """`notes` are what there is to explain beside the join."""
         self._query = query
         self._grouping = grouping
+        self._notes = notes
         self.schema = grouping.answering.schema
 
     @property
@@ -95,7 +97,8 @@ class LiveGroups:
 
     def explain(self) -> str:
         """What it will do and why, a line each. Nothing is read for it."""
-        return f"{self._query.explain()}\nfigures of groups: those of the rows so far, until all are joined"
+        figures = "figures of groups: those of the rows so far, until all are joined"
+        return "\n".join([self._query.explain(), figures, *self._notes])
 
     def stop(self) -> None:
         """End it now, from any thread."""

@@ -1,7 +1,7 @@
 """`sooner.sql`: a query in SQL, answered while its tables are read.
 
-Rows come as from `sooner.join` and `sooner.multijoin`. Aggregates over an inner join of two tables are estimated as by
-`sooner.estimate`; all others are figures so far until they are exact.
+Rows come as from `sooner.join` and `sooner.multijoin`. Aggregates over inner joins of tables and files are estimated as
+by `sooner.estimate`; all others are figures so far until they are exact.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,28 +9,26 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from sooner.asked.choosing_algorithm import AskedAlgorithm, Known, choose
-from sooner.asked.joins import in_words
+from sooner.asked.choosing_algorithm import AskedAlgorithm
 from sooner.asked.multijoins import MultiAlgorithmName
 from sooner.errors import InvalidJoin
-from sooner.estimation.workings import JoinedColumn
 from sooner.expressions.tree import Column, Node
-from sooner.local.arguments import settings_of, usable_memory
-from sooner.local.estimate import Estimates, Limits, estimates_of
+from sooner.local.arguments import usable_memory
+from sooner.local.estimate import Estimates, EstimateTerms, Limits
 from sooner.local.groups import GroupedRows, Grouping, LiveGroups, bytes_of_join
 from sooner.local.query import Query
 from sooner.local.rows import Rows
 from sooner.local.scan import Scan
+from sooner.local.sql_estimates import WHY_NO_SAMPLE, estimates_of_query
 from sooner.local.sql_rows import Terms, joined_rows, two_way_plan
 from sooner.local.subselects import Subselect, UnionOfRows
-from sooner.operators.folding.join import require_sampling
 from sooner.operators.folding.plan import joined_columns
 from sooner.operators.folding.running_groups import EXTREMES, group_workings_of
 from sooner.queries.answered import Answering
 from sooner.queries.answers import answer_of
 from sooner.queries.joining import Joining, joining_of
-from sooner.queries.naming import Place, hint_of, nearest_of
-from sooner.queries.questions import Asked
+from sooner.queries.naming import hint_of, nearest_of
+from sooner.queries.questions import Asked, rows_to_group
 from sooner.queries.reading import asked_in
 from sooner.queries.rows import RowsWanted, all_columns, outputs_of
 from sooner.queries.statement import NO_ENDING, Statement, TableName, UnionAll, selects_in, tables_in
@@ -47,7 +45,7 @@ def sql(
     confidence: float = 0.95,
     until: float | str | None = None,
     seconds: float | None = None,
-    sampling: Sampling | None = None,
+    sampling: Sampling | Mapping[str, Sampling] | None = None,
     total_rows: Mapping[str, int] | None = None,
     seed: int = 0,
     algorithm: AskedAlgorithm | MultiAlgorithmName = "auto",
@@ -60,11 +58,14 @@ def sql(
 
     query: SELECT ... FROM a JOIN b ON a.k = b.k JOIN ... WHERE ... GROUP BY ..., in the dialect of DuckDB.
         Without aggregates rows come as from `sooner.join` and `sooner.multijoin`. COUNT, SUM, AVG, VARIANCE and STDDEV
-        over an inner join of two tables, and arithmetic over them, are estimated as by `sooner.estimate`. Over other
-        joins, and with MIN, MAX, HAVING, ORDER BY or LIMIT, there are `LiveGroups`: figures so far, exact in the end.
+        over inner joins, and arithmetic over them, are estimated as by `sooner.estimate`: of two tables both are
+        sampled, of more the largest one, after all others were read. Over other joins, with MIN, MAX, HAVING, ORDER BY
+        or LIMIT, and of more than two tables where the size of one is not known, there are `LiveGroups`: figures so
+        far, exact in the end.
     tables: what the names in FROM mean: anything that `sooner.join` takes.
     total_rows: how many rows tables have that do not know it, by their names.
-    confidence, until, seconds, sampling, seed: as for `sooner.estimate`, for what is estimated.
+    confidence, until, seconds, sampling, seed: as for `sooner.estimate`, for what is estimated. Of more than two tables
+        sampling={"orders": "blocks"} also says which one is sampled, and then no size has to be known.
     algorithm, memory, partitions, workers, spill_dir: as for `sooner.estimate`, `sooner.join` and `sooner.multijoin`.
 
     >>> import pyarrow as pa, sooner
@@ -80,19 +81,22 @@ def sql(
     leaves = list(tables_in(asked))
     require_streams_once([_given(table, tables) for table in leaves], [table.alias for table in leaves])
     terms = terms.shared_by(selects_in(asked))
-    if isinstance(asked, Statement) and _is_estimated(asked):
-        limits, total = Limits(confidence, until, seconds), _sizes(total_rows, asked)
-        with _opened(asked, tables, terms) as (sources, joining):
-            return _estimates(asked, joining, sources, terms, limits, sampling, total, seed)
     given = {"until": until, "seconds": seconds, "sampling": sampling, "total_rows": total_rows}
-    is_grouped = isinstance(asked, Statement) and asked.is_grouped
-    _require_no_limits(given, is_grouped=is_grouped)
-    if isinstance(asked, Statement) and is_grouped:
-        with _opened(asked, tables, terms) as (sources, joining):
-            rows, grouping = _grouped(asked, joining, sources, terms)
-            assert isinstance(rows, Query), "of one table alone nothing is joined"
-            return LiveGroups(rows, grouping)
-    return _rows(asked, tables, terms)
+    if not isinstance(asked, Statement) or not asked.is_grouped:
+        _require_no_limits(given, is_grouped=False)
+        return _rows(asked, tables, terms)
+    wishes = None
+    if _is_estimated(asked):
+        sampled, how = _sampling_of(sampling)
+        wishes = EstimateTerms(Limits(confidence, until, seconds), how, _sizes(total_rows, asked), seed, sampled)
+    with _opened(asked, tables, terms) as (sources, joining):
+        found = None if wishes is None else estimates_of_query(asked, joining, sources, terms, wishes)
+        if found is not None:
+            return found
+        _require_no_limits(given, is_grouped=True)
+        rows, grouping = _grouped(asked, joining, sources, terms)
+        assert isinstance(rows, Query), "of one table alone nothing is joined"
+        return LiveGroups(rows, grouping, () if wishes is None else WHY_NO_SAMPLE)
 
 
 def _rows(asked: Statement | UnionAll, tables: Mapping[str, object], terms: Terms) -> Rows:
@@ -122,7 +126,7 @@ def _opened(statement: Statement, tables: Mapping[str, object], terms: Terms) ->
 def _is_estimated(statement: Statement) -> bool:
     """Whether it is a question that samples of its tables tell something of."""
     is_plain = statement.ending == NO_ENDING and not any(one.function in EXTREMES for one in statement.aggregates)
-    are_given = len(statement.tables) == len(SIDES) and all(table.of is None for table in statement.tables)
+    are_given = all(table.of is None for table in statement.tables)
     return bool(statement.aggregates) and is_plain and are_given and set(statement.hows) == {"inner"}
 
 
@@ -130,9 +134,7 @@ def _grouped(
     statement: Statement, joining: Joining, sources: Sequence[Source], terms: Terms
 ) -> tuple[Query | Scan, Grouping]:
     """The joined rows that count, and what is asked of their groups."""
-    by_name = Asked(statement, joining, joining.column)
-    nodes = [*by_name.groups, *(one.of for one in statement.aggregates if one.of is not None)]
-    wanted = RowsWanted(joining, [(f"{at}", node) for at, node in enumerate(nodes)])
+    wanted = rows_to_group(statement, joining)
     memory_bytes = usable_memory(terms.memory)
     rows = joined_rows(joining, wanted, sources, replace(terms, memory=bytes_of_join(memory_bytes)))
     asked = Asked(statement, joining, wanted.column)
@@ -140,35 +142,6 @@ def _grouped(
     workings = group_workings_of(question, rows.schema)
     answering = Answering(answer_of(statement, asked), workings.by, question.aggregates, rows.schema)
     return rows, Grouping(workings, answering, memory_bytes)
-
-
-def _estimates(
-    statement: Statement,
-    joining: Joining,
-    sources: Sequence[Source],
-    terms: Terms,
-    limits: Limits,
-    sampling: Sampling | None,
-    total: Sequence[int | None] | None,
-    seed: int,
-) -> Estimates:
-    choice = choose(terms.algorithm, Known(is_estimate=True))
-    plan = two_way_plan(joining, choice.algorithm)
-    require_sampling(plan.algorithm)
-    joined, schemas = plan.output(joining.scope.schemas), joining.scope.schemas
-    names = _names(joined_columns(plan, schemas))
-    question = Asked(statement, joining, names.__getitem__).question(joining.conditions, joined)
-    room = settings_of(plan.algorithm, terms.memory, terms.partitions, terms.workers, terms.spill_dir)
-    return estimates_of(sources, plan, question, limits, room, sampling, total, seed, in_words(plan, choice))
-
-
-def _names(columns: Mapping[str, JoinedColumn]) -> dict[Place, Node]:
-    """What the columns of two tables are called in a row that is joined of them."""
-    found: dict[Place, Node] = {}
-    for name, column in columns.items():
-        tables = ((0,), (1,), SIDES) if column.shared else ((column.side,),)
-        found |= {Place(some, column.name): Column(name) for some in tables}
-    return found
 
 
 def _everything(joining: Joining) -> dict[str, Node]:
@@ -199,6 +172,15 @@ def _sizes(given: object, statement: Statement) -> list[int | None] | None:
     if not isinstance(given, Mapping) or given.keys() - set(names):
         raise InvalidJoin(f"total_rows={given!r} must say how many rows {' or '.join(names)} has, by name.")
     return [given.get(name) for name in names]
+
+
+def _sampling_of(given: object) -> tuple[str | None, Sampling | None]:
+    """Which table is sampled, if that is said, and how."""
+    if not isinstance(given, Mapping):
+        return None, given  # type: ignore[return-value]  # refused where it is used
+    if len(given) != 1:
+        raise InvalidJoin(f"sampling={dict(given)!r} must name the one table that is sampled, such as {{'a': 'rows'}}.")
+    return next(iter(given.items()))
 
 
 def _require_no_limits(given: Mapping[str, object], *, is_grouped: bool) -> None:

@@ -9,7 +9,7 @@ from sooner.asked.choosing_algorithm import AskedAlgorithm
 from sooner.asked.joins import equi_join
 from sooner.asked.multijoins import algorithm_of_many
 from sooner.how import INNER, kind_of
-from sooner.local.arguments import LEAST_MEMORY_BYTES, settings_of, usable_memory
+from sooner.local.arguments import LEAST_MEMORY_BYTES, Settings, settings_of, usable_memory
 from sooner.local.filtered import FilteredSource
 from sooner.local.join import choice_of, explained
 from sooner.local.multijoin import explained_of_many, read_last, settings_of_many
@@ -89,13 +89,19 @@ def _of_many(
     joining: Joining, wanted: RowsWanted, inputs: Sequence[Source], rows: Sequence[int | None], terms: Terms
 ) -> Query:
     """All of them in one operator, or in a plan of joins where one is not inner; `rows` are those before conditions."""
-    names = [table.alias for table in joining.scope.tables]
+    plan, by_name, settings = plan_of_tables(joining, wanted, terms)
+    last = read_last(rows)
+    return Query(plan, inputs, settings, joining.scope.aliases, notes=explained_of_many(by_name, last), last=last)
+
+
+def plan_of_tables(
+    joining: Joining, wanted: RowsWanted, terms: Terms
+) -> tuple[MultiPlan | JoinsPlan, MultiPlan | JoinsPlan, Settings]:
+    """The plan of more than two, by the names of columns while they are joined, and by those that the user knows."""
     by_name = _plan(joining, terms.algorithm, lambda column: column.name)
     _require_comparable(by_name, joining)
     settings = settings_of_many(by_name, terms.memory, terms.partitions, terms.workers, terms.spill_dir)
-    last = read_last(rows)
-    plan = _plan(joining, terms.algorithm, wanted.name)
-    return Query(plan, inputs, settings, names, notes=explained_of_many(by_name, last), last=last)
+    return _plan(joining, terms.algorithm, wanted.name), by_name, settings
 
 
 def _require_comparable(plan: MultiPlan | JoinsPlan, joining: Joining) -> None:
@@ -109,7 +115,7 @@ def _require_comparable(plan: MultiPlan | JoinsPlan, joining: Joining) -> None:
 
 def _plan(joining: Joining, algorithm: object, name: Callable[[ColumnAt], str]) -> MultiPlan | JoinsPlan:
     """With such names for columns."""
-    names = [table.alias for table in joining.scope.tables]
+    names = joining.scope.aliases
     kinds = {names[at]: kind_of(how) for at, how in enumerate(joining.hows) if how != "inner"}
     chosen = algorithm_of_many(algorithm, kinds)
 

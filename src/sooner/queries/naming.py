@@ -97,6 +97,10 @@ class Scope:
         known = [self.tables[at].alias for at in self.seen]
         raise InvalidJoin(f"{context}, and there is no table {name} in FROM; there are {_listed(known)}.")
 
+    @property
+    def aliases(self) -> list[str]:
+        return [table.alias for table in self.tables]
+
     def among(self, seen: Iterable[int], inner: int | None = None) -> "Scope":
         """The same where only these tables are looked at."""
         return replace(self, seen=tuple(seen), inner=inner)

@@ -11,6 +11,7 @@ from sooner.expressions.checking import condition, typed
 from sooner.expressions.tree import Node, all_of
 from sooner.queries.joining import Condition, Joining
 from sooner.queries.naming import Place, group_of, require_distinct
+from sooner.queries.rows import RowsWanted
 from sooner.queries.statement import Item, Statement
 
 
@@ -65,3 +66,10 @@ class Asked:
         require_distinct([*names, *(one.name for one in shown)])
         groups = tuple(zip(names, self.groups, strict=True))
         return Question(tuple(aggregates), groups, all_of(where) if where else None, shown)
+
+
+def rows_to_group(statement: Statement, joining: Joining) -> RowsWanted:
+    """The joined rows with all that the statement groups by and aggregates."""
+    groups = Asked(statement, joining, joining.column).groups
+    nodes = [*groups, *(one.of for one in statement.aggregates if one.of is not None)]
+    return RowsWanted(joining, [(f"{at}", node) for at, node in enumerate(nodes)])

@@ -50,7 +50,7 @@ def samples_of(
     require_sampling_by(sampling)
     samples = []
     for number, (source, needed, key) in enumerate(zip(sources, columns, keys, strict=True)):
-        samples.append(_sample_of(source, needed, key, sampling, seed + number))
+        samples.append(sample_of(source, needed, key, sampling, seed + number))
     left, right = samples
     if len(left.order) >= len(right.order):
         return _guided(left, right)
@@ -82,9 +82,10 @@ def rows_are_shuffled(source: Source) -> bool:
     return bool(getattr(source, "rows_are_shuffled", False))
 
 
-def _sample_of(
+def sample_of(
     whole: Source, columns: Sequence[str], keys: Sequence[str], sampling: Sampling | None, seed: int
 ) -> Sample:
+    """How these columns of one input are read."""
     source = only_columns(whole, columns)
     if sampling == "rows" or (sampling is None and rows_are_shuffled(whole)):
         return Sample(source, "rows")

@@ -18,23 +18,17 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from sooner.budget import Account, format_bytes
-from sooner.errors import BudgetTooSmall
+from sooner.budget import Account
 from sooner.estimation.groups import Groups
 from sooner.estimation.intervals import Keys
 from sooner.estimation.reckoning import Reckoning, Rectangle
-from sooner.estimation.tags import ALL_TAGS, MOST_TAGS, Tags, tallied
+from sooner.estimation.tags import MOST_TAGS, Tags, rows_by_tags, tallied
 from sooner.estimation.workings import Workings
 from sooner.kernels.array_types import Codes
-from sooner.kernels.folding import BYTES_OF_MOMENTS, BYTES_OF_REAL, BYTES_OF_WHOLE, Sums
+from sooner.kernels.folding import BYTES_OF_MOMENTS, BYTES_OF_REAL, BYTES_OF_WHOLE, Reals, Sums
+from sooner.operators.folding.room import FEWEST_TAGS, GROWING, SMALL_BYTES, Room
 from sooner.sides import SIDES
 
-FEWEST_TAGS: Final = 4  # fewer tell nothing
-SUMS_SHARE: Final = 8  # of the memory, one part in so many may be for sums,
-LEAST_SUMS_BYTES: Final = 4 * 2**20  # or so many bytes beside it, if that is more;
-IN_ONE_SHARE: Final = 2  # and if they are in one, one part in so many, which rows then do without
-GROWING: Final = 2  # what is there is copied into more room
-SMALL_BYTES: Final = 3 * 2**19  # of sums: more tags than these have room for cost more time than they are worth
 KEY_PARTS: Final = 1024  # a power of two
 Counts = npt.NDArray[np.int64]
 
@@ -49,9 +43,7 @@ class Folds:
         self.guided = guided  # the side whose rows meet all that they can match when they come
         self.changes = 0  # as long as they are as many, an estimate is what it was
         self._partitions = partitions
-        self._share_bytes = account.share_bytes
-        self.account = account.budget.account(f"{account.owner}, sums")
-        self._memory_bytes = memory_bytes
+        self.room = Room(account, memory_bytes)
         self.groups = [groups_of(workings, side) for side in SIDES]
         self.n_tags = MOST_TAGS
         self._met: list[Sums] = []  # of the one rectangle, by whoever folded
@@ -99,25 +91,22 @@ class Folds:
         return self._met[0] if self._in_one else sums
 
     def _make_room_for_groups(self) -> None:
-        most_of_one = self._share(SUMS_SHARE) // (len(self._every()) + 1)
+        most_of_one = self.room.for_tags_bytes // (len(self._every()) + 1)
         while self.n_tags > FEWEST_TAGS and self._bytes_of(self.n_tags) > min(SMALL_BYTES, most_of_one):
             self._halve_tags()
         if not self._in_one and self._bytes_of(self.n_tags) > most_of_one:
             self._put_in_one()
-        self._require_room()
+        self.room.require(self._bytes_in_one, self.n_groups)
         for one in self._every():
-            one.grow(self._room)
+            one.grow(self._groups_room)
 
     @property
-    def _room(self) -> tuple[int, int]:
+    def _groups_room(self) -> tuple[int, int]:
         return power_of_two(len(self.groups[0])), power_of_two(len(self.groups[1]))
 
     def _bytes_of(self, n_tags: int) -> int:
         """What the sums of all groups take."""
-        return bytes_of_cell(self.workings) * math.prod(self._room) * n_tags**2
-
-    def _share(self, share: int) -> int:
-        return max(self._share_bytes // share, LEAST_SUMS_BYTES)
+        return bytes_of_cell(self.workings) * math.prod(self._groups_room) * n_tags**2
 
     def _halve_tags(self) -> None:
         self.n_tags //= 2
@@ -132,21 +121,6 @@ class Folds:
             first.add(other)
         self._in_one, self._met, self._free, self._pending = True, [first], [], {}
         self.parts = None if self.parts is None else []
-
-    def _require_room(self) -> None:
-        n_bytes = self._bytes_in_one
-        if n_bytes > self._share(IN_ONE_SHARE):
-            groups = self.n_groups
-            needed_bytes = n_bytes * IN_ONE_SHARE * self._memory_bytes // self._share_bytes
-            raise BudgetTooSmall(
-                f"by= gives {groups:,} groups so far, whose sums take {format_bytes(n_bytes / groups)} each; give "
-                f"memory='{needed_bytes // 2**20 + 1}MB' for these, or group by less."
-            )
-        self._take_room()
-
-    def _take_room(self) -> None:
-        """What sums in one take beyond the share of sums, rows do without."""
-        self.account.take(max(self._bytes_in_one - self._share(SUMS_SHARE), 0) - self.account.used_bytes)
 
     @property
     def _bytes_in_one(self) -> int:
@@ -283,7 +257,7 @@ class Folds:
         self.keys = unpacked(data["keys"], no_keys())
         self._at_begin = {p: np.array(one, np.int64) for p, one in data["at_begin"]}
         self._when_whole = [np.array(one, np.int64) for one in data["when_whole"]]
-        self._take_room()
+        self.room.take(self._bytes_in_one)
 
     def _loaded(self, data: list[str]) -> Sums:
         return load_sums(self._new_sums(), data)
@@ -293,13 +267,15 @@ def rectangle_of(
     sums: Sums, tallies: Counts, sizes: Sequence[int | None], guided: int | None = None, weight: int = 1
 ) -> Rectangle:
     """Of inputs with so many rows, where that is known; `weight` is how many rectangles it was made of."""
-    in_turn = (tallies[:, ALL_TAGS:] + np.arange(MOST_TAGS)[::-1]) // MOST_TAGS
-    rows = (tallies[:, :ALL_TAGS] + in_turn).reshape(2, -1, sums.n_tags).sum(axis=1).astype(np.float64)
-    shares = [
-        1.0 if guided == 1 - side else None if size is None else min(float(some.sum()) / size, 1.0) if size else 1.0
-        for side, (some, size) in enumerate(zip(rows, sizes, strict=True))
-    ]
+    rows = rows_by_tags(tallies, sums.n_tags)
+    both = enumerate(zip(rows, sizes, strict=True))
+    shares = [1.0 if guided == 1 - side else share_of(some, size) for side, (some, size) in both]
     return Rectangle(sums, (rows[0], rows[1]), (shares[0], shares[1]), weight)
+
+
+def share_of(rows: Reals, size: int | None) -> float | None:
+    """Which share of an input these are that have come; None if its size is not known."""
+    return None if size is None else min(float(rows.sum()) / size, 1.0) if size else 1.0
 
 
 def no_keys() -> Counts:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from sooner.budget import Account
 from sooner.errors import InvalidJoin
 from sooner.estimation.preparation import BY, TAG
+from sooner.estimation.tags import Tags
 from sooner.estimation.workings import Workings
 from sooner.kernels.array_types import Flags
 from sooner.kernels.arrays import to_arrow, to_numpy
@@ -58,6 +59,16 @@ def kept_schema(workings: Workings, side: int) -> pa.Schema:
     schema = workings.sides[side].schema
     fields = [field for field in schema if not field.name.startswith(BY)]
     return pa.schema([*fields, pa.field(GROUP, pa.int32())] if len(fields) < len(schema) else fields)
+
+
+def without_tallies(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, Tags]:
+    """The rows of a batch, and the tallies that are among them."""
+    tags = to_numpy(batch.column(TAG))
+    rows: Flags = tags >= 0
+    if not rows.all():
+        last = len(rows) - 1
+        batch = batch.slice(0, last) if not rows[last] and rows[:last].all() else batch.filter(to_arrow(rows))
+    return batch, tags[~rows]
 
 
 class FoldingJoin(Operator[Folds]):
@@ -154,16 +165,13 @@ class FoldingJoin(Operator[Folds]):
 
     def close(self) -> None:
         self._join.close()
-        self.folds.account.close()
+        self.folds.room.account.close()
 
     def _kept(self, side: int, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Without tallies, and with the numbers of groups."""
-        tags = to_numpy(batch.column(TAG))
-        rows: Flags = tags >= 0
-        if not rows.all():
-            self.folds.came(side, tags)
-            last = len(rows) - 1
-            batch = batch.slice(0, last) if not rows[last] and rows[:last].all() else batch.filter(to_arrow(rows))
+        batch, tallies = without_tallies(batch)
+        if len(tallies):
+            self.folds.came(side, tallies)
         by = [name for name in batch.schema.names if name.startswith(BY)]
         if not by:
             return batch

@@ -15,12 +15,13 @@ import pyarrow as pa
 from sooner.estimation.groups import Key
 from sooner.estimation.question import Question
 from sooner.estimation.reckoning import Reckoning, Rectangle
-from sooner.estimation.workings import GroupColumn, JoinedColumn, Workings, workings_of
+from sooner.estimation.workings import GroupColumn, Workings, workings_of_rows
 from sooner.expressions.checking import Typed, typed
 from sooner.expressions.kinds import Kind
 from sooner.kernels.arrays import to_arrow, to_numpy
-from sooner.operators.folding.evaluated import factors_of
-from sooner.operators.folding.folds import GROWING, bytes_of_cell, groups_of, power_of_two, sums_of
+from sooner.operators.folding.evaluated import evaluated, factors_of
+from sooner.operators.folding.folds import bytes_of_cell, groups_of, power_of_two, sums_of
+from sooner.operators.folding.room import GROWING
 from sooner.sides import LEFT
 
 EXTREMES: Final = ("min", "max")
@@ -60,8 +61,7 @@ def group_workings_of(question: Question, schema: pa.Schema) -> GroupWorkings:
         else:
             others.append(one)
     alone = Question(tuple(others), question.by, question.where)
-    joined = {name: JoinedColumn(LEFT, name) for name in schema.names}
-    return GroupWorkings(workings_of(alone, (schema, pa.schema([])), ((), ()), joined), tuple(extremes))
+    return GroupWorkings(workings_of_rows(alone, schema), tuple(extremes))
 
 
 class RunningGroups:
@@ -83,15 +83,11 @@ class RunningGroups:
         return sums + self._key_bytes + sum(one.n_bytes for one in self._extremes)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        preparation = self._workings.sums.sides[LEFT]
-        for one in preparation.filters:
-            mask = one.mask(batch)
-            batch = batch if mask.all() else batch.filter(to_arrow(mask))
-        if not batch.num_rows:
-            return
-        values = [to_numpy(factor.evaluate(batch)) for factor in preparation.factors]
         known = len(self._groups)
-        groups = self._groups.numbers_of([one.evaluate(batch) for one in preparation.by]) if preparation.by else None
+        found = evaluated(self._workings.sums, self._groups, batch)
+        if found is None:
+            return
+        batch, values, groups = found
         self._key_bytes += sum(map(_bytes_of, self._groups.newest(len(self._groups) - known)))
         self._sums.grow((power_of_two(len(self._groups)), 1))
         tags = np.zeros(batch.num_rows, np.int32)
