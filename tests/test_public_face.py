@@ -3,8 +3,10 @@
 import inspect
 import subprocess
 import sys
+from functools import reduce
 from importlib import import_module
 from importlib.metadata import version
+from operator import or_
 from typing import Literal, get_args, get_type_hints
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 import sooner
 import sooner.spark
 from sooner.asked.choosing_algorithm import AskedAlgorithm
+from sooner.asked.multijoins import MultiAlgorithmName
 from sooner.how import KINDS, How, kind_of
 from sooner.named_algorithms import ALGORITHMS, Algorithm, AlgorithmName
 
@@ -59,8 +62,10 @@ def test_editors_know_all_algorithms_and_kinds_of_join() -> None:
     for join in (sooner.join, sooner.spark.join):
         hints = get_type_hints(join)
         assert hints["how"] == How
+    assert AskedAlgorithm == AlgorithmName | Literal["auto"] | Algorithm
     for asking in (sooner.join, sooner.estimate, sooner.sql, sooner.spark.join, sooner.spark.estimate):
-        assert get_type_hints(asking)["algorithm"] == AskedAlgorithm == AlgorithmName | Literal["auto"] | Algorithm
+        of_many = [MultiAlgorithmName] if asking is sooner.sql else []
+        assert get_type_hints(asking)["algorithm"] == reduce(or_, of_many, AskedAlgorithm)
         assert inspect.signature(asking).parameters["algorithm"].default == "auto"
     assert {kind_of(how).name for how in get_args(How)} == {*KINDS} <= {*get_args(How)}
 
