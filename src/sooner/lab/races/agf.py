@@ -62,7 +62,7 @@ EARLY: Final = 100_000  # results
 WITHOUT_LIMITS: Final = "without limits"
 SETTING: Final = (
     "bursts of 4,000 rows on average, 0.1 ms apart, and Pareto pauses of 0.4 s or more with shape 1.5; 50 rows a page, "
-    "10 ms random and 0.2 ms sequential access to one; 300,000 values instead of 600,000"
+    "10 ms random and 0.2 ms sequential access to one; 150,000 values instead of 600,000"
 )
 SLOW_DISK: Final = "disk ten times as slow"
 TIMES_SLOWER: Final = 10
