@@ -14,10 +14,10 @@ FIRST = FirstResults(100)
 
 def history(seconds_to_100: float, stands_for: int = 1) -> History:
     """Results come evenly, and after so many seconds there are 100 of the paper's."""
-    seconds = np.array([0.0, seconds_to_100, 200.0])
-    results = np.array([0.0, 100.0, 100.0 * 200 / seconds_to_100]) / stands_for
+    seconds = np.array([0.0, 500.0])
+    results = 100 * seconds / seconds_to_100 / stands_for
     columns = {"seconds": seconds, "results": results}
-    return History(columns, ("arriving",) * 3, 200.0, Counter(), 0, 0, 0, None, stands_for)
+    return History(columns, ("arriving",) * 2, 200.0, Counter(), 0, 0, 0, None, stands_for)
 
 
 def verdict(quantity: Quantity, **seconds: float) -> str:
@@ -39,7 +39,7 @@ def test_the_first_moment_counts_where_nothing_comes_for_a_while() -> None:
 
 @pytest.mark.parametrize(("mine", "expected"), [(69, "holds"), (71, "does not hold")])
 def test_sooner_by_a_share_of_the_others_time(mine: float, expected: str) -> None:
-    assert verdict(FIRST.sooner_by("a", "b", 0.30), a=mine, b=100) == expected
+    assert verdict(FIRST.sooner_by([("a", "b")], 0.30), a=mine, b=100) == expected
 
 
 def test_sooner_in_each_set_up() -> None:
@@ -66,10 +66,18 @@ def test_a_lead_that_shrinks_and_one_that_grows() -> None:
     assert verdict(FIRST.lead_grows(pairs), **shrinking) == "does not hold"
 
 
+def test_more_before_the_clean_up() -> None:
+    """Rows come for 200 seconds; one that has all of them by then has not more than another."""
+    more = FIRST.more_before_clean_up([("a", "b")])
+    assert verdict(more, a=100, b=400) == "holds"
+    assert verdict(more, a=100, b=150) == "does not hold"
+
+
 def test_a_share_of_the_bound() -> None:
     histories = {"a": history(100.0), "bound": history(80.0)}
     assert FIRST.share_of_bound("a", "bound").measure(histories) == pytest.approx(0.8)
     assert FIRST.seconds_of("a").measure(histories) == pytest.approx(100.0)
+    assert FIRST.time_beside("a", "bound").measure(histories) == pytest.approx(1.25)
 
 
 def test_who_never_has_them_is_behind() -> None:

@@ -6,6 +6,7 @@ Where there are several set-ups, the number that is told is that of the one whic
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from sooner.lab.experiment import Histories, Measurement, Quantity
 from sooner.lab.history import History
 from sooner.lab.tolerances import tolerance
 
-NEVER = float("inf")
+NEVER: Final = float("inf")
 
 
 def seconds_to_first(history: History, results: int) -> float:
@@ -33,15 +34,13 @@ class FirstResults:
 
     results: int
 
-    def sooner_by(self, leader: str, other: str, share: float) -> Quantity:
-        """The leader takes less than the other by at least such a share of the other's time."""
-        what = f"{self._what}, as a share of the other's time"
-        return self._ratio(what, [(leader, other)], 1 - share, "none")
+    def sooner_by(self, pairs: Pairs, share: float) -> Quantity:
+        """In each set-up the leader takes less than the other by at least such a share of the other's time."""
+        return self._ratio(pairs, 1 - share, "none")
 
     def sooner(self, pairs: Pairs) -> Quantity:
         """In each set-up the leader has them sooner than the other."""
-        what = f"{self._what}, as a share of the other's time, in the set-up where that is most"
-        return self._ratio(what, pairs, tolerance("sooner"), "sooner")
+        return self._ratio(pairs, tolerance("sooner"), "sooner")
 
     def similar(self, name: str, other: str) -> Quantity:
         off = tolerance("relatively similar")
@@ -81,7 +80,20 @@ class FirstResults:
         what = f"{self._what} of the other over the leader's, as a multiple of that in the first set-up"
         return within(what, value, "{:.2f}", " times the ratio in the first", 1 / tolerance("sooner"), NEVER, "sooner")
 
+    def more_before_clean_up(self, pairs: Pairs) -> Quantity:
+        """In each set-up the leader has more of them when the last row has arrived."""
+
+        def value(histories: Histories) -> float:
+            return min(over(*(self._before_clean_up(histories[name]) for name in pair)) for pair in pairs)
+
+        what = f"how many of the first {self.results:,} results are out with the last row, as a multiple of the other's"
+        return within(what, value, "{:.2f}", " times as many", 1 / tolerance("sooner"), NEVER, "sooner")
+
     # Measurements
+
+    def time_beside(self, name: str, other: str) -> Measurement:
+        what = f"{name}: {self._what}, as a share of the time of {other}"
+        return Measurement(what, lambda histories: self._times_as_long(histories, name, other), "{:.2f}")
 
     def seconds_of(self, name: str) -> Measurement:
         return Measurement(f"{name}: {self._what}", lambda histories: self._seconds(histories, name), "{:.1f} s")
@@ -97,14 +109,18 @@ class FirstResults:
     def _what(self) -> str:
         return f"seconds to the first {self.results:,} results"
 
+    def _before_clean_up(self, history: History) -> float:
+        return min(history.results_at(history.last_arrival_seconds), self.results / history.stands_for)
+
     def _seconds(self, histories: Histories, name: str) -> float:
         return seconds_to_first(histories[name], self.results)
 
     def _times_as_long(self, histories: Histories, name: str, other: str) -> float:
         return over(self._seconds(histories, name), self._seconds(histories, other))
 
-    def _ratio(self, what: str, pairs: Pairs, most: float, named: str) -> Quantity:
+    def _ratio(self, pairs: Pairs, most: float, named: str) -> Quantity:
         def value(histories: Histories) -> float:
             return max(self._times_as_long(histories, leader, other) for leader, other in pairs)
 
+        what = f"{self._what}, as a share of the other's time, in the set-up where that is most"
         return within(what, value, "{:.2f}", " times as long", 0.0, most, named)

@@ -13,7 +13,7 @@ assigned to a source with equal probability": some buckets overlap at a join, an
   in each source that has it, and there are about 2.4 million results of four sources, of which 100,000 are early ones.
   Half as many values were tried first, with one seed: of 300,000 results nobody, also with memory for everything, could
   have had the first 100,000 in less than 60% of the time that the slowest took, which the paper's numbers need. All
-  were within 25% of each other, most of them in the clean-up. Claims were written down before that, and not changed.
+  were within 25% of each other, most of them in the clean-up.
 """
 
 from collections.abc import Sequence
