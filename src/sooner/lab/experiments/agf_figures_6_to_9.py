@@ -55,7 +55,7 @@ EVERY_JOIN_IS_SILENT: Final = (
 )
 BY_CHANCE: Final = (
     "chance: RPJ does not know in which bucket all sources meet. With some seeds that stays in memory, and with others "
-    "RPJ has the results when it cleans up"
+    "RPJ has the results when it cleans up; with one bursty input AGF takes 60% of that time itself"
 )
 OWN_TIME: Final = (
     "settings: most others have 100,000 results only when they clean up, whatever the inputs are like. So AGF's lead "
@@ -63,10 +63,10 @@ OWN_TIME: Final = (
 )
 OTHER_ARRIVALS: Final = (
     "settings: bursty sources pause at other times than steady ones, and the more rows have come of all sources, the "
-    "more results there are; without limits it differs by a fifth as well"
+    "more results there are; without limits it differs by 10 to 22% as well"
 )
 STOPS_SHORT: Final = (
-    "settings: state-spill has 75,000 to 99,000 results when the group that gives them leaves memory, and does nothing "
+    "settings: state-spill has 87,000 to 99,000 results when the group that gives them leaves memory, and does nothing "
     "on disk before the clean-up, as RPJ and HMJ do. The first 50,000 results are measured below"
 )
 ALL_IN_THE_CLEAN_UP: Final = (
@@ -191,19 +191,23 @@ def _figure_7() -> Experiment:
     at = {(name, x): f"{name}, {x:.0%}" for name in environments for x in MEMORIES}
     set_ups = {called: replace(environments[name], memory_share=x) for (name, x), called in at.items()}
     least, *_, most = MEMORIES
-    claims = [
-        Claim(
-            FIGURE_7,
-            f"AGF has the first 100,000 results before {SHOWN[other]} with memory for {least:.0%} ({name})",
-            "a high early overall throughput",
-            FIRST.sooner(_pairs([at[name, least]], other)),
-        )
-        for name in environments
-        for other in (STATE_SPILL, "hmj")
-    ]
+    claims: list[Claim] = []
     for name in environments:
         spilled, hmj = (_pairs([at[name, x] for x in MEMORIES], other) for other in (STATE_SPILL, "hmj"))
         claims += [
+            Claim(
+                FIGURE_7,
+                f"AGF has the first 100,000 results before state-spill with memory for {least:.0%} ({name})",
+                "a high early overall throughput",
+                FIRST.sooner(spilled[:1]),
+            ),
+            Claim(
+                FIGURE_7,
+                f"AGF has the first 100,000 results before HMJ with each memory ({name})",
+                "still a drawback in multi-join query plans",
+                FIRST.sooner(hmj),
+                EVERY_JOIN_IS_SILENT,
+            ),
             Claim(
                 FIGURE_7,
                 f"With memory for {most:.0%} state-spill takes about as long as AGF ({name})",
@@ -218,17 +222,8 @@ def _figure_7() -> Experiment:
                 ALL_IN_THE_CLEAN_UP,
             ),
         ]
-    claims.append(
-        Claim(
-            FIGURE_7,
-            f"With memory for {most:.0%} HMJ is still behind AGF",
-            "still a drawback in multi-join query plans",
-            FIRST.sooner(_pairs([at[name, most] for name in environments], "hmj")),
-            EVERY_JOIN_IS_SILENT,
-        )
-    )
     races = _races(set_ups, AGF, STATE_SPILL, "hmj")
-    mutants = (NO_STATE_MANAGER, SLOW, "state_spill: flush order reversed")
+    mutants = (NO_STATE_MANAGER, "state_spill: flush order reversed")
     return _figure(7, "three joins, with less and more memory", FIRST, races, claims, (), mutants)
 
 
