@@ -228,7 +228,7 @@ def _figure_7() -> Experiment:
                 f"With more memory AGF is ever less ahead of HMJ ({name})",
                 "HMJ performs relatively better for larger memory sizes",
                 FIRST.lead_shrinks(hmj),
-                ALL_IN_THE_CLEAN_UP,
+                ONE_MERGE if environments[name].bursty == 4 else ALL_IN_THE_CLEAN_UP,
             ),
         ]
     races = _races(set_ups, AGF, STATE_SPILL, "hmj")
