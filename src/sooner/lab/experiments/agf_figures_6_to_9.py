@@ -88,9 +88,9 @@ ONE_MERGE: Final = (
     "differs by up to 20 s"
 )
 FEW_OF_MANY: Final = (
-    "settings: with values that come four times in each source there are more results with each join, 10 and 19 "
-    "million here, and fewer in the paper. The first 15,000 come long before the clean-up, and when little has left "
-    "memory that they need"
+    "chance: with values that come four times in each source there are more results with each join, 10 and 19 million "
+    "here, and fewer in the paper. With some seeds the first 15,000 come when little has left memory that they need, as "
+    "soon as without limits; with others state-spill has them when it cleans up, after three times as long"
 )
 
 SetUps = Mapping[str, AgfRace]  # what is swept, by what it is called
