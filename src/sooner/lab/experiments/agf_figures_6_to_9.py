@@ -80,7 +80,7 @@ FEWER_RUNS: Final = (
     "fewer runs to seek"
 )
 WHOLE_PAIRS: Final = (
-    "unexplained: perhaps since HMJ flushes pairs of partitions, of which one has more than 1% of the memory, so that it "
+    "unexplained: perhaps since HMJ flushes pairs of partitions, and one has more than 1% of the memory, so that it "
     "is not the size of a flush that changes, but which of them leave"
 )
 BEFORE_IT_LEAVES: Final = (
@@ -93,7 +93,7 @@ ONE_MERGE: Final = (
 )
 FEW_OF_MANY: Final = (
     "chance: with values that come four times in each source there are more results with each join, 10 and 19 million "
-    "here, and fewer in the paper. With some seeds the first 15,000 come as soon as without limits, or nearly, for both; "
+    "here, and fewer in the paper. With some seeds both have the first 15,000 nearly as soon as without limits; "
     "with others state-spill has them when it cleans up, after three times as long"
 )
 
