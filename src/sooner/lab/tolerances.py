@@ -132,6 +132,20 @@ LOG: Final = (
         "may be from one of the paper. Figures of a prototype were known when it was written; by them it fails with "
         "little memory.",
     ),
+    Entry(
+        "2026-11-18",
+        "steady",
+        0.10,
+        "Longer than the fastest, at most: 'constant steady' of curves and bars of one algorithm in several figures; "
+        "twice what the eye can part in one.",
+    ),
+    Entry(
+        "2026-11-18",
+        "relatively similar",
+        0.20,
+        "Of the other's time, to either side: said of two curves that a figure still parts. A fifth is as far as a "
+        "number may be from one of the paper.",
+    ),
 )
 
 

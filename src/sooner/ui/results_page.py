@@ -25,7 +25,7 @@ from sooner.ui.results_details import benchmark_details, experiment_details
 
 _HEAD: Final = """# Results
 
-Three papers say how soon their joins have results, and one how fast its join takes a stream. A claim is one such
+Four papers say how soon their joins have results, and one how fast its join takes a stream. A claim is one such
 sentence, with the number or the order that the paper gives; their experiments are repeated in simulated time, and each
 claim is read off our curves.
 {seeds}

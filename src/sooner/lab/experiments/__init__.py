@@ -4,6 +4,7 @@ from typing import Final
 
 from sooner.lab.experiment import Experiment
 from sooner.lab.experiments import (
+    agf_figures_6_to_9,
     diner_bounds,
     diner_choices,
     diner_figure_9,
@@ -47,6 +48,7 @@ EXPERIMENTS: Final[dict[str, Experiment]] = {
         diner_choices,
         diner_bounds,
         miner_figures_20_to_22,
+        agf_figures_6_to_9,
         pr_join_table_2,
         pr_join_figures_8_and_9,
         pr_join_figures_10_to_13,

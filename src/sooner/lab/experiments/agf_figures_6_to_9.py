@@ -1,0 +1,321 @@
+"""AGF figures 6 to 9: AdaptiveGlobalFlush with the state manager, beside state-spill, HMJ and RPJ (sec. 7).
+
+The paper's curves are not in its text. It says by how much the first 100,000 results come before the others', with
+four to one bursty inputs (figure 6), less and more memory (figure 7), smaller and larger flushes (figure 8), and of the
+first 15,000 with five and six joins (figure 9).
+
+What matters here is the state manager. Without it AGF takes as long as state-spill with four and three bursty inputs
+(144 and 147 s with one seed, instead of 70 and 69), and 0.76 and 0.69 times as long with two and one. With its flush
+order reversed, but with the state manager, it took 61, 62, 57 and 55 s instead of 70, 69, 49 and 73, from four bursty
+inputs to one. Perhaps since what leaves memory is then what a merge gives most for, and merges are cheap on this disk;
+it was not looked into.
+
+The leads of figure 6 were first written down as a claim for each of the four. The paper says "consistently", and one of
+these claims held with every mutant; so there is one for each rival, of the worst of the four. All ratios are measured.
+For the same reason claims of figures 7 and 8 on HMJ with each memory, on larger flushes, and on flushes of 1%, which
+were one for each memory or algorithm, were put together once the first seed was known. No tolerance was changed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from sooner.lab.experiment import Claim, Experiment, Figure, Measurement
+from sooner.lab.experiments.diner import SAMPLES, contestant
+from sooner.lab.first_results import FirstResults
+from sooner.lab.races.agf import (
+    EARLY,
+    FLUSH_SHARE,
+    FULL_SCALE,
+    MEMORY_SHARE,
+    SETTING,
+    SLOW_DISK,
+    WITHOUT_LIMITS,
+    AgfRace,
+)
+
+FIGURE_6: Final = "sec. 7.1, fig. 6"
+FIGURE_7: Final = "sec. 7.2, fig. 7"
+FIGURE_8: Final = "sec. 7.3, fig. 8"
+FIGURE_9: Final = "sec. 7.4, fig. 9"
+AGF: Final = "agf"
+STATE_SPILL: Final = "state_spill"
+LEADS: Final = {STATE_SPILL: 0.30, "rpj": 0.40, "hmj": 0.45}  # "at least"
+SHOWN: Final = {STATE_SPILL: "state-spill", "rpj": "RPJ", "hmj": "HMJ"}
+BURSTY: Final = (4, 3, 2, 1)
+MEMORIES: Final = (0.05, MEMORY_SHARE, 0.15)
+FLUSHES: Final = (0.01, FLUSH_SHARE, 0.10, 0.15)
+JOINS: Final = (5, 6)
+FEW: Final = 15_000
+FIRST: Final = FirstResults(EARLY)
+FIRST_FEW: Final = FirstResults(FEW)
+HALF: Final = FirstResults(EARLY // 2)
+NO_STATE_MANAGER: Final = "agf: no work on disk before the end"
+SLOW: Final = f"agf: {SLOW_DISK}"
+EVERY_JOIN_IS_SILENT: Final = (
+    "unexplained: it was not tried otherwise, but here each join is silent when all sources are, and HMJ merges up to "
+    "the root. In the paper only the base of the plan finds both of its inputs blocked"
+)
+BY_CHANCE: Final = (
+    "chance: RPJ does not know in which bucket all sources meet. With some seeds that stays in memory, and with others "
+    "RPJ has the results when it cleans up; with one bursty input AGF takes 60% of that time itself"
+)
+OWN_TIME: Final = (
+    "settings: most others have 100,000 results only when they clean up, whatever the inputs are like. So AGF's lead "
+    "follows its own time, and that depends on when its sources pause"
+)
+OTHER_ARRIVALS: Final = (
+    "settings: bursty sources pause at other times than steady ones, and the more rows have come of all sources, the "
+    "more results there are; without limits it differs by 10 to 22% as well"
+)
+STOPS_SHORT: Final = (
+    "settings: state-spill has 87,000 to 99,000 results when the group that gives them leaves memory, and does nothing "
+    "on disk before the clean-up, as RPJ and HMJ do. The first 50,000 results are measured below"
+)
+ALL_IN_THE_CLEAN_UP: Final = (
+    "settings: with each memory HMJ has them when it cleans up, at about the same time, and AGF is faster with more"
+)
+FEWER_RUNS: Final = (
+    "unexplained: perhaps since state-spill has the last of them when it cleans up, and after larger flushes there are "
+    "fewer runs to seek"
+)
+WHOLE_PAIRS: Final = (
+    "unexplained: perhaps since HMJ flushes pairs of partitions, and one has more than 1% of the memory, so that it "
+    "is not the size of a flush that changes, but which of them leave"
+)
+BEFORE_IT_LEAVES: Final = (
+    "chance: they are alike where the first 100,000 results are there before the group that gives them leaves memory. "
+    "Where it leaves before that, AGF merges it and state-spill goes on without it"
+)
+ONE_MERGE: Final = (
+    "chance: the last of them come with one merge of the group that gives them, and when the state manager begins that "
+    "differs by up to 20 s"
+)
+FEW_OF_MANY: Final = (
+    "chance: with values that come four times in each source there are more results with each join, 10 and 19 million "
+    "here, and fewer in the paper. With some seeds both have the first 15,000 nearly as soon as without limits; "
+    "with others state-spill has them when it cleans up, after three times as long"
+)
+
+SetUps = Mapping[str, AgfRace]  # what is swept, by what it is called
+
+
+def _bursty(inputs: int) -> str:
+    return f"{inputs} bursty"
+
+
+def _joins(joins: int) -> str:
+    return f"{joins} joins"
+
+
+def _races(set_ups: SetUps, *names: str) -> dict[str, AgfRace]:
+    return {contestant(name, at): replace(race, algorithm=name) for at, race in set_ups.items() for name in names}
+
+
+def _pairs(set_ups: Sequence[str], other: str, leader: str = AGF) -> list[tuple[str, str]]:
+    return [(contestant(leader, at), contestant(other, at)) for at in set_ups]
+
+
+def _figure(
+    number: int,
+    title: str,
+    first: FirstResults,
+    races: Mapping[str, AgfRace],
+    claims: Sequence[Claim],
+    measurements: Sequence[Measurement],
+    mutants: Sequence[str],
+) -> Experiment:
+    return Experiment(
+        name=f"agf-{number}",
+        paper="AGF",
+        title=title,
+        figure=Figure("results", "the end", "results", samples=SAMPLES),
+        races=races,
+        claims=claims,
+        measurements=(*map(first.seconds_of, races), *measurements),
+        setting=SETTING,
+        module=__name__,
+        mutants=mutants,
+        full_scale=FULL_SCALE,
+    )
+
+
+def _figure_6() -> Experiment:
+    set_ups = {_bursty(n): AgfRace(AGF, bursty=n) for n in BURSTY}
+    races = _races(set_ups, AGF, *LEADS, WITHOUT_LIMITS)
+    claims = [
+        Claim(
+            FIGURE_6,
+            f"AGF has the first 100,000 results at least {lead:.0%} before {SHOWN[other]}, whichever inputs are bursty",
+            f"consistently by at least {lead:.0%}",
+            FIRST.sooner_by(_pairs([*set_ups], other), lead),
+            EVERY_JOIN_IS_SILENT if other == "hmj" else BY_CHANCE,
+        )
+        for other, lead in LEADS.items()
+    ]
+    claims += [
+        Claim(
+            FIGURE_6,
+            f"From four bursty inputs to one, AGF is ever less ahead of {SHOWN[other]}",
+            "converges from left to right",
+            FIRST.lead_shrinks(_pairs([*set_ups], other)),
+            OWN_TIME,
+        )
+        for other in LEADS
+    ]
+    claims.append(
+        Claim(
+            FIGURE_6,
+            "AGF takes about as long with bursty and with steady inputs",
+            "constant steady behavior",
+            FIRST.steady([contestant(AGF, at) for at in set_ups]),
+            OTHER_ARRIVALS,
+        )
+    )
+    claims += [
+        Claim(
+            FIGURE_6,
+            f"State-spill, which looks at the whole plan, is before {SHOWN[other]}, which does not",
+            "the benefit of optimization techniques for multi-join query plans",
+            FIRST.sooner(_pairs([*set_ups], other, STATE_SPILL)),
+            STOPS_SHORT,
+        )
+        for other in ("rpj", "hmj")
+    ]
+    claims.append(
+        Claim(
+            FIGURE_6,
+            "RPJ is before HMJ where all inputs are bursty",
+            "RPJ performs better than HMJ",
+            FIRST.sooner(_pairs([_bursty(4)], "hmj", "rpj")),
+            EVERY_JOIN_IS_SILENT,
+        )
+    )
+    beside = [FIRST.share_of_bound(contestant(AGF, at), contestant(WITHOUT_LIMITS, at)) for at in set_ups]
+    beside += [FIRST.time_beside(*pair) for other in LEADS for pair in _pairs([*set_ups], other)]
+    beside += map(HALF.seconds_of, _races(set_ups, AGF, *LEADS))
+    title = "three joins, with four, three, two and one bursty inputs"
+    return _figure(6, title, FIRST, races, claims, beside, (NO_STATE_MANAGER, SLOW))
+
+
+def _figure_7() -> Experiment:
+    environments = {"4 bursty": AgfRace(AGF), "A and B steady": AgfRace(AGF, bursty=2)}
+    at = {(name, x): f"{name}, {x:.0%}" for name in environments for x in MEMORIES}
+    set_ups = {called: replace(environments[name], memory_share=x) for (name, x), called in at.items()}
+    least, *_, most = MEMORIES
+    claims: list[Claim] = []
+    for name in environments:
+        spilled, hmj = (_pairs([at[name, x] for x in MEMORIES], other) for other in (STATE_SPILL, "hmj"))
+        claims += [
+            Claim(
+                FIGURE_7,
+                f"AGF has the first 100,000 results before state-spill with memory for {least:.0%} ({name})",
+                "a high early overall throughput",
+                FIRST.sooner(spilled[:1]),
+            ),
+            Claim(
+                FIGURE_7,
+                f"AGF has the first 100,000 results before HMJ with each memory ({name})",
+                "still a drawback in multi-join query plans",
+                FIRST.sooner(hmj),
+                EVERY_JOIN_IS_SILENT,
+            ),
+            Claim(
+                FIGURE_7,
+                f"With memory for {most:.0%} state-spill takes about as long as AGF ({name})",
+                "relatively similar early on when more memory is available",
+                FIRST.similar(*spilled[-1]),
+                BEFORE_IT_LEAVES,
+            ),
+            Claim(
+                FIGURE_7,
+                f"With more memory AGF is ever less ahead of HMJ ({name})",
+                "HMJ performs relatively better for larger memory sizes",
+                FIRST.lead_shrinks(hmj),
+                ONE_MERGE if environments[name].bursty == 4 else ALL_IN_THE_CLEAN_UP,
+            ),
+        ]
+    races = _races(set_ups, AGF, STATE_SPILL, "hmj")
+    mutants = (NO_STATE_MANAGER, "state_spill: flush order reversed")
+    return _figure(7, "three joins, with less and more memory", FIRST, races, claims, (), mutants)
+
+
+def _figure_8() -> Experiment:
+    set_ups = {f"flushes of {x:.0%}": AgfRace(AGF, flush_share=x) for x in FLUSHES}
+    smallest, usual, *_, largest = set_ups
+    claims = [
+        Claim(
+            FIGURE_8,
+            "AGF takes about as long with flushes of any size",
+            "stable",
+            FIRST.steady([contestant(AGF, at) for at in set_ups]),
+            ONE_MERGE,
+        )
+    ]
+    claims += [
+        Claim(
+            FIGURE_8,
+            f"AGF is before {SHOWN[other]} with flushes of any size",
+            "before the others",
+            FIRST.sooner(_pairs([*set_ups], other)),
+            EVERY_JOIN_IS_SILENT,
+        )
+        for other in (STATE_SPILL, "hmj")
+    ]
+    names = (AGF, STATE_SPILL, "hmj")
+    claims += [
+        Claim(
+            FIGURE_8,
+            "Others than AGF take longer with flushes of 15% than with 5%",
+            "worse with larger flushes",
+            FIRST.sooner([(contestant(name, usual), contestant(name, largest)) for name in names[1:]]),
+            FEWER_RUNS,
+        ),
+        Claim(
+            FIGURE_8,
+            "Flushes of 1% take each of them longer than flushes of 5%",
+            "flushes occur often, causing delays",
+            FIRST.sooner([(contestant(name, usual), contestant(name, smallest)) for name in names]),
+            WHOLE_PAIRS,
+        ),
+    ]
+    races = _races(set_ups, *names)
+    title, mutants = "three joins, with smaller and larger flushes", (NO_STATE_MANAGER, SLOW)
+    return _figure(8, title, FIRST, races, claims, (), mutants)
+
+
+def _figure_9() -> Experiment:
+    set_ups = {_joins(n): AgfRace(AGF, inputs=n + 1, bursty=n + 1, first=FEW) for n in JOINS}
+    three = {_joins(3): AgfRace(AGF)}
+    claims = [
+        Claim(
+            FIGURE_9,
+            f"AGF has the first 15,000 results before state-spill ({at})",
+            "state-spill exhibits lower relative performance",
+            FIRST_FEW.sooner(_pairs([at], STATE_SPILL)),
+            FEW_OF_MANY,
+        )
+        for at in set_ups
+    ]
+    claims += [
+        Claim(
+            FIGURE_9,
+            "State-spill is farther behind AGF with five and with six joins than with three",
+            "generally does not perform well with a large number of joins",
+            FIRST_FEW.lead_grows(_pairs([*three, *set_ups], STATE_SPILL)),
+            FEW_OF_MANY,
+        ),
+        Claim(
+            FIGURE_9,
+            "AGF has more of the first 15,000 results before the clean-up",
+            "able to delay the cleanup phase longer",
+            FIRST_FEW.more_before_clean_up(_pairs([*set_ups], STATE_SPILL)),
+            FEW_OF_MANY,
+        ),
+    ]
+    races = {**_races({**three, **set_ups}, AGF, STATE_SPILL), **_races(set_ups, WITHOUT_LIMITS)}
+    beside = [FIRST_FEW.share_of_bound(contestant(AGF, at), contestant(WITHOUT_LIMITS, at)) for at in set_ups]
+    return _figure(9, "five and six joins", FIRST_FEW, races, claims, beside, (NO_STATE_MANAGER,))
+
+
+EXPERIMENTS: Final = (_figure_6(), _figure_7(), _figure_8(), _figure_9())
