@@ -66,9 +66,14 @@ def _histories(jobs: Sequence[Job], scale: int, workers: int, kept: Path | None)
     if min(workers, len(jobs)) == 1:
         yield from map(run, jobs)
         return
-    # Whoever interrupts means the whole: it ends the pool, which ends the processes.
-    with Pool(min(workers, len(jobs)), signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+    with Pool(min(workers, len(jobs)), _heed_the_pool_alone) as pool:
         yield from pool.imap_unordered(run, jobs)
+
+
+def _heed_the_pool_alone() -> None:
+    """Whoever interrupts means the whole: it ends the pool, which ends the processes, whatever they inherited."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _run(job: Job, scale: int, kept: Path | None) -> tuple[Job, History]:

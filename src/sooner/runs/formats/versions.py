@@ -23,7 +23,7 @@ import xxhash
 from sooner.errors import SoonerError, SpillFailed, StateCorrupted
 from sooner.runs.custody.private_files import create
 
-FORMAT: Final = 11
+FORMAT: Final = 10
 _VERSION_DIGITS: Final = 12
 _NAMED_BY_VERSION: Final = re.compile(rf"(\d{{{_VERSION_DIGITS}}})[.-].*")
 _MANIFEST: Final = re.compile(rf"\d{{{_VERSION_DIGITS}}}\.json")
