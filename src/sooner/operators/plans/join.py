@@ -105,7 +105,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
     # Rows that arrive, and results on their way up
 
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[pa.RecordBatch]:
-        return self._shell.exclusively(self._arrive(rows, now))
+        return self._shell.exclusively(self._in_scratch(self._arrive(rows, now)))
 
     def _arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[pa.RecordBatch]:
         self._shell.require("arriving", "reactive")
@@ -163,13 +163,15 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
     def _landed(self, results: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
         """All of them, if they are not too many: then who gives them is idle, and its rows may leave memory."""
         together: list[pa.RecordBatch] = []
+        n_bytes = 0
         for batch in results:
             self._shell.breathe()
             if batch.num_rows:
                 together.append(batch)
-            if sum(one.nbytes for one in together) > self._landing_bytes:
+                n_bytes += batch.nbytes
+            if n_bytes > self._landing_bytes:
                 yield together
-                together = []
+                together, n_bytes = [], 0
         if together:
             yield together
 
@@ -181,6 +183,11 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
                     stage.groups.contributed(batch)
             self._results += batch.num_rows
             yield self._projection.of(batch)
+
+    def _in_scratch(self, work: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Results may land before all joins but the first."""
+        with self._account.borrowed(self._landing_bytes * (len(self._stages) - 1)):
+            yield from work
 
     def _set_passage_aside(self, at: int) -> None:
         """Before a join is given rows: it may be held in the middle of that, and so may those below it by now."""
@@ -217,7 +224,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
         return list(views).index(chosen.operator), chosen.partition
 
     def work(self, quantum_bytes: int, around: Surroundings) -> Iterator[pa.RecordBatch]:
-        return self._shell.exclusively(self._work(quantum_bytes, around))
+        return self._shell.exclusively(self._in_scratch(self._work(quantum_bytes, around)))
 
     def _work(self, quantum_bytes: int, around: Surroundings) -> Iterator[pa.RecordBatch]:
         self._shell.breathe()
