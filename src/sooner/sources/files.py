@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 
 from sooner.errors import InvalidCall
-from sooner.sources.cutting import DEFAULT_BATCH_ROWS, cut
+from sooner.sources.cutting import DEFAULT_BATCH_ROWS, FIRST_BATCH_ROWS, cut
 from sooner.sources.parquet_batches import AnyPath, open_parquet
 from sooner.sources.parquet_footer import ParquetFooter, read_footer
 from sooner.sources.source import Source
@@ -55,7 +55,10 @@ class ParquetSource:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows of the file."""
         with open_parquet(self.path) as file:
-            groups = (file.read(group, self.columns, self.batch_rows) for group in file.row_groups)
+            first_rows = min(FIRST_BATCH_ROWS, self.batch_rows)  # decoded by themselves, so that they are there early
+            groups = (
+                file.read(group, self.columns, self.batch_rows if group else first_rows) for group in file.row_groups
+            )
             yield from cut(itertools.chain.from_iterable(groups), self.batch_rows)
 
 
