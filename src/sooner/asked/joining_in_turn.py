@@ -36,10 +36,10 @@ def joins_of(
     return tuple(joins)
 
 
-def in_turn(graph: Graph) -> tuple[JoinWith, ...]:
-    """What hangs together as a tree, one input after the other."""
+def in_turn(graph: Graph, order: Sequence[int] = (0,)) -> tuple[JoinWith, ...]:
+    """What hangs together as a tree, one input after the other: these first, each of which hangs on some before it."""
     joins = []
-    for step in graph.steps_from(0):
+    for step in graph.steps_through(order):
         attribute, parent, name = graph.attributes[step.attribute], graph.inputs[step.parent], graph.inputs[step.input]
         columns, apart = attribute.by_input, None
         if (near := attribute.near) is not None:

@@ -7,6 +7,7 @@ from typing import Any
 from sooner.asked.multijoins import Equality, Kinds, MultiAlgorithmName, Ranges, plan_of
 from sooner.errors import InvalidJoin
 from sooner.local.arguments import Settings, settings_of
+from sooner.local.choosing_plan import GIVEN, OrderName, chosen_plan
 from sooner.local.filtered import filtered_sources
 from sooner.local.query import Query
 from sooner.operators.multiway.plan import MultiPlan
@@ -26,6 +27,7 @@ def multijoin(
     algorithm: MultiAlgorithmName = "auto",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
+    order: OrderName = GIVEN,
     spill_dir: str | Path | None = None,
     trace: str | Path | Tracer | None = None,
 ) -> Query:
@@ -44,7 +46,10 @@ def multijoin(
         most results, and joins what is on disk in silences; "mjoin" lets whole buckets go, or rows by chance. Or a plan
         of two-way joins, one after the other, under one budget: "agf" lets go what is expected to cost the fewest final
         results, whichever join has it, and sends the join to disk that gives most of them; "state_spill" goes by what
-        was given so far; "rpj", "hmj" and others are for each join by itself. "auto" is "miner", or "agf" with `how`.
+        was given so far; "rpj", "hmj" and others are for each join by itself. "auto" is "miner"; or "agf" with `how`,
+        and where samples of tables and Parquet files say that rows would find many others in vain.
+    order: in which inputs are joined by a plan: as they are "given", or with the fewest intermediate results first, as
+        "estimated" from samples of tables and Parquet files. The results are the same.
     partitions: of each join of a plan, among which it chooses; by default as many as the memory allows.
     memory: what rows and their indexes may take, such as "256MB"; beyond it rows go to `spill_dir`. None is no limit.
     trace: a file for what happens, an entry a line, or something that is called with each `sooner.trace.Entry`.
@@ -66,13 +71,14 @@ def multijoin(
     """
     plan = plan_of(inputs, on, within, how, algorithm)
     names = list(inputs)
-    settings = settings_of_many(plan, memory, partitions, None, spill_dir)
     with opened(list(inputs.values()), names) as all_rows:
         sources = filtered_sources(all_rows, names, where)
         plan.output([source.schema for source in sources])  # refused before anything is made
+        plan, reasons = chosen_plan(plan, sources, algorithm, order)
+        settings = settings_of_many(plan, memory, partitions, None, spill_dir)
         tracing = open_trace(trace, "a join of many inputs in process", [plan])
         last = read_last([resting_rows(source) for source in sources])
-        return Query(plan, sources, settings, names, tracing, explained_of_many(plan, last), last)
+        return Query(plan, sources, settings, names, tracing, [*explained_of_many(plan, last), *reasons], last)
 
 
 def settings_of_many(

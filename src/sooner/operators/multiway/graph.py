@@ -111,9 +111,15 @@ class Graph:
 
     def steps_from(self, first: int) -> list[Step]:
         """From one input to all others, those first that are named first."""
-        steps: list[Step] = []
-        while step := next(self.next_steps([first, *(one.input for one in steps)]), None):
-            steps.append(step)
+        return self.steps_through([first])
+
+    def steps_through(self, order: Sequence[int]) -> list[Step]:
+        """From the first of these inputs to the others in their order, and then to those that are not among them."""
+        joined, steps = list(order[:1]), []
+        while following := list(self.next_steps(joined)):
+            wanted = (step for which in order if which not in joined for step in following if step.input == which)
+            steps.append(next(wanted, following[0]))
+            joined.append(steps[-1].input)
         return steps
 
     def in_words(self, attribute: Attribute) -> str:

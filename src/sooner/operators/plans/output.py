@@ -67,13 +67,17 @@ def projection_of(
     """
     sources = {named(name, column): [named(name, column)] for name, schema in inputs for column in schema.names}
     comes_as = {column: column for column in sources}
+    place = {column: at for at, column in enumerate(sources)}
     for left, right, counts in shared:
-        first = comes_as[right] = comes_as[left]
+        first, other = comes_as[left], right
+        if counts == "left" and place[right] < place[first]:  # inner joins in another order: they come as the inputs do
+            first, other = right, first
+        comes_as |= {column: first for column, comes in comes_as.items() if comes == other}
         if counts == "right":
             sources[first] = [right]
         elif counts == "either":
             sources[first].append(right)
-        sources.pop(right, None)
+        sources.pop(other, None)
     kept = [(name, column) for name, schema in inputs if name in given for column in schema.names]
     kept = [(name, column) for name, column in kept if named(name, column) in sources]
     names = told_apart([column for _, column in kept], [name for name, _ in kept])
