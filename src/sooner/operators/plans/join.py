@@ -33,7 +33,7 @@ from sooner.operators.plans.room import SharedRoom
 from sooner.operators.plans.stage import Stage
 from sooner.operators.shell import Shell
 from sooner.phases import Phase
-from sooner.policies.view import SILENT, Surroundings, View
+from sooner.policies.view import BUSY, SILENT, Counts, Surroundings, View
 from sooner.progress import Progress
 from sooner.runs.store import counted
 from sooner.sides import LEFT
@@ -75,7 +75,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
         self._account = account
         self._shell = shell
         self._landing_bytes = landing_bytes
-        self._results = 0
+        self.results = 0
 
     @property
     def inputs(self) -> Sequence[Input]:
@@ -127,6 +127,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
             if any(own):
                 yield from self._given(at, own, now)
         self._shell.report(Arrived(self._shell.tick, n_rows, compared=0))
+        self._shell.report_reached(self)
 
     def _require_room(self, rows: Sequence[pa.RecordBatch]) -> None:
         """Rows of a call come one join after the other, and each must find room when all others have left."""
@@ -181,7 +182,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
             for stage in self._stages:
                 if stage.groups is not None:
                     stage.groups.contributed(batch)
-            self._results += batch.num_rows
+            self.results += batch.num_rows
             yield self._projection.of(batch)
 
     def _in_scratch(self, work: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -242,6 +243,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
             own = SILENT if self._stages[at].is_merging else around
             yield from self._passed_on(at, self._stages[at].work(quantum_bytes, own), around.now)
         self._tell_who_is_done()
+        self._shell.report_reached(self)
 
     def _tell_who_is_done(self) -> None:
         """A join that is done has no more results for the next; that of the root, none at all."""
@@ -253,6 +255,11 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
             self._passage.give()
 
     # What is told, and the state
+
+    @property
+    def resident_bytes(self) -> Counts:
+        """Of both sides of all joins, from the base to the root."""
+        return self.view(BUSY).resident_bytes
 
     def view(self, around: Surroundings) -> View:
         """Of both sides of all joins, from the base to the root."""
@@ -282,7 +289,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
             spilled_rows_by_side=of_inputs("spilled_rows_by_side"),
             spilled_bytes=sum(one.spilled_bytes for one in of_joins),
             forgotten_rows_by_side=of_inputs("forgotten_rows_by_side"),
-            results=self._results,
+            results=self.results,
             arrived_pairs=every,
             covered_pairs=every * math.prod(one.covered_fraction for one in of_joins),
         )
@@ -290,11 +297,11 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
     def snapshot(self) -> dict[str, Any]:
         self._shell.require_idle()
         stages = [stage.to_plain() for stage in self._stages]
-        return {**self._shell.to_plain(), "stages": stages, "results": self._results}
+        return {**self._shell.to_plain(), "stages": stages, "results": self.results}
 
     def restore(self, data: dict[str, Any]) -> None:
         self._shell.load_plain(data)
-        self._results = counted(data["results"])
+        self.results = counted(data["results"])
         self._passage.give()
         for stage, saved in zip(self._stages, data["stages"], strict=True):
             stage.load_plain(saved)
