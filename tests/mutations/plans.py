@@ -13,15 +13,15 @@ MUTATIONS: Final = (
     Mutation(
         "the-best-groups-leave",
         "policies/groups.py",
-        old="for _, _, p, name in sorted(groups):",
-        new="for _, _, p, name in sorted(groups, reverse=True):",
+        old="for _, negative_bytes, _, p, name in sorted(groups):",
+        new="for _, negative_bytes, _, p, name in sorted(groups, reverse=True):",
         breaks="Those groups leave memory that are worth most.",
         tests=(POLICIES,),
     ),
     Mutation(
         "local-results-count-as-final",
         "policies/plans/global_score.py",
-        old="np.sum(results, axis=0) * final_share(groups.final, groups.local) / group_bytes",
+        old="np.sum(results, axis=0) * expected_share(groups.final, groups.local) / group_bytes",
         new="np.sum(results, axis=0) / group_bytes",
         breaks="A group whose results come to nothing further up is kept.",
         tests=(POLICIES,),

@@ -33,7 +33,7 @@ from sooner.errors import InvalidCall
 from sooner.lab.history import History
 from sooner.lab.kept_runs import KeptRuns
 from sooner.lab.races.agf_bound import without_limits
-from sooner.lab.races.agf_rows import Sources
+from sooner.lab.races.agf_rows import FLUSH_SHARE, Sources
 from sooner.lab.races.diner import BLOCK_ROWS, RANDOM_SECONDS, SEQUENTIAL_SECONDS, trace_of
 from sooner.lab.resources import Disk, Machine
 from sooner.lab.simulator import Laboratory, simulate_subject
@@ -51,7 +51,6 @@ from sooner.sources.arrival_patterns import Fixed, ParetoBursts, Seconds, arriva
 FULL_SCALE: Final = 20
 LARGEST_SCALE: Final = 2  # a page of one row is left
 MEMORY_SHARE: Final = 0.10
-FLUSH_SHARE: Final = 0.05
 EVERY_SECONDS: Final = 5.0
 ALPHA: Final = 0.5
 BURSTS: Final = ParetoBursts(mean_burst_rows=4_000, shortest_pause_seconds=0.4)
@@ -114,7 +113,7 @@ class AgfRace:
     def seconds(self) -> float:
         if self.algorithm == WITHOUT_LIMITS:
             return 0.2
-        return 3.0 * (1 << self.inputs - 4)
+        return 10.0 * (self.inputs - 3)
 
     def mutated(self, mutant: str) -> Self:
         """A mutant is an algorithm and what is wrong with it."""

@@ -33,7 +33,7 @@ from sooner.operators.plans.room import SharedRoom
 from sooner.operators.plans.stage import Stage
 from sooner.operators.shell import Shell
 from sooner.phases import Phase
-from sooner.policies.view import BUSY, SILENT, Counts, Surroundings, View
+from sooner.policies.view import SILENT, Counts, Surroundings, View
 from sooner.progress import Progress
 from sooner.runs.store import counted
 from sooner.sides import LEFT
@@ -179,7 +179,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
     def _come_out(self, results: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in results:
             self._shell.breathe()
-            for stage in self._stages:
+            for stage in self._stages[:-1]:  # what the root gives is counted as it gives it
                 if stage.groups is not None:
                     stage.groups.contributed(batch)
             self.results += batch.num_rows
@@ -217,7 +217,8 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
 
     def _to_merge(self, around: Surroundings) -> tuple[int, int] | None:
         """A join and the group on disk that the plan's react policy sends it to."""
-        if self._algorithm.react is None:
+        on_disk = any(stage.join.statistics.unmet_on_disk.any() for stage in self._stages)
+        if self._algorithm.react is None or not on_disk:
             return None
         views = {stage.name: stage.view(around) for stage in self._stages}
         if (chosen := self._algorithm.react.choose(views)) is None:
@@ -259,13 +260,13 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
     @property
     def resident_bytes(self) -> Counts:
         """Of both sides of all joins, from the base to the root."""
-        return self.view(BUSY).resident_bytes
+        of_joins = [stage.join.statistics.resident_bytes for stage in self._stages]
+        return _side_by_side(of_joins)
 
     def view(self, around: Surroundings) -> View:
         """Of both sides of all joins, from the base to the root."""
         views = [stage.join.view(around) for stage in self._stages]
-        partitions = max(view.arrived_rows.shape[1] for view in views)
-        together = {name: np.concatenate([_padded(getattr(one, name), partitions) for one in views]) for name in SUMMED}
+        together = {name: _side_by_side([getattr(one, name) for one in views]) for name in SUMMED}
         ended = tuple(ended for view in views for ended in view.ended)
         recent = np.concatenate([view.recent_rows for view in views])
         return View(tick=self._shell.tick, ended=ended, around=around, recent_rows=recent, **together)
@@ -318,6 +319,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
         super().close()
 
 
-def _padded(counts: Any, partitions: int) -> Any:
-    """Joins of ranges may have one partition where others have more."""
-    return np.pad(counts, ((0, 0), (0, partitions - counts.shape[1])))
+def _side_by_side(counts: Sequence[Counts]) -> Counts:
+    """Those of all joins. One of ranges may have one partition where others have more."""
+    partitions = max(of_join.shape[1] for of_join in counts)
+    return np.concatenate([np.pad(one, ((0, 0), (0, partitions - one.shape[1]))) for one in counts])

@@ -157,7 +157,7 @@ class JoinsPlan:
                 expected_rows=None,
             )
             both = f"results of {len(stages)} joins" if stages else called[self.first], called[join.input]
-            stages.append(Stage(join.input, plan, both, sides, self.algorithm, storage, inner))
+            stages.append(Stage(join.input, plan, both, sides, self.algorithm, storage, inner, is_root=is_root))
             room.members[join.input] = stages[-1]
         told = self.algorithm, self.projection(schemas), room, passage, means.account, Shell(means.listener)
         return PlanOfJoins(stages, self.doors, *told)
