@@ -13,7 +13,7 @@ import sooner
 from join_steps import Arriving, Lane, plan_of
 from queries import numbered, refused
 from sooner.errors import InvalidCall, InvalidJoin
-from sooner.operators.events import Arrived, Entered, Event, Flushed, Looped, Merged, Reached, Scanned, Tidied
+from sooner.operators.events import Arrived, Entered, Event, Flushed, Inside, Looped, Merged, Reached, Scanned, Tidied
 from sooner.spark.step import step_trace
 from sooner.trace import Entry, Lines, Trace, TraceFile, TraceHeader, read_trace, read_whole_trace
 
@@ -28,6 +28,7 @@ SOME: tuple[Event, ...] = (
     Tidied(5, 0, 8, 7200),
     Entered(6, "clean-up"),
     Reached(7, 99, ((1, 2), (3, 4))),
+    Inside("orders", Flushed(2, 0, 1, 30, 900, run=4)),
 )
 
 
@@ -95,9 +96,32 @@ def test_a_trace_says_what_it_is_of_and_when_it_began(tmp_path: Path) -> None:
     assert {(entry.query, entry.operator) for entry in trace.entries} == {(header.query, 0)}
     assert trace.dropped == 0
     first = json.loads((tmp_path / "trace.jsonl").read_text().splitlines()[0])
-    assert first["trace"] == 2
+    assert first["trace"] == 3
     for event in SOME:
-        assert first["fields"][type(event).__name__] == list(event._fields)
+        if not isinstance(event, Inside):  # a line of one has its fields, and the join
+            assert first["fields"][type(event).__name__] == list(event._fields)
+
+
+@pytest.mark.parametrize("algorithm", ["agf", "hmj"])
+def test_a_plan_tells_what_happens_in_each_of_its_joins(algorithm: str, tmp_path: Path) -> None:
+    third = numbered(20_000, 8_000, seed=3, name="c")
+    inputs, file = {"a": LEFT, "b": RIGHT, "c": third}, tmp_path / "trace.jsonl"
+    how = {"b": "inner", "c": "inner"}
+    found = sooner.multijoin(
+        inputs, ["a.k = b.k", "b.k = c.k"], how=how, memory="1MB", algorithm=algorithm, trace=file
+    ).to_table()
+    entries = read_trace(file)
+    inside = [entry.event for entry in entries if isinstance(entry.event, Inside)]
+    for join in ("b", "c"):
+        own = [event.event for event in inside if event.join == join]
+        assert {Arrived, Flushed, Merged, Reached, Entered} <= {type(event) for event in own}
+        assert [event.phase for event in own if isinstance(event, Entered)][-2:] == ["clean-up", "done"]
+    between = [event.event.rows[0] for event in inside if event.join == "c" and isinstance(event.event, Arrived)]
+    given = [event.event.results for event in inside if event.join == "b" and isinstance(event.event, Reached)]
+    assert sum(between) == given[-1], "what one join gives comes to the next"
+    of_plan = [entry.event for entry in entries if isinstance(entry.event, Reached)]
+    assert of_plan[-1].results == len(found)
+    assert sum(map(sum, of_plan[-1].resident_bytes)) == 0
 
 
 def test_each_task_is_told_by_its_own_name(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """A trace: what happened in an operator and when, as plain data, an entry a line, after a line that says what it is of.
 
-    {"trace": 2, "what": "a join in process", "query": "3f0c...", "began_at": 1763395200.0, "plan": [...], ...}
+    {"trace": 3, "what": "a join in process", "query": "3f0c...", "began_at": 1763395200.0, "plan": [...], ...}
     {"seconds": 0.31, "query": "3f0c...", "operator": 0, "place": 0, "event": "Flushed", "tick": 12, "side": 0, ...}
     {"dropped": 1200}
 
 Every engine can write one. Seconds are counted from the start of a query in process, since 1970 on Spark, where each
-partition and batch has a file of its own, and are simulated in the lab. The kinds of events are in `operators/events`.
+partition and batch has a file of its own, and are simulated in the lab. The kinds of events are in `operators/events`;
+one that has a "join" happened in that join of a plan.
 A file has a limit; how many entries it lacks is its last line. Traces without a first line are of versions before.
 """
 
@@ -22,12 +23,12 @@ from typing import Any, Final, TextIO, get_args
 from sooner.arguments import plain_path
 from sooner.errors import InvalidCall, InvalidJoin
 from sooner.finalizing import Finalizer
-from sooner.operators.events import Event, Listener
+from sooner.operators.events import Event, Inside, Listener, OwnEvent
 
 LOG: Final = logging.getLogger("sooner")
-FORMAT: Final = 2
+FORMAT: Final = 3
 MOST_BYTES: Final = 2**30  # of a file: about five million entries
-_KINDS: Final[dict[str, Any]] = {kind.__name__: kind for kind in get_args(Event)}
+_KINDS: Final[dict[str, Any]] = {kind.__name__: kind for kind in get_args(OwnEvent)}
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,11 @@ class Entry:
     query: str = ""  # its id; nothing in traces of versions before
 
     def to_line(self) -> str:
-        fields = self.event._asdict()
+        inside = self.event if isinstance(self.event, Inside) else None
+        event = self.event if inside is None else inside.event
         where = {"seconds": round(self.seconds, 6), "query": self.query, "operator": self.operator, "place": self.place}
-        return json.dumps({**where, "event": type(self.event).__name__, **fields}) + "\n"
+        what = {} if inside is None else {"join": inside.join}
+        return json.dumps({**where, **what, "event": type(event).__name__, **event._asdict()}) + "\n"
 
     @staticmethod
     def from_line(line: str) -> "Entry":
@@ -200,8 +203,9 @@ def _whole(lines: Sequence[str]) -> Iterable[str]:
 
 def _entry(data: dict[str, Any]) -> Entry:
     seconds, place, kind = data.pop("seconds"), data.pop("place"), _KINDS[data.pop("event")]
-    whose = data.pop("operator", 0), data.pop("query", "")
-    return Entry(seconds, kind(**{name: _tuples(value) for name, value in data.items()}), place, *whose)
+    join, whose = data.pop("join", None), (data.pop("operator", 0), data.pop("query", ""))
+    event = kind(**{name: _tuples(value) for name, value in data.items()})
+    return Entry(seconds, event if join is None else Inside(join, event), place, *whose)
 
 
 def _tuples(value: Any) -> Any:

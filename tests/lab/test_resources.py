@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sooner.lab.resources import PROCESSOR, Disk, Machine, Meter
-from sooner.operators.events import Arrived, Entered, Event, Flushed, Merged, Scanned
+from sooner.operators.events import Arrived, Entered, Event, Flushed, Inside, Merged, Scanned
 from sooner.phases import Phase
 
 MACHINE = Machine(Disk.with_accesses(100, 10.0, 1.0), memory_bytes=1000, comparison_seconds=0.5)
@@ -53,6 +53,20 @@ def test_a_disk_may_write_slower_than_it_reads() -> None:
 
 def test_a_merge_costs_a_seek_for_each_page_read_and_for_each_page_written() -> None:
     assert seconds(Merged(1, 0, n_runs=6, n_bytes=600, written_bytes=550), phase="reactive") == 12 * 10
+
+
+def test_a_merge_may_read_run_after_run_and_write_a_file_for_each_side() -> None:
+    machine = replace(MACHINE, merges="run after run")
+    assert seconds(Merged(1, 0, n_runs=3, n_bytes=600, written_bytes=0), machine=machine) == 3 * 9 + 6
+    assert seconds(Merged(1, 0, n_runs=3, n_bytes=600, written_bytes=550), machine=machine) == 3 * 9 + 6 + 2 * 9 + 6
+    assert seconds(Merged(1, 0, n_runs=3, n_bytes=1100, written_bytes=0), machine=machine) == 6 * 9 + 11
+
+
+def test_joins_of_a_plan_have_files_of_their_own() -> None:
+    together = [Flushed(7, 0, partition, 20, 200) for partition in (3, 4)]
+    inside = [Inside(join, flushed) for join in ("b", "c") for flushed in together]
+    assert seconds(*together, machine=ONE_FILE) == 9 + 4
+    assert seconds(*inside, machine=ONE_FILE) == 2 * (9 + 4)
 
 
 def test_a_merge_that_need_not_write_still_reads_page_by_page() -> None:

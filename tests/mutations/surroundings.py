@@ -127,8 +127,8 @@ MUTATIONS: Final = (
     Mutation(
         "trace-without-places",
         "trace.py",
-        old="for name, value in data.items()}), place, *whose)",
-        new="for name, value in data.items()}), 0, *whose)",
+        old="event if join is None else Inside(join, event), place, *whose)",
+        new="event if join is None else Inside(join, event), 0, *whose)",
         breaks="All entries of a trace that is read seem to be of the first partition.",
         tests=("test_trace.py",),
     ),

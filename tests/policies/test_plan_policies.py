@@ -13,6 +13,7 @@ from sooner.policies.groups import (
     disk_throughput,
     expected_input,
     expected_local,
+    expected_share,
     final_share,
     unmet_results,
 )
@@ -118,6 +119,28 @@ def test_those_leave_that_are_expected_to_give_the_fewest_final_results() -> Non
     assert len(together) == 4, "as many as are needed go together"
 
 
+def test_a_share_is_a_guess_as_long_as_few_results_were_seen() -> None:
+    assert expected_share(numbers(0, 0), numbers(0, 0)).tolist() == [1, 1], "all may become final"
+    thin, long_without, good = expected_share(numbers(0, 0, 79), numbers(1, 99, 99)).tolist()
+    assert long_without < 0.01 < thin < good
+    assert (thin, good) == (pytest.approx(0.4 / 2), pytest.approx(79.4 / 100))
+    many = numbers(2000, 4000)
+    assert expected_share(many, 2 * many) == pytest.approx(final_share(many, 2 * many), rel=0.001)
+
+
+def test_who_has_given_little_yet_is_kept_before_who_has_given_much_for_nothing() -> None:
+    base = groups(came=[[50, 50], [50, 50]], local=[2, 200], final=[0, 0])
+    views = {"base": view_of(ALIKE, base), "root": view_of(ALIKE, ROOT)}
+    assert next(GlobalScore().choose(views, "base", 200)) == [EvictAll(side, 1, "base") for side in (0, 1)]
+
+
+def test_of_groups_that_are_worth_the_same_the_largest_leaves_first() -> None:
+    nothing = groups(came=[[50, 50], [0, 0]], local=[0, 0], final=[0, 0])
+    views = {"base": view_of([[10, 30], [0, 0]], nothing), "root": view_of([[20, 10], [0, 0]], nothing)}
+    chosen = [*GlobalScore().choose(views, "base", 300), *Contribution().choose(views, "base", 300)]
+    assert [(one[0].operator, one[0].partition) for one in chosen[::4]] == [("base", 1)] * 2
+
+
 def test_of_inputs_that_have_ended_nothing_is_expected() -> None:
     ended = replace(view_of(ALIKE, ROOT), ended=(True, True))
     views = {"base": view_of(ALIKE, BASE), "root": ended}
@@ -156,6 +179,21 @@ def test_it_stays_in_memory_while_that_gives_more_and_goes_to_disk_in_a_silence(
     assert StateManager().choose({"root": slow}) is None
     assert StateManager().choose({"root": replace(slow, around=SILENT)}) == MergeGroup("root", 1)
     assert StateManager().choose({"root": replace(slow, around=SILENT, unmet_on_disk=numbers(0, 0))}) is None
+
+
+def test_in_a_silence_a_join_that_promises_something_comes_before_one_nearer_to_the_root_that_does_not() -> None:
+    middle = groups(came=[[50, 50], [50, 50]], local=[100, 100], final=[0, 0])
+    views = {
+        "base": view_of(ALIKE, BASE, **WAITING, around=SILENT),
+        "middle": view_of(ALIKE, middle, **WAITING, around=SILENT),
+        "root": view_of(ALIKE, ROOT, around=SILENT),
+    }
+    assert StateManager().choose(views) == MergeGroup("base", 1)
+    views["base"] = view_of(ALIKE, BASE, around=SILENT)
+    chosen = StateManager().choose(views)
+    assert chosen is not None
+    assert chosen.operator == "middle", "the time is there, and something may come of it"
+    assert StateManager().choose({name: replace(view, around=BUSY) for name, view in views.items()}) is None
 
 
 def test_a_merge_for_which_the_buffer_is_too_small_is_not_begun() -> None:

@@ -12,7 +12,8 @@ together lie together, in extents of so many pages. Each event costs:
   or none, where all of it is gathered and appended to one log (PR-Join sec. 6.1);
 - a memory-disk task: a seek for each run, then pages in sequence;
 - a chunk of a nested loop: a seek for each side, then blocks in sequence, one flush after another as they were written;
-- a merge: a seek for each page read and for each page written, since runs are read side by side with little memory;
+- a merge: a seek for each page read and for each page written, since runs are read side by side with little memory; or
+  read as in the clean-up run after run, and written with a seek for each side;
 - the clean-up, when all of the memory is free: as much as fits is read run after run, so a partition that fits the
   memory costs a seek for each run and then pages in sequence, and a larger one that many times the seeks. Or file after
   file, a seek for each side, where a flush appends to what is there of a partition. Or as RPJ has it (sec. 5.3): every
@@ -25,12 +26,12 @@ The processor's part in disk work is left out, as in sec. 5.3: the disk dominate
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from sooner.operators.events import Arrived, Entered, Event, Flushed, Looped, Merged, Reached, Scanned, Tidied
+from sooner.operators.events import Arrived, Entered, Event, Flushed, Inside, Looped, Merged, Reached, Scanned, Tidied
 from sooner.phases import Phase
 from sooner.policies.view import DeviceCosts
 from sooner.sides import SIDES
@@ -41,7 +42,7 @@ PROCESSOR: Final = "processor"
 Work = Sequence[tuple[str, float]]  # which resource, for how many seconds
 FlushedTo = Literal["pages", "a file for each partition", "a file for each side", "one log"]
 CleanUp = Literal["run after run", "file after file", "page by page"]
-WholePartitions = Literal["page by page", "run after run"]
+Merges = Literal["page by page", "run after run"]
 Overlap = Literal["in turn", "at once"]
 
 
@@ -98,7 +99,8 @@ class Machine:
     clean_up: CleanUp = "run after run"
     fan_in: int = 10  # of the clean-up page by page
     overlap: Overlap = "in turn"
-    whole_partitions: WholePartitions = "page by page"  # how they are read before the end
+    whole_partitions: Merges = "page by page"  # how they are read before the end
+    merges: Merges = "page by page"  # before the end, of runs that are written as one
     read_ahead_seconds: float = 0.0  # of pulled inputs, while all else is busy; if things are done at once
     buffer_bytes: int = 0  # of the memory, for rows that wait; 0: they have memory of their own, without a limit
 
@@ -111,6 +113,7 @@ class Meter:
         self._files_of_flush: tuple[int, set[int]] = (0, set())  # the last flush's tick, the sides it has files of
         self._flushed_bytes: Counter[tuple[int, int]] = Counter()  # of each side and partition
         self._begun: list[tuple[str, float]] = []
+        self._inside: defaultdict[str, Meter] = defaultdict(lambda: Meter(machine))  # of each join of a plan
         self.seconds = dict.fromkeys((PROCESSOR, machine.disk.name, *others), 0.0)
         self._ahead_seconds = dict.fromkeys(self.seconds.keys() - {PROCESSOR, machine.disk.name}, 0.0)
 
@@ -145,6 +148,8 @@ class Meter:
         match event:
             case Entered() | Tidied() | Reached():
                 return []
+            case Inside(join=join, event=own):
+                return self._inside[join].work_of(own, phase)
             case Arrived(compared=pairs):
                 return [(PROCESSOR, pairs * INSPECTED_SHARE * machine.comparison_seconds)]
             case Flushed(side=side, partition=partition, n_bytes=n_bytes):
@@ -159,15 +164,21 @@ class Meter:
             case Looped(n_bytes=n_bytes):
                 return [(disk.name, disk.reading(len(SIDES), n_bytes))]
             case Merged(n_runs=runs, n_bytes=n_bytes) if phase == "clean-up" and machine.clean_up == "run after run":
-                return [(disk.name, disk.reading(runs * math.ceil(n_bytes / machine.memory_bytes), n_bytes))]
+                return [(disk.name, self._run_after_run(runs, n_bytes))]
             case Merged(n_bytes=n_bytes) if phase == "clean-up" and machine.clean_up == "file after file":
                 return [(disk.name, disk.reading(len(SIDES) * math.ceil(n_bytes / machine.memory_bytes), n_bytes))]
             case Merged(partition=partition, n_bytes=n_bytes) if phase == "clean-up":
                 return [(disk.name, self._passes(partition) * disk.at_random(n_bytes, n_bytes))]
             case Merged(n_runs=runs, n_bytes=n_bytes, written_bytes=0) if machine.whole_partitions == "run after run":
                 return [(disk.name, disk.reading(runs, n_bytes))]
+            case Merged(n_runs=runs, n_bytes=n_bytes, written_bytes=written_bytes) if machine.merges == "run after run":
+                written = disk.writing(len(SIDES), written_bytes) if written_bytes else 0.0
+                return [(disk.name, self._run_after_run(runs, n_bytes) + written)]
             case Merged(n_bytes=n_bytes, written_bytes=written_bytes):
                 return [(disk.name, disk.at_random(n_bytes, written_bytes))]
+
+    def _run_after_run(self, runs: int, n_bytes: int) -> float:
+        return self._machine.disk.reading(runs * math.ceil(n_bytes / self._machine.memory_bytes), n_bytes)
 
     def _passes(self, partition: int) -> int:
         """The passes of a merge that begins with single pages (RPJ sec. 5.3)."""

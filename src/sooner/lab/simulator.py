@@ -28,7 +28,7 @@ from sooner.lab.resources import Machine, Meter, Work
 from sooner.lab.subject import ROW_BYTES, SCHEMA, MakeOperator, MakeSubject, Rehearsing, real
 from sooner.lab.traces import Trace
 from sooner.named_algorithms import Algorithm
-from sooner.operators.events import Event, Reached
+from sooner.operators.events import Event, Inside, Reached
 from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
 from sooner.operators.pairs import Bundle
@@ -215,8 +215,9 @@ class _Simulation:
         self._note()
 
     def _listen(self, event: Event) -> None:
-        if not isinstance(event, Reached):  # that is no work, and what was reached is measured
-            self._recorder.listen(event)
+        own = event.event if isinstance(event, Inside) else event
+        if not isinstance(own, Reached):  # that is no work, and what was reached is measured
+            self._recorder.listen(own)
             self._meter.add(event, self._subject.phase)
 
     def _note_begin(self) -> None:

@@ -86,5 +86,15 @@ class Reached(NamedTuple):
     resident_bytes: tuple[tuple[int, ...], ...]
 
 
-Event = Arrived | Flushed | Scanned | Merged | Looped | Tidied | Entered | Reached
+OwnEvent = Arrived | Flushed | Scanned | Merged | Looped | Tidied | Entered | Reached
+
+
+class Inside(NamedTuple):
+    """It happened in one of the joins of a plan: the one that adds this input to the joins below it."""
+
+    join: str
+    event: OwnEvent
+
+
+Event = OwnEvent | Inside
 Listener = Callable[[Event], None]

@@ -6,16 +6,28 @@ and the shell lets nobody go on.
 
 from collections.abc import Iterator
 from operator import index
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from sooner.errors import BudgetTooSmall
 from sooner.operators.events import Entered, Event, Listener, Reached
 from sooner.operators.operator import Interrupted
-from sooner.operators.statistics.arrivals import Statistics
+from sooner.operators.statistics.arrivals import Counts
 from sooner.phases import Phase, Phases
 from sooner.runs.run import NEVER, next_tick
 
 R = TypeVar("R")
+
+
+class Standing(Protocol):
+    """How far an operator is."""
+
+    @property
+    def results(self) -> int:
+        """How many there are by now."""
+
+    @property
+    def resident_bytes(self) -> Counts:
+        """What is in memory, [input, partition]."""
 
 
 class Shell:
@@ -54,11 +66,11 @@ class Shell:
         if self._listener is not None:
             self._listener(event)
 
-    def report_reached(self, statistics: Statistics) -> None:
+    def report_reached(self, standing: Standing) -> None:
         """After an action: how far the operator is."""
         if self._listener is not None:
-            resident_bytes = tuple(tuple(row) for row in statistics.resident_bytes.tolist())
-            self._listener(Reached(self.tick, statistics.results, resident_bytes))
+            resident_bytes = tuple(tuple(row) for row in standing.resident_bytes.tolist())
+            self._listener(Reached(self.tick, standing.results, resident_bytes))
 
     def exclusively(self, work: Iterator[R]) -> Iterator[R]:
         """The results of one call, which must be read to their end before the next."""

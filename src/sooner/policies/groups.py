@@ -37,6 +37,18 @@ def final_share(final: Numbers, local: Numbers) -> Numbers:
     return shares
 
 
+def expected_share(final: Numbers, local: Numbers) -> Numbers:
+    """The same as a guess, for what is lost if a group leaves: as if each group had given one result more, with the
+    share of its join, and each join one more that became final.
+
+    The plain ratio is 0 wherever no final result was seen yet, so in the beginning nearly all groups would be alike,
+    and those leave that would soon have been the best.
+    """
+    of_join = (final.sum() + 1) / (local.sum() + 1)
+    shares: Numbers = (final + of_join) / (local + 1)
+    return shares
+
+
 def unmet_results(unmet_pairs: Numbers, distinct: Numbers) -> Numbers:
     """Results of the join that a merge of each group on disk would give (dskLocRslt).
 
@@ -61,20 +73,23 @@ def buffer_seconds(seconds: float, buffer_rows: float, came: float) -> float:
 def lowest_first(views: Mapping[str, View], scores: Mapping[str, Numbers], needed_bytes: int) -> Iterator[Together]:
     """Groups leave memory by their scores, whichever join they are of: first as many as free so many bytes, then each
     of the others by itself. Joins in the middle of a call let none go, and it may have to come from others.
+
+    Of groups with one score the largest leave first, so that there are few runs on disk.
     """
     groups = [
-        (float(scores[name][p]), at, p, name)
+        (float(scores[name][p]), -n_bytes, at, p, name)
         for at, (name, view) in enumerate(views.items())
-        for p in view.resident_rows.sum(axis=0).nonzero()[0].tolist()
+        for p, n_bytes in enumerate(view.resident_bytes.sum(axis=0).tolist())
+        if view.resident_rows[:, p].any()
     ]
     together: list[EvictAll] = []
-    for _, _, p, name in sorted(groups):
+    for _, negative_bytes, _, p, name in sorted(groups):
         whole = [EvictAll(which, p, name) for which in range(len(views[name].resident_rows))]
         if needed_bytes <= 0:
             yield whole
             continue
         together += whole
-        needed_bytes -= int(views[name].resident_bytes[:, p].sum())
+        needed_bytes += negative_bytes
         if needed_bytes <= 0:
             yield together
     if needed_bytes > 0 and together:

@@ -25,7 +25,6 @@ from sooner.lab.experiments.diner import SAMPLES, contestant
 from sooner.lab.first_results import FirstResults
 from sooner.lab.races.agf import (
     EARLY,
-    FLUSH_SHARE,
     FULL_SCALE,
     MEMORY_SHARE,
     SETTING,
@@ -33,6 +32,7 @@ from sooner.lab.races.agf import (
     WITHOUT_LIMITS,
     AgfRace,
 )
+from sooner.lab.races.agf_rows import FLUSH_SHARE
 
 FIGURE_6: Final = "sec. 7.1, fig. 6"
 FIGURE_7: Final = "sec. 7.2, fig. 7"
@@ -51,6 +51,8 @@ FIRST: Final = FirstResults(EARLY)
 FIRST_FEW: Final = FirstResults(FEW)
 HALF: Final = FirstResults(EARLY // 2)
 NO_STATE_MANAGER: Final = "agf: no work on disk before the end"
+REVERSED: Final = "agf: flush order reversed"
+SPILLS_BEST_FIRST: Final = "state_spill: flush order reversed"
 SLOW: Final = f"agf: {SLOW_DISK}"
 EVERY_JOIN_IS_SILENT: Final = (
     "unexplained: it was not tried otherwise, but here each join is silent when all sources are, and HMJ merges up to "
@@ -114,6 +116,10 @@ def _races(set_ups: SetUps, *names: str) -> dict[str, AgfRace]:
 
 def _pairs(set_ups: Sequence[str], other: str, leader: str = AGF) -> list[tuple[str, str]]:
     return [(contestant(leader, at), contestant(other, at)) for at in set_ups]
+
+
+def _shares_of_bound(first: FirstResults, set_ups: Sequence[str]) -> list[Measurement]:
+    return [first.share_of_bound(contestant(AGF, at), contestant(WITHOUT_LIMITS, at)) for at in set_ups]
 
 
 def _figure(
@@ -191,11 +197,11 @@ def _figure_6() -> Experiment:
             EVERY_JOIN_IS_SILENT,
         )
     )
-    beside = [FIRST.share_of_bound(contestant(AGF, at), contestant(WITHOUT_LIMITS, at)) for at in set_ups]
+    beside = _shares_of_bound(FIRST, [*set_ups])
     beside += [FIRST.time_beside(*pair) for other in LEADS for pair in _pairs([*set_ups], other)]
     beside += map(HALF.seconds_of, _races(set_ups, AGF, *LEADS))
     title = "three joins, with four, three, two and one bursty inputs"
-    return _figure(6, title, FIRST, races, claims, beside, (NO_STATE_MANAGER, SLOW))
+    return _figure(6, title, FIRST, races, claims, beside, (NO_STATE_MANAGER, REVERSED, SLOW))
 
 
 def _figure_7() -> Experiment:
@@ -235,9 +241,9 @@ def _figure_7() -> Experiment:
                 ONE_MERGE if environments[name].bursty == 4 else ALL_IN_THE_CLEAN_UP,
             ),
         ]
-    races = _races(set_ups, AGF, STATE_SPILL, "hmj")
-    mutants = (NO_STATE_MANAGER, "state_spill: flush order reversed")
-    return _figure(7, "three joins, with less and more memory", FIRST, races, claims, (), mutants)
+    races = _races(set_ups, AGF, STATE_SPILL, "hmj", WITHOUT_LIMITS)
+    title, mutants = "three joins, with less and more memory", (NO_STATE_MANAGER, REVERSED, SPILLS_BEST_FIRST)
+    return _figure(7, title, FIRST, races, claims, _shares_of_bound(FIRST, [*set_ups]), mutants)
 
 
 def _figure_8() -> Experiment:
@@ -279,9 +285,9 @@ def _figure_8() -> Experiment:
             WHOLE_PAIRS,
         ),
     ]
-    races = _races(set_ups, *names)
-    title, mutants = "three joins, with smaller and larger flushes", (NO_STATE_MANAGER, SLOW)
-    return _figure(8, title, FIRST, races, claims, (), mutants)
+    races = _races(set_ups, *names, WITHOUT_LIMITS)
+    title, mutants = "three joins, with smaller and larger flushes", (NO_STATE_MANAGER, REVERSED, SLOW)
+    return _figure(8, title, FIRST, races, claims, _shares_of_bound(FIRST, [*set_ups]), mutants)
 
 
 def _figure_9() -> Experiment:
@@ -313,9 +319,9 @@ def _figure_9() -> Experiment:
             FEW_OF_MANY,
         ),
     ]
-    races = {**_races({**three, **set_ups}, AGF, STATE_SPILL), **_races(set_ups, WITHOUT_LIMITS)}
-    beside = [FIRST_FEW.share_of_bound(contestant(AGF, at), contestant(WITHOUT_LIMITS, at)) for at in set_ups]
-    return _figure(9, "five and six joins", FIRST_FEW, races, claims, beside, (NO_STATE_MANAGER,))
+    races = _races({**three, **set_ups}, AGF, STATE_SPILL, WITHOUT_LIMITS)
+    beside = _shares_of_bound(FIRST_FEW, [*three, *set_ups])
+    return _figure(9, "five and six joins", FIRST_FEW, races, claims, beside, (NO_STATE_MANAGER, REVERSED))
 
 
 EXPERIMENTS: Final = (_figure_6(), _figure_7(), _figure_8(), _figure_9())

@@ -12,8 +12,8 @@ arrivals that are slow and bursty after a Pareto distribution. Not given, and ch
 
 All algorithms are plans of the same joins, as `sooner` has them, with real rows. They have one memory, flush as much at
 a time, and write and read the same files: one for each input of a join that rows leave, however many of its partitions
-they are of (`sooner.lab.told_runs`). What the paper's state manager lets go on above a merge waits here as well, since
-all is done in turn.
+they are of, and each run is read from its beginning to its end. What the paper's state manager lets go on above a
+merge waits here as well, since all is done in turn.
 
 *Without limits* (`agf_bound`) nothing ever leaves memory: nobody can have results sooner.
 
@@ -25,20 +25,19 @@ divided by FULL_SCALE, since a call takes as long however few rows it is of.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import Final, Self
 
 import numpy as np
 
 from sooner.errors import InvalidCall
 from sooner.lab.history import History
+from sooner.lab.kept_runs import KeptRuns
 from sooner.lab.races.agf_bound import without_limits
-from sooner.lab.races.agf_rows import Sources
+from sooner.lab.races.agf_rows import FLUSH_SHARE, Sources
 from sooner.lab.races.diner import BLOCK_ROWS, RANDOM_SECONDS, SEQUENTIAL_SECONDS, trace_of
 from sooner.lab.resources import Disk, Machine
 from sooner.lab.simulator import Laboratory, simulate_subject
 from sooner.lab.subject import ROW_BYTES, RealOperator, Subject
-from sooner.lab.told_runs import ToldRuns
 from sooner.lab.traces import Keys, Trace
 from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
@@ -52,7 +51,6 @@ from sooner.sources.arrival_patterns import Fixed, ParetoBursts, Seconds, arriva
 FULL_SCALE: Final = 20
 LARGEST_SCALE: Final = 2  # a page of one row is left
 MEMORY_SHARE: Final = 0.10
-FLUSH_SHARE: Final = 0.05
 EVERY_SECONDS: Final = 5.0
 ALPHA: Final = 0.5
 BURSTS: Final = ParetoBursts(mean_burst_rows=4_000, shortest_pause_seconds=0.4)
@@ -115,7 +113,7 @@ class AgfRace:
     def seconds(self) -> float:
         if self.algorithm == WITHOUT_LIMITS:
             return 0.2
-        return 3.0 * (1 << self.inputs - 4)
+        return 10.0 * (self.inputs - 3)
 
     def mutated(self, mutant: str) -> Self:
         """A mutant is an algorithm and what is wrong with it."""
@@ -135,9 +133,7 @@ class AgfRace:
         plan = sources.plan(self._algorithm())
 
         def make(trace: Trace, means: Means) -> Subject:  # noqa: ARG001
-            tell, numbers = means.listener, count()
-            assert tell is not None, "a simulation listens"
-            storage = Storage(sources.buckets, lambda schema: ToldRuns(next(numbers), tell))  # noqa: ARG005
+            storage = Storage(sources.buckets, lambda schema: KeptRuns())  # noqa: ARG005
             operator = plan.make(sources.names, sources.schemas, storage, means)
             return OverWithTheFirst(RealOperator(operator), self.first // sources.scale)
 
@@ -161,7 +157,7 @@ class AgfRace:
         page_bytes = BLOCK_ROWS * ROW_BYTES // sources.scale
         disk = Disk.with_accesses(page_bytes, slower * RANDOM_SECONDS, slower * SEQUENTIAL_SECONDS)
         memory_rows = round(self.inputs * sources.rows * self.memory_share)
-        machine = Machine(disk, memory_rows * ROW_BYTES, 0.0, "a file for each side")
+        machine = Machine(disk, memory_rows * ROW_BYTES, 0.0, "a file for each side", merges="run after run")
         chunk_rows = min(CHUNK_ROWS // sources.scale, int(memory_rows * self.flush_share))
         return Laboratory(machine, chunk_rows, flush_fraction=self.flush_share)
 

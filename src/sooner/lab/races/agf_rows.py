@@ -5,8 +5,12 @@ assigned to a source with equal probability": some buckets overlap at a join, an
 
 - A *bucket* is the values of one partition, for that is what the paper's policies can tell apart.
 - *Equal probability*: a source has a bucket or has it not, and each combination of sources has as many buckets. So each
-  source has half of them, each two a quarter in common, and all four a sixteenth. There are as many buckets as there
-  are combinations; the paper gives no number.
+  source has half of them, each two a quarter in common, and all four a sixteenth.
+- *How many buckets*: the paper gives no number, but frees 5% of the memory by whole groups, and in figure 8 from 1% to
+  15%. So a group must not have more than 5% of the memory, even when nothing else is left in it than the groups that
+  give final results: each combination has seven buckets with three joins, and four with five or six. Before, each
+  combination had one. Then a third of the memory left at once, with all that a join had to give, and the order of
+  flushes was of no account.
 - All joins are by the one key: the paper names no other, and draws JoinAB, JoinABC and JoinABCD.
 - *A quarter of the values*: 150,000. With 600,000 there are 37,500 results of four sources in all, with any share of
   the buckets and by one key or by several, and the paper shows the first 100,000. With 150,000 a value comes four times
@@ -16,6 +20,7 @@ assigned to a source with equal probability": some buckets overlap at a join, an
   were within 25% of each other, most of them in the clean-up.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +35,7 @@ from sooner.operators.multiway.graph import ColumnOf
 from sooner.operators.plans.algorithms import PlanAlgorithm, plan_algorithm
 from sooner.operators.plans.plan import JoinsPlan, JoinWith
 
+FLUSH_SHARE: Final = 0.05  # of the memory
 SOURCE_ROWS: Final = 300_000
 VALUES: Final = 150_000  # of the paper's 600,000
 NAMES: Final = "ABCDEFG"
@@ -61,8 +67,14 @@ class Sources:
 
     @property
     def buckets(self) -> int:
-        """One for each combination of sources that have it, also for that of none."""
-        return 1 << self.inputs
+        """As many for each combination of sources that have it, also for that of none."""
+        return self._of_combination << self.inputs
+
+    @property
+    def _of_combination(self) -> int:
+        """As many as all joins together need, so that memory can be full of groups that are no larger than a flush."""
+        joins = self.inputs - 1
+        return math.ceil(1 / (FLUSH_SHARE * joins))
 
     def plan(self, algorithm: PlanAlgorithm) -> JoinsPlan:
         """Left-deep, as in figure 5(b)."""
@@ -73,7 +85,7 @@ class Sources:
 
     def keys(self, rng: np.random.Generator) -> list[Keys]:
         """The rows of each, in the order of their arrival."""
-        combinations = rng.permutation(self.buckets)  # of sources that have a bucket, one bit each
+        combinations = rng.permutation(self.buckets) % (1 << self.inputs)  # of sources that have a bucket, one bit each
         of_value = combinations[self._bucket_of_value]
         own = [np.flatnonzero(of_value >> which & 1) for which in range(self.inputs)]
         return [rng.choice(values, self.rows).astype(np.int32) for values in own]

@@ -21,14 +21,20 @@ class Groups:
     """Of a join with these inputs; they are observed for so many seconds each time."""
 
     def __init__(
-        self, inputs: tuple[Input, Input], arrived_rows: Counts, maintenance: Maintenance, every_seconds: float
+        self,
+        inputs: tuple[Input, Input],
+        arrived_rows: Counts,
+        maintenance: Maintenance,
+        every_seconds: float,
+        *,
+        is_root: bool,
     ) -> None:
         self._inputs = inputs
         self._arrived_rows = arrived_rows  # [side, partition], which the join counts
         self._seconds = every_seconds
         partitions = len(inputs[LEFT].partitions)
         self._given = np.zeros(partitions)
-        self._contributed = np.zeros(partitions)
+        self._contributed = self._given if is_root else np.zeros(partitions)  # all that the root gives is final
         self._distinct = DistinctCodes(partitions)
         self._observed_came = Observed((len(SIDES), partitions), maintenance, every_seconds)
         self._observed_local = Observed((partitions,), maintenance, every_seconds)

@@ -33,7 +33,7 @@ from sooner.operators.plans.room import SharedRoom
 from sooner.operators.plans.stage import Stage
 from sooner.operators.shell import Shell
 from sooner.phases import Phase
-from sooner.policies.view import SILENT, Surroundings, View
+from sooner.policies.view import SILENT, Counts, Surroundings, View
 from sooner.progress import Progress
 from sooner.runs.store import counted
 from sooner.sides import LEFT
@@ -75,7 +75,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
         self._account = account
         self._shell = shell
         self._landing_bytes = landing_bytes
-        self._results = 0
+        self.results = 0
 
     @property
     def inputs(self) -> Sequence[Input]:
@@ -127,6 +127,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
             if any(own):
                 yield from self._given(at, own, now)
         self._shell.report(Arrived(self._shell.tick, n_rows, compared=0))
+        self._shell.report_reached(self)
 
     def _require_room(self, rows: Sequence[pa.RecordBatch]) -> None:
         """Rows of a call come one join after the other, and each must find room when all others have left."""
@@ -178,10 +179,10 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
     def _come_out(self, results: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in results:
             self._shell.breathe()
-            for stage in self._stages:
+            for stage in self._stages[:-1]:  # what the root gives is counted as it gives it
                 if stage.groups is not None:
                     stage.groups.contributed(batch)
-            self._results += batch.num_rows
+            self.results += batch.num_rows
             yield self._projection.of(batch)
 
     def _in_scratch(self, work: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -216,7 +217,8 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
 
     def _to_merge(self, around: Surroundings) -> tuple[int, int] | None:
         """A join and the group on disk that the plan's react policy sends it to."""
-        if self._algorithm.react is None:
+        on_disk = any(stage.join.statistics.unmet_on_disk.any() for stage in self._stages)
+        if self._algorithm.react is None or not on_disk:
             return None
         views = {stage.name: stage.view(around) for stage in self._stages}
         if (chosen := self._algorithm.react.choose(views)) is None:
@@ -242,6 +244,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
             own = SILENT if self._stages[at].is_merging else around
             yield from self._passed_on(at, self._stages[at].work(quantum_bytes, own), around.now)
         self._tell_who_is_done()
+        self._shell.report_reached(self)
 
     def _tell_who_is_done(self) -> None:
         """A join that is done has no more results for the next; that of the root, none at all."""
@@ -254,11 +257,16 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
 
     # What is told, and the state
 
+    @property
+    def resident_bytes(self) -> Counts:
+        """Of both sides of all joins, from the base to the root."""
+        of_joins = [stage.join.statistics.resident_bytes for stage in self._stages]
+        return _side_by_side(of_joins)
+
     def view(self, around: Surroundings) -> View:
         """Of both sides of all joins, from the base to the root."""
         views = [stage.join.view(around) for stage in self._stages]
-        partitions = max(view.arrived_rows.shape[1] for view in views)
-        together = {name: np.concatenate([_padded(getattr(one, name), partitions) for one in views]) for name in SUMMED}
+        together = {name: _side_by_side([getattr(one, name) for one in views]) for name in SUMMED}
         ended = tuple(ended for view in views for ended in view.ended)
         recent = np.concatenate([view.recent_rows for view in views])
         return View(tick=self._shell.tick, ended=ended, around=around, recent_rows=recent, **together)
@@ -282,7 +290,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
             spilled_rows_by_side=of_inputs("spilled_rows_by_side"),
             spilled_bytes=sum(one.spilled_bytes for one in of_joins),
             forgotten_rows_by_side=of_inputs("forgotten_rows_by_side"),
-            results=self._results,
+            results=self.results,
             arrived_pairs=every,
             covered_pairs=every * math.prod(one.covered_fraction for one in of_joins),
         )
@@ -290,11 +298,11 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
     def snapshot(self) -> dict[str, Any]:
         self._shell.require_idle()
         stages = [stage.to_plain() for stage in self._stages]
-        return {**self._shell.to_plain(), "stages": stages, "results": self._results}
+        return {**self._shell.to_plain(), "stages": stages, "results": self.results}
 
     def restore(self, data: dict[str, Any]) -> None:
         self._shell.load_plain(data)
-        self._results = counted(data["results"])
+        self.results = counted(data["results"])
         self._passage.give()
         for stage, saved in zip(self._stages, data["stages"], strict=True):
             stage.load_plain(saved)
@@ -311,6 +319,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
         super().close()
 
 
-def _padded(counts: Any, partitions: int) -> Any:
-    """Joins of ranges may have one partition where others have more."""
-    return np.pad(counts, ((0, 0), (0, partitions - counts.shape[1])))
+def _side_by_side(counts: Sequence[Counts]) -> Counts:
+    """Those of all joins. One of ranges may have one partition where others have more."""
+    partitions = max(of_join.shape[1] for of_join in counts)
+    return np.concatenate([np.pad(one, ((0, 0), (0, partitions - one.shape[1]))) for one in counts])

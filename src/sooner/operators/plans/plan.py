@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 import pyarrow as pa
 
@@ -11,6 +11,7 @@ from sooner.how import INNER, Kind
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.ranges import Near, Within
 from sooner.named_algorithms import Algorithm
+from sooner.operators.events import Inside, Listener, OwnEvent
 from sooner.operators.inputs import Storage
 from sooner.operators.multiway.graph import ColumnOf
 from sooner.operators.operator import Means
@@ -152,14 +153,19 @@ class JoinsPlan:
                 means.of_inner(f"the join with {join.input}", 1 / len(self.joins)),
                 room=room.made_for(join.input),
                 workers=means.workers if is_root else 1,  # what goes on must come in the same order each time
-                listener=None,
+                listener=_inside(means.listener, join.input),
                 expected_rows=None,
             )
             both = f"results of {len(stages)} joins" if stages else called[self.first], called[join.input]
-            stages.append(Stage(join.input, plan, both, sides, self.algorithm, storage, inner))
+            stages.append(Stage(join.input, plan, both, sides, self.algorithm, storage, inner, is_root=is_root))
             room.members[join.input] = stages[-1]
         told = self.algorithm, self.projection(schemas), room, passage, means.account, Shell(means.listener)
         return PlanOfJoins(stages, self.doors, *told)
+
+
+def _inside(listener: Listener | None, join: str) -> Listener | None:
+    """Hears what happens in one of the joins, for who hears of the plan."""
+    return None if listener is None else lambda event: listener(Inside(join, cast(OwnEvent, event)))
 
 
 def _coded(code: CodeRows, schema: pa.Schema, batch: pa.RecordBatch) -> tuple[Codes, Flags | None]:

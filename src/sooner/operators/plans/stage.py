@@ -44,6 +44,8 @@ class Stage:
         algorithm: PlanAlgorithm,
         storage: Storage,
         means: Means,
+        *,
+        is_root: bool,
     ) -> None:
         self.name = name
         self._directed = Directed()
@@ -52,7 +54,7 @@ class Stage:
         self.join: TwoWayJoin[pa.RecordBatch] = plan.make(names, schemas, storage, means)
         left, right = self.join.inputs
         watched = (left, right), self.join.statistics.arrived_rows, algorithm.maintenance, algorithm.every_seconds
-        self.groups = Groups(*watched) if algorithm.sees_groups else None
+        self.groups = Groups(*watched, is_root=is_root) if algorithm.sees_groups else None
 
     def view(self, around: Surroundings) -> StageView:
         view = StageView.__new__(StageView)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sooner.policies.groups import expected_input, expected_local, final_share, lowest_first
+from sooner.policies.groups import expected_input, expected_local, expected_share, lowest_first
 from sooner.policies.plan_view import groups_of
 from sooner.policies.view import JoinView, Numbers, Together, View
 
@@ -34,7 +34,7 @@ def _scores(view: JoinView, n_bytes: int, came_in_all: float) -> Numbers:
     left_there, right_there = view.resident_rows.astype(np.float64)
     results = expected_local((left_there, right_there), (left, right), np.maximum(groups.distinct, 1.0))
     group_bytes = np.maximum(view.resident_bytes.sum(axis=0), 1)
-    scores: Numbers = np.sum(results, axis=0) * final_share(groups.final, groups.local) / group_bytes
+    scores: Numbers = np.sum(results, axis=0) * expected_share(groups.final, groups.local) / group_bytes
     return scores
 
 

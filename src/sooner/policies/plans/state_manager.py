@@ -1,7 +1,8 @@
 """The State Manager (AGF sec. 5, algorithm 2): which join of a plan works on disk, and on which of its groups.
 
 From the root down, the first join whose best group on disk promises more results of the whole plan than memory gives
-is sent to disk. Those above it go on in memory, and what comes for it and for those below waits.
+is sent to disk. Those above it go on in memory, and what comes for it and for those below waits. In a silence memory
+gives nothing; if no group promises anything either, the rest is joined meanwhile.
 """
 
 from dataclasses import dataclass
@@ -22,16 +23,19 @@ class StateManager:
     buffer_rows: int | None = None
 
     def choose(self, views: StageViews) -> MergeGroup | None:
+        rest: MergeGroup | None = None
         for at, (name, view) in reversed([*enumerate(views.items())]):
-            group = self._best_on_disk(view)
-            if group is not None and self._there_is_room(view, group, list(views.values())[: at + 1]):
+            if not view.unmet_on_disk.any():
+                continue
+            group, is_better = self._best_on_disk(view)
+            if is_better and self._there_is_room(view, group, list(views.values())[: at + 1]):
                 return MergeGroup(name, group)
-        return None
+            if view.around.silent and rest is None:
+                rest = MergeGroup(name, group)
+        return rest
 
-    def _best_on_disk(self, view: StageView) -> int | None:
-        """The best group on disk, if it is better than memory. In a silence memory gives nothing."""
-        if not view.unmet_on_disk.any():
-            return None
+    def _best_on_disk(self, view: StageView) -> tuple[int, bool]:
+        """The best group on disk, and whether it is better than memory."""
         groups = groups_of(view)
         share = final_share(groups.final, groups.local)
         local = unmet_results(view.unmet_on_disk, groups.distinct)
@@ -40,7 +44,7 @@ class StateManager:
         best = int(throughput.argmax())
         in_memory = 0.0 if view.around.silent else self.memory_constant * float(groups.final.sum())
         on_disk = throughput[best] * rows_per_second(view) * groups.seconds
-        return best if on_disk > in_memory or view.around.silent else None
+        return best, bool(on_disk > in_memory)
 
     def _there_is_room(self, view: StageView, group: int, below: list[StageView]) -> bool:
         if self.buffer_rows is None or view.around.silent:
