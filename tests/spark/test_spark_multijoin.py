@@ -53,17 +53,36 @@ def test_a_plan_of_joins_runs_inside_of_a_step(spark: SparkSession, tmp_path: Pa
         case.joined()
 
 
+def test_a_plan_of_other_joins_runs_inside_of_a_step_where_no_row_that_is_asked_is_copied(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Sales have all attributes along which the grid is cut, so each is in one cell, those without a customer too."""
+    how = {"customers": "left", "articles": "semi", "nations": "left"}
+    case = MultiCase(spark, tmp_path, 3, {"how": how, "partitions": 2})
+    told = ss.explain(case.joined())
+    assert "joined by agf, in a grid of 2 x 1 x 1 cells" in told
+    assert "semi join with articles" in told
+    case.run_until(lambda progress: progress.total.arrived_rows[0] > 0)
+    case.run()
+    sales, customers, articles, nations = (spark.read.parquet(str(case.path(name))) for name in tables())
+    joined = sales.join(customers, "customer", "left").join(articles, "article", "semi").join(nations, "nation", "left")
+    assert case.written() == rows_of(joined.select(*sorted(joined.columns)))
+    case.arguments = {"how": {"customers": "left"}, "partitions": 2}
+    with pytest.raises(InvalidJoin, match="is of another kind of join"):
+        case.joined()
+
+
 def test_inputs_join_on_spark_as_they_are_told(spark: SparkSession, tmp_path: Path) -> None:
     """Two at a time: unmatched rows must be in one place."""
     how = {"customers": "left", "articles": "semi", "nations": "full"}
     case = MultiCase(spark, tmp_path, 2, {"how": how, "memory": "16MB"})
-    assert "join 2 of 3, of sales-customers with articles: of rows that may have no match" in ss.explain(case.joined())
+    assert "join 2 of 3, of sales-customers with articles: rows that may have no match" in ss.explain(case.joined())
     case.run()
     sales, customers, articles, nations = (spark.read.parquet(str(case.path(name))) for name in tables())
     joined = sales.join(customers, "customer", "left").join(articles, "article", "semi").join(nations, "nation", "full")
     assert case.written() == rows_of(joined.select(*sorted(joined.columns)))
     case.arguments = {"how": how, "algorithm": "agf"}
-    with pytest.raises(InvalidJoin, match="algorithm='agf' joins all inputs at once, which cannot be: of rows"):
+    with pytest.raises(InvalidJoin, match="algorithm='agf' joins all inputs at once, which cannot be: rows"):
         case.joined()
 
 
@@ -148,5 +167,7 @@ def test_shares_are_those_with_the_fewest_copies() -> None:
     assert fewest_copies(8, star, [1e6, 10, 10, 1e5]) == Shares((1, 1, 8))
     assert fewest_copies(16, star, [1, 1e5, 1e5, 1]) == Shares((4, 4, 1))
     assert fewest_copies(6, [(0,), (0,), (0,)], [1, 1, 1]) == Shares((6,))
+    assert fewest_copies(8, star, [10, 1e5, 10, 1e6], once=[1]) == Shares((8, 1, 1)), "the largest is copied"
+    assert fewest_copies(8, star, [1, 1, 1, 1], once=[1, 2]) is None, "no attribute is in both"
     assert Shares((2, 3)).copies((0,)) == 3
     assert Shares((2, 3)).copies((0, 1)) == 1

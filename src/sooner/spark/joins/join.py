@@ -128,13 +128,17 @@ def result_schema(left: StructType, right: StructType, output: OutputPlan, kind:
             for side, field in enumerate((of_left, of_right))
             if field is not None
         ]
-        if pa.types.is_decimal256(column.field.type):
-            digits = column.field.type.precision
-            raise InvalidJoin(
-                f"key {column.field.name!r} would have {digits} digits in a full join, and Spark has 38 at most; cast "
-                "it on one side, or rename it there and give left_on= and right_on=."
-            )
-        alike = len({field.dataType.json() for field in sources}) == 1
-        type_ = sources[0].dataType if alike else spark_type_of(column.field.type)
-        fields.append(StructField(column.field.name, type_, all(field.nullable for field in sources)))
+        fields.append(result_field(column.field, sources))
     return StructType(fields)
+
+
+def result_field(found: pa.Field, sources: Sequence[StructField]) -> StructField:
+    """A column of the result, with Spark's own type where all columns that it comes from have it."""
+    if pa.types.is_decimal256(found.type):
+        raise InvalidJoin(
+            f"key {found.name!r} would have {found.type.precision} digits in a full join, and Spark has 38 at most; "
+            "cast it on one side, or rename it there and give left_on= and right_on=."
+        )
+    alike = len({field.dataType.json() for field in sources}) == 1
+    type_ = sources[0].dataType if alike else spark_type_of(found.type)
+    return StructField(found.name, type_, all(field.nullable for field in sources))

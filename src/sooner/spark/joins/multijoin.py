@@ -18,10 +18,13 @@ from sooner.operators.multiway.graph import Graph
 from sooner.operators.multiway.output import OutputColumn, output_columns
 from sooner.operators.multiway.plan import MultiPlan
 from sooner.operators.plans.algorithms import plan_algorithm
+from sooner.operators.plans.output import named
 from sooner.operators.plans.plan import JoinsPlan
+from sooner.sides import RIGHT
 from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import inflow_of
 from sooner.spark.joins.checking import checked_schemas, session_of
+from sooner.spark.joins.join import result_field
 from sooner.spark.joins.rooms import Rooms
 from sooner.spark.joins.two_at_a_time import OF_TWO, joined_two_at_a_time
 from sooner.spark.shuffle.shares import GridPlacement, Shares, fewest_copies
@@ -45,8 +48,9 @@ def multijoin(
 ) -> DataFrame:
     """Join many streaming DataFrames while they arrive, in one operator, after one shuffle.
 
-    inputs, on, within, how, algorithm: as for `sooner.multijoin`. With `within` or `how` they are joined two at a time,
-        see `copies`; each join has an algorithm of its own then.
+    inputs, on, within, how, algorithm: as for `sooner.multijoin`. With `within` they are joined two at a time, see
+        `copies`; so they are with `how`, if a grid had to copy rows of which a join asks whether they match. Each join
+        has an algorithm of its own then.
     rows: about how many rows each input will have, if you know. What is known of files need not be said. Partitions are
         the cells of a grid with a dimension for each attribute, and rows are copied along those that they lack; with
         this the grid is laid so that few are copied. `sooner.spark.explain` says how often each input is.
@@ -82,9 +86,12 @@ class Grid(NamedTuple):
     sent: float
 
 
-def _grid_for(graph: Graph, partitions: int, counts: Sequence[float]) -> Grid:
+def _grid_for(graph: Graph, partitions: int, counts: Sequence[float], once: Sequence[str]) -> Grid | None:
+    """None if rows of an input had to be copied that must be in one place."""
     attributes = [graph.of_input(which) for which in range(len(graph.inputs))]
-    shares = fewest_copies(partitions, attributes, counts)
+    shares = fewest_copies(partitions, attributes, counts, [graph.inputs.index(name) for name in once])
+    if shares is None:
+        return None
     sent = sum(count * shares.copies(has) for count, has in zip(counts, attributes, strict=True))
     return Grid(shares, sent / sum(counts))
 
@@ -103,12 +110,16 @@ def _joined(
     schemas = checked_schemas(names, frames, _keys_of(plan), plan.output)
     stored = rooms.stored or {}
     if graph is not None:
-        best = _grid_for(graph, rooms.partitions, counts)
-        if not rooms.is_divided and (stored or best.sent <= copies):
+        best = _grid_for(graph, rooms.partitions, counts, _asked_inputs(plan))
+        if not rooms.is_divided and best is not None and (stored or best.sent <= copies):
             shares = Shares(tuple(stored.get("shares", best.shares.of_attribute)))
             return _in_a_grid(frames, plan, graph, schemas, rooms, shares)
         why = "as the state has it"
-        if best.sent > copies:
+        if best is None:
+            why = (
+                f"rows that may have no match must be in one place, and a grid of {rooms.partitions} cells copies some"
+            )
+        elif best.sent > copies:
             sent = f"a grid of {rooms.partitions} cells would send {best.sent:.1f} times as many rows as there are"
             why = f"{sent}, and copies={copies:g} is the most"
     if asked not in OF_TWO:
@@ -124,8 +135,6 @@ def _joined(
 
 def _in_one_grid(plan: MultiPlan | JoinsPlan) -> tuple[Graph | None, str]:
     """The graph whose attributes are the dimensions of a grid; or why there is none."""
-    if isinstance(plan, JoinsPlan) and not plan.is_inner:
-        return None, "of rows that may have no match each must be in one place"
     try:
         graph = graph_of_plan(plan) if isinstance(plan, JoinsPlan) else plan.graph
     except InvalidJoin as error:
@@ -133,6 +142,15 @@ def _in_one_grid(plan: MultiPlan | JoinsPlan) -> tuple[Graph | None, str]:
     if any(attribute.near for attribute in graph.attributes):
         return None, "values that may be apart have no cell of a grid in common"
     return graph, ""
+
+
+def _asked_inputs(plan: MultiPlan | JoinsPlan) -> list[str]:
+    """Inputs whose rows come out, or do not, if they match nothing: each must be in one cell, which then has all that
+    it can match. What joins made of them before is where they are.
+    """
+    if isinstance(plan, MultiPlan) or plan.is_inner:
+        return []
+    return [plan.first, *(join.input for join in plan.joins if RIGHT in join.kind.unmatched)]
 
 
 def _keys_of(plan: MultiPlan | JoinsPlan) -> list[list[str]]:
@@ -155,20 +173,27 @@ def _in_a_grid(
     rooms: Rooms,
     shares: Shares,
 ) -> DataFrame:
-    names = graph.inputs
+    names, is_inner = graph.inputs, isinstance(plan, MultiPlan) or plan.is_inner
     types = tuple(one.types for one in MultiPlan(graph).keys(schemas))
     placed = [
-        GridPlacement(tuple(one.by_input.get(which) for one in graph.attributes), types, shares)
+        GridPlacement(
+            tuple(one.by_input.get(which) for one in graph.attributes), types, shares, keeps_keyless=not is_inner
+        )
         for which in range(len(names))
     ]
     identity = _identity_of(frames, graph, plan.algorithm.name, rooms.partitions, shares)
+    if isinstance(plan, JoinsPlan) and not is_inner:
+        identity["how"] = [f"{join.input}: {join.kind.name}" for join in plan.joins]
     rooms.require_same(identity)
     inflows = [
         inflow_of(frame, [other for other in frames if other is not frame], schema, placement)
         for frame, schema, placement in zip(frames, schemas, placed, strict=True)
     ]
     step = rooms.step(plan, names, [frame.columns for frame in frames], inflows, identity)
-    results = _result_schema(frames, output_columns(graph, schemas))
+    if isinstance(plan, JoinsPlan) and not is_inner:
+        results = _schema_of_plan(plan, frames, schemas)
+    else:
+        results = _result_schema(frames, output_columns(graph, schemas))
     return dataflow(inflows, step, results, [*_in_words(plan, graph, shares)])
 
 
@@ -187,6 +212,19 @@ def _result_schema(frames: Sequence[DataFrame], columns: Sequence[OutputColumn])
     for column in columns:
         field = frames[column.input].schema.fields[column.column]
         fields.append(StructField(column.field.name, field.dataType, field.nullable))
+    return StructType(fields)
+
+
+def _schema_of_plan(plan: JoinsPlan, frames: Sequence[DataFrame], schemas: Sequence[pa.Schema]) -> StructType:
+    inside = {
+        named(name, field.name): field
+        for name, frame in zip(plan.inputs, frames, strict=True)
+        for field in frame.schema.fields
+    }
+    fields = []
+    for column in plan.projection(schemas).columns:
+        sources = [StructField(name, inside[name].dataType, column.field.nullable) for name in column.sources]
+        fields.append(result_field(column.field, sources))
     return StructType(fields)
 
 

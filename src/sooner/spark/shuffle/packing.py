@@ -189,6 +189,7 @@ def _plain_placement(placement: Placement | GridPlacement) -> dict[str, Any]:
             "keys": placement.keys,
             "types": [_types_text(types) for types in placement.types_of_keys],
             "shares": placement.shares.of_attribute,
+            "keeps_keyless": placement.keeps_keyless,
         }
     grid = placement.grid
     return {
@@ -204,7 +205,7 @@ def _placement_of(plain: Mapping[str, Any]) -> Placement | GridPlacement:
     if "shares" in plain:
         of_attributes = tuple(None if names is None else tuple(names) for names in plain["keys"])
         types_of_keys = tuple(tuple(_schema_of(text).types) for text in plain["types"])
-        return GridPlacement(of_attributes, types_of_keys, Shares(tuple(plain["shares"])))
+        return GridPlacement(of_attributes, types_of_keys, Shares(tuple(plain["shares"])), plain["keeps_keyless"])
     keys, types, grid = tuple(plain["keys"]), _schema_of(plain["types"]).types, None
     if plain["grid"] is not None:
         column, width, reach = plain["grid"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from operator import and_
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,14 +39,20 @@ class Shares:
         return prod(share for at, share in enumerate(self.of_attribute) if at not in has)
 
 
-def fewest_copies(partitions: int, inputs: Sequence[Attributes], rows: Sequence[float]) -> Shares:
-    """The shares with which the fewest rows are sent, of inputs with so many rows; the first of several."""
+def fewest_copies(
+    partitions: int, inputs: Sequence[Attributes], rows: Sequence[float], once: Sequence[int] = ()
+) -> Shares | None:
+    """The shares with which the fewest rows are sent, of inputs with so many rows; the first of several.
+
+    Rows of the inputs in `once` must not be copied; None if some have to be.
+    """
     n_attributes = 1 + max(at for has in inputs for at in has)
 
     def sent(shares: Shares) -> float:
         return sum(count * shares.copies(has) for count, has in zip(rows, inputs, strict=True))
 
-    return min(map(Shares, _factors(partitions, n_attributes)), key=sent)
+    every = map(Shares, _factors(partitions, n_attributes))
+    return min((one for one in every if all(one.copies(inputs[at]) == 1 for at in once)), key=sent, default=None)
 
 
 def _factors(number: int, many: int) -> Iterator[tuple[int, ...]]:
@@ -66,7 +72,7 @@ class GridPlacement:
     keys: tuple[tuple[str, ...] | None, ...]
     types_of_keys: tuple[tuple[pa.DataType, ...], ...]
     shares: Shares
-    keeps_keyless: ClassVar = False
+    keeps_keyless: bool = False  # whether rows come along that have a null in what is compared
 
     @property
     def partitions(self) -> int:
@@ -82,20 +88,27 @@ class GridPlacement:
         return tuple(type_ for types in self.types_of_keys for type_ in types)
 
     def of_rows(self, rows: DataFrame) -> tuple[DataFrame, Sequence[Column]]:
-        """The rows that can match anything, and all cells of each."""
+        """The rows that are wanted, and all cells of each."""
 
         def coordinate(names: Sequence[str], types: Sequence[pa.DataType], share: int) -> Column:
             keys = [comparable(name, type_) for name, type_ in zip(names, types, strict=True)]
             return F.pmod(F.xxhash64(*keys), F.lit(share))
 
-        has_keys = (F.col(quoted(name)).isNotNull() for name in self._names)
-        return rows.where(reduce(and_, has_keys)), [cell.cast("int") for cell in self._cells(coordinate, F.lit(0))]
+        wanted = rows
+        if not self.keeps_keyless:
+            wanted = rows.where(reduce(and_, (F.col(quoted(name)).isNotNull() for name in self._names)))
+        return wanted, [cell.cast("int") for cell in self._cells(coordinate, F.lit(0))]
 
     def places(self, rows: pa.RecordBatch) -> Sequence[npt.NDArray[np.int64]]:
-        """The same cells of rows that have not reached Spark yet."""
+        """The same cells of rows that have not reached Spark yet; with a null in an attribute, the first ones along
+        it: whatever lies under a null.
+        """
 
         def coordinate(names: Sequence[str], types: Sequence[pa.DataType], share: int) -> npt.NDArray[np.int64]:
-            return xxh64(keys_to_place(rows, names, types)) % share
+            coordinates = xxh64(keys_to_place(rows, names, types)) % share
+            if (complete := have_keys(rows, names)) is not None:
+                coordinates[~complete] = 0
+            return coordinates
 
         return self._cells(coordinate, np.zeros(rows.num_rows, np.int64))
 
