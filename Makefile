@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # Spark needs Java 17 or newer; PyPI has one for machines without.
 JAVA_IS_HERE := test -n "$$JAVA_HOME" || java -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])'
 
-.PHONY: setup demo test test-long test-spark fuzz mutations results lint format clean
+.PHONY: setup demo test test-long test-spark fuzz mutations results lint format wheel release-check clean
 
 setup: $(READY)
 
@@ -71,6 +71,15 @@ lint: setup
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# A wheel for machines like this one, with its compiled loops: it installs without a compiler.
+wheel: setup
+	rm -rf build dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+# What a release must be: the wheel in an environment of its own, and a line in the list of changes.
+release-check: wheel
+	$(BIN)/python tests/release_check.py dist
 
 clean:
 	rm -rf $(VENV) .venv-spark-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

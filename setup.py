@@ -9,7 +9,8 @@ from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 
-# The oldest processors and C library of their kind: a wheel that is made here runs elsewhere.
+# The oldest processors and C library of their kind: a wheel that is made here runs elsewhere, and says so.
+GLIBC = "2.17"
 FLAGS = [
     "-O3",
     "-std=c11",
@@ -20,7 +21,7 @@ FLAGS = [
     "-fno-sanitize=undefined",
     "-s",
 ]
-TARGET = ["-target", f"{platform.machine()}-linux-gnu.2.17"] if sys.platform == "linux" else []
+TARGET = ["-target", f"{platform.machine()}-linux-gnu.{GLIBC}"] if sys.platform == "linux" else []
 
 
 class Compile(build_ext):
@@ -38,7 +39,10 @@ class Compile(build_ext):
 class Wheel(bdist_wheel):
     def get_tag(self) -> tuple[str, str, str]:
         """For any Python 3, on machines like this one."""
-        return "py3", "none", super().get_tag()[2]
+        machines = super().get_tag()[2]
+        if sys.platform == "linux":
+            machines = f"manylinux_{GLIBC.replace('.', '_')}_{platform.machine()}"
+        return "py3", "none", machines
 
 
 setup(
