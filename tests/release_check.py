@@ -53,7 +53,7 @@ def main(folder: Path) -> None:
             run(python, "-m", "sooner", "--version").strip() == f"sooner {version}", "the command is of another one"
         )
         require(run(python, "-c", ON_SPARK, name).split()[-1] == "1000", "Spark gives other rows")
-    print(f"{wheels[0].name} can be released")
+    sys.stdout.write(f"{wheels[0].name} can be released\n")
 
 
 def require(holds: bool, otherwise: str) -> None:
