@@ -53,12 +53,12 @@ REVERSED: Final = "agf: flush order reversed"
 SPILLS_BEST_FIRST: Final = "state_spill: flush order reversed"
 SLOW: Final = f"agf: {SLOW_DISK}"
 NO_ROOM: Final = (
-    "settings: nobody could. State-spill looks back only, but which groups have results does not change here, and it "
-    "keeps nearly the same; without limits the first results take 0.76 to 0.83 times as long as with it (seed 0)"
+    "settings: nobody could, since without limits the first results take 0.76 to 0.83 times as long as with state-spill "
+    "(seed 0). Perhaps because which groups have results does not change here, so that to look back is enough"
 )
 IN_PAUSES: Final = (
-    "settings: RPJ and HMJ have most of them from disk, in pauses or when they clean up. The fewer inputs pause the "
-    "later that is, and AGF has them from memory"
+    "unexplained: perhaps since RPJ and HMJ have most of them from disk, in pauses or after the last row has come, and "
+    "the fewer inputs pause the later that is"
 )
 OTHER_ARRIVALS: Final = (
     "settings: inputs that pause have other rows by then than steady ones, and without limits it differs nearly as "
