@@ -53,8 +53,8 @@ REVERSED: Final = "agf: flush order reversed"
 SPILLS_BEST_FIRST: Final = "state_spill: flush order reversed"
 SLOW: Final = f"agf: {SLOW_DISK}"
 NO_ROOM: Final = (
-    "settings: nobody could, since without limits the first results take 0.76 to 0.83 times as long as with state-spill "
-    "(seed 0). Perhaps because which groups have results does not change here, so that to look back is enough"
+    "settings: nobody could, since without limits the first results take 0.76 to 0.83 times as long as with "
+    "state-spill (seed 0). Perhaps because which groups have results does not change here: to look back is enough"
 )
 IN_PAUSES: Final = (
     "unexplained: perhaps since RPJ and HMJ have most of them from disk, in pauses or after the last row has come, and "
