@@ -10,7 +10,7 @@ assigned to a source with equal probability": some buckets overlap at a join, an
   15%. So a group must not have more than 5% of the memory, even when nothing else is left in it than the groups that
   give final results: each combination has seven buckets with three joins, and four with five or six. Before, each
   combination had one. Then a third of the memory left at once, with all that a join had to give, and the order of
-  flushes was of no account.
+  flushes was of no account. The number follows from the text, but it was written down after a first look at seed 0.
 - All joins are by the one key: the paper names no other, and draws JoinAB, JoinABC and JoinABCD.
 - *A quarter of the values*: 150,000. With 600,000 there are 37,500 results of four sources in all, with any share of
   the buckets and by one key or by several, and the paper shows the first 100,000. With 150,000 a value comes four times
