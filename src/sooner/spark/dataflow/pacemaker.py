@@ -35,6 +35,7 @@ from sooner.spark.session.versions import (
 )
 from sooner.spark.shuffle.row_kinds import SETTLING, Settling
 from sooner.spark.shuffle.shared_columns import quoted
+from sooner.spark.step.in_use import note_done, note_in_use
 from sooner.spark.step.standing import JoinProgress, Standing, newest_batch, read_standing
 
 FORMAT: Final = "sooner.pulses"
@@ -72,6 +73,7 @@ class Pulses(DataSource):
 
     def streamReader(self, schema: object) -> _SimpleStreamReaderWrapper:  # noqa: ARG002, N802 - Spark's contract
         """The pacemaker; it runs in the driver."""
+        note_in_use(self.options["state"])
         retention = self.options.get("retention", "")
         complete_rows = json.loads(self.options.get("complete_rows", "[]"))
         where = self.options["state"], int(self.options["partitions"]), self._inputs
@@ -184,6 +186,9 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
             self._standing = None
         elif self._standing is None or self._standing.progress.batch != newest:
             self._standing = read_standing(self._state, self._partitions, newest)
+            if self._standing is not None:
+                note_in_use(self._state)
+                note_done(self._state, newest)
         return newest is None or self._standing is not None
 
     def _news_of_ends(self, known: int) -> int:

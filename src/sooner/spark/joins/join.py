@@ -23,8 +23,10 @@ from sooner.spark.joins.checking import checked_schemas, identity_of, session_of
 from sooner.spark.joins.meeting_places import placements, places_in_words
 from sooner.spark.joins.rooms import Rooms
 from sooner.spark.session.versions import spark_type_of
+from sooner.spark.shuffle.packing import plain_placement
 from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.sources.known_rows import resting_rows
+from sooner.spark.states.rescaling import PLACEMENTS
 
 
 def join(
@@ -98,7 +100,8 @@ def joined(
     operator = replace(operator, algorithm=choice.algorithm)
     placed = placements(operator, schemas, rooms.partitions)
     identity = identity_of(left, right, operator, schemas, rooms.partitions)
-    rooms.require_same(identity)
+    identity |= {PLACEMENTS: list(map(plain_placement, placed))}
+    rooms.require_same(identity, placed)
     sides = zip((left, right), (right, left), schemas, placed, strict=True)
     inflows = [inflow_of(side, [other], schema, placement) for side, other, schema, placement in sides]
     columns = [left.columns, right.columns]

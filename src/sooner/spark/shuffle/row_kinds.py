@@ -52,8 +52,9 @@ def of_input(kinds: Kinds, which: int) -> npt.NDArray[np.bool_]:
     return mine
 
 
-def place_of(kind: int) -> int:
-    return (kind >> _WHAT_BITS) % 2**_PLACE_BITS
+def places_of(kinds: Kinds) -> Kinds:
+    places: Kinds = (kinds >> _WHAT_BITS) % 2**_PLACE_BITS
+    return places
 
 
 @dataclass(frozen=True)
