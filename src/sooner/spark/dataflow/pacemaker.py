@@ -73,7 +73,6 @@ class Pulses(DataSource):
 
     def streamReader(self, schema: object) -> _SimpleStreamReaderWrapper:  # noqa: ARG002, N802 - Spark's contract
         """The pacemaker; it runs in the driver."""
-        note_in_use(self.options["state"])
         retention = self.options.get("retention", "")
         complete_rows = json.loads(self.options.get("complete_rows", "[]"))
         where = self.options["state"], int(self.options["partitions"]), self._inputs
@@ -143,10 +142,12 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> Offset:  # noqa: N802
         """Before the first pulse."""
+        note_in_use(self._state)
         return self._offset(0, 0)
 
     def read(self, start: Offset) -> tuple[Iterator[Row], Offset]:
-        """One more pulse, if there is something to do."""
+        """One more pulse, if there is something to do. All batches before it are done."""
+        note_in_use(self._state)
         self._require_own(start)
         if self._is_asleep(start):
             return iter([]), start
@@ -187,7 +188,6 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         elif self._standing is None or self._standing.progress.batch != newest:
             self._standing = read_standing(self._state, self._partitions, newest)
             if self._standing is not None:
-                note_in_use(self._state)
                 note_done(self._state, newest)
         return newest is None or self._standing is not None
 

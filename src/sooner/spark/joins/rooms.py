@@ -14,8 +14,8 @@ from sooner.operators.operator import OperatorPlan
 from sooner.spark.dataflow.inflow import Inflow
 from sooner.spark.joins.checking import require_enough, usable_memory
 from sooner.spark.session.workers import cores_of
-from sooner.spark.shuffle.shared_columns import share_columns
 from sooner.spark.shuffle.placing import Placement
+from sooner.spark.shuffle.shared_columns import share_columns
 from sooner.spark.states.rescaling import rescale
 from sooner.spark.step.layout import enough_partitions, read_layout
 from sooner.spark.step.plan import StepPlan

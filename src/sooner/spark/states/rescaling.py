@@ -88,8 +88,8 @@ def _placements(used: UsedState, partitions: int, known: Sequence[Placement] | N
     plain = used.identity.get(PLACEMENTS)
     if known is None and plain is None:
         raise InvalidJoin(
-            f"{what} before a query of this release has used it: give partitions= to ss.join instead, or start the query "
-            "once as it is."
+            f"{what} before a query of this release has used it: give partitions= to ss.join instead, or start the "
+            "query once as it is."
         )
     placed = [placement_of(one) for one in plain or ()] if known is None else known
     found = [replace(one, partitions=partitions) for one in placed if isinstance(one, Placement)]
@@ -145,14 +145,12 @@ def remove_leftovers(used: UsedState) -> None:
     """All that is of other generations: one that counted before, or one that somebody was killed amid."""
     filesystem, layout = used.filesystem, used.layout
     inside = filesystem.get_file_info(pafs.FileSelector(used.path, allow_not_found=True))
-    keeps = {os.path.basename(layout.root(used.path))}
+    kept, first = layout.root(used.path), partition_directory(used.path, 0)
     if layout.generation:
-        first = partition_directory(used.path, 0)
         make_directory(filesystem, first)
         leave_to_later_releases(filesystem, first)
-        keeps.add(os.path.basename(first))
+    of_others = (GENERATION, PARTITION) if layout.generation else (GENERATION,)
     for info in inside:
-        of_generation = info.base_name.startswith(GENERATION)
-        of_first = info.base_name.startswith(PARTITION) and layout.generation > 0
-        if info.type == pafs.FileType.Directory and (of_generation or of_first) and info.base_name not in keeps:
+        is_other = info.base_name.startswith(of_others) and info.path not in (kept, first)
+        if is_other and info.type == pafs.FileType.Directory:
             filesystem.delete_dir(info.path)

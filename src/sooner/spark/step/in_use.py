@@ -15,7 +15,7 @@ from typing import Final
 import pyarrow.fs as pafs
 
 from sooner.errors import InvalidJoin
-from sooner.runs.custody.private_files import OWNER_ONLY_FILE, create
+from sooner.runs.custody.private_files import OWNER_ONLY_FILE, create, make_directory
 from sooner.spark.step.state_directory import open_state
 
 _IN_USE: Final = "in-use"
@@ -30,6 +30,7 @@ def note_in_use(state: str) -> None:
     filesystem, path = open_state(state)
     if path not in _held and isinstance(filesystem, pafs.LocalFileSystem):
         with contextlib.suppress(OSError):  # not all mounts can lock
+            make_directory(filesystem, path)
             file = _open(path)
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             _held[path] = file
