@@ -23,8 +23,10 @@ from step_schedules import StepSchedule
 
 def plan_for(schedule: StepSchedule, folder: Path, algorithm: str, how: str, partitions: int) -> StepPlan:
     schemas = [schedule.left.schema, schedule.right.schema]
-    asked = (schedule.keys, schedule.keys, algorithm, schedule.memory_bytes * partitions)
-    plan = plan_of(*schemas, folder, *asked, how=how, near=schedule.near)
+    left, right = schemas
+    memory_bytes = schedule.memory_bytes * partitions
+    keys = schedule.keys, schedule.keys
+    plan = plan_of(left, right, folder, *keys, algorithm, memory_bytes, how=how, near=schedule.near)
     assert isinstance(plan.operator, TwoWayPlan)
     placed = placements(plan.operator, schemas, partitions)
     identity = {

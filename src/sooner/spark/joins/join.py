@@ -62,7 +62,8 @@ def join(
     algorithm: as for `sooner.join`; "auto" is that of a state which is there, whatever is known of the inputs by then.
         `sooner.spark.explain` says which it is, and why.
     memory: what rows of all partitions together may take in shared memory, such as "4g"; others are on disk only.
-    partitions: of the join, each a task in every batch; by default one for each core, or as many as the state has.
+    partitions: of the join, each a task in every batch; by default one for each core, or as many as the state has. With
+        another number a state is rescaled before the query starts: at no cost if there are fewer.
     state: a directory of its own for the rows, by path or URI; all executors must reach it. It belongs to one query and
         its checkpoint.
     shared_memory: where executors keep rows in memory; by default `/dev/shm`, or a temporary directory without it.

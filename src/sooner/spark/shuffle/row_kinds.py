@@ -52,9 +52,8 @@ def of_input(kinds: Kinds, which: int) -> npt.NDArray[np.bool_]:
     return mine
 
 
-def places_of(kinds: Kinds) -> Kinds:
-    places: Kinds = (kinds >> _WHAT_BITS) % 2**_PLACE_BITS
-    return places
+def place_of(kind: Any) -> Any:
+    return (kind >> _WHAT_BITS) % 2**_PLACE_BITS
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from sooner.operators.pieces import Rows, pieces, pieces_by
 from sooner.runs.run import HELPER_BYTES
 from sooner.spark.interop.grouping import grouped
 from sooner.spark.shuffle.packing import unpacked
-from sooner.spark.shuffle.row_kinds import MARK, PULSE, Kinds, Pulse, are_copies, of_input, places_of, pulse_in
+from sooner.spark.shuffle.row_kinds import MARK, PULSE, Kinds, Pulse, are_copies, of_input, place_of, pulse_in
 from sooner.spark.shuffle.shared_columns import as_one_batch
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.staging import Staging
@@ -44,7 +44,7 @@ def deliveries(plan: StepPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[li
 
 
 def _by_place(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    places = places_of(to_numpy(batch.column(0)))
+    places = place_of(to_numpy(batch.column(0)))
     found = np.unique(places).tolist()
     for place in found:
         yield place, batch if len(found) == 1 else batch.filter(to_arrow(places == place))
