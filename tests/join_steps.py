@@ -26,9 +26,9 @@ from sooner.spark.joins.meeting_places import placements
 from sooner.spark.shuffle.packing import PACK, PACKED_ROWS, PLACE, Packing
 from sooner.spark.shuffle.row_kinds import MARK, PULSE, SETTLING, Settling, kind_of, of_copy
 from sooner.spark.shuffle.shared_columns import KIND, WORD, share_columns
-from sooner.spark.step.delivery import Delivery
+from sooner.spark.step.delivery import deliveries
+from sooner.spark.step.layout import partition_directory, root_of
 from sooner.spark.step.plan import StepPlan
-from sooner.spark.step.state_directory import partition_directory
 from sooner.spark.step.step import Attempt, Step, run_step
 
 QUERY = "the query"
@@ -179,8 +179,8 @@ def through_ipc(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def new_step(plan: StepPlan, version: int, arriving: Arriving, seed: int | None = None) -> Step:
     """An attempt that has read its parent, and no more."""
-    batches = arriving.batches(plan, seed=seed)
-    return Step(plan, Attempt(version, QUERY), Delivery(plan, batches), place=0)
+    with deliveries(plan, arriving.batches(plan, seed=seed)) as [delivery]:
+        return Step(plan, Attempt(version, QUERY), delivery)
 
 
 def run(
@@ -214,7 +214,8 @@ def same(some: Pairs, others: Pairs) -> bool:
 
 
 def versions_of(plan: StepPlan, place: int = 0) -> Versions:
-    return Versions(pafs.LocalFileSystem(), partition_directory(plan.state, place))
+    filesystem = pafs.LocalFileSystem()
+    return Versions(filesystem, partition_directory(root_of(filesystem, plan.state), place))
 
 
 def meaning(plan: StepPlan, version: int) -> dict[str, Any]:

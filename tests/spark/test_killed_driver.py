@@ -17,10 +17,12 @@ import enrich_driver
 import estimate_driver
 import multijoin_driver
 import queries_driver
+import rescaled_driver
 import small_operators_driver
 import spark_driver
 from patience import until
 from sooner.how import KINDS
+from sooner.spark.states.contents import UsedState
 from spark_joins import Way, ended, start_driver
 
 BATCHES = queries_driver.BATCHES
@@ -131,6 +133,20 @@ def require_exact_end(spark: SparkSession, folder: Path) -> None:
 
 
 # Several kills of each, and all that is no part of the one driver
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", ["inner", "full"])
+def test_2_partitions_become_8_and_3_tasks_under_load_and_kills(spark: SparkSession, tmp_path: Path, how: str) -> None:
+    """The refusal to divide amid a batch that may be done is one of the things that can happen."""
+    dice = random.Random(how)
+    for partitions in (2, 2, 8, 8, 8, 3, 3):
+        kill_in_a_batch(tmp_path, dice, rescaled_driver, "local[2]", partitions, how)
+    case = rescaled_driver.case_in(spark, tmp_path, how)
+    rescaled_driver.run(case, 3)
+    used = UsedState.at(str(case.state))
+    assert (used.partitions, used.tasks) == (8, 3)
+    assert case.written() == case.expected()
 
 
 @pytest.mark.long

@@ -16,7 +16,7 @@ import sooner.spark.step.staging
 from join_steps import Arriving, plan_of
 from queries import numbered
 from sooner.kernels.codes import code_rows
-from sooner.spark.step.delivery import Delivery
+from sooner.spark.step.delivery import deliveries
 
 LEFT, RIGHT = numbered(500, 50, 1, "a"), numbered(500, 50, 2, "b")
 KILLED_WORKER = """
@@ -35,7 +35,7 @@ def test_staged_rows_are_private_and_go_and_so_do_those_of_killed_workers(
     subprocess.run([sys.executable, "-c", KILLED_WORKER, str(tmp_path)])
     [of_the_killed] = tmp_path.iterdir()
     plan = plan_of(LEFT.schema, RIGHT.schema, tmp_path / "elsewhere", memory_bytes=2**10)
-    with Delivery(plan, Arriving(LEFT, RIGHT).batches(plan, seed=1)) as arrivals:
+    with deliveries(plan, Arriving(LEFT, RIGHT).batches(plan, seed=1)) as [arrivals]:
         [directory] = tmp_path.iterdir()
         assert directory != of_the_killed
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700
@@ -56,7 +56,7 @@ def test_a_hot_key_with_more_than_an_array_can_have_comes_in_shares_that_depend_
     plan = plan_of(left.schema, right.schema, tmp_path, memory_bytes=2**10)
     seen = []
     for seed in (1, 2, 3):
-        with Delivery(plan, Arriving(left, right).batches(plan, seed=seed)) as arrivals:
+        with deliveries(plan, Arriving(left, right).batches(plan, seed=seed)) as [arrivals]:
             seen.append(
                 [
                     [sorted(side["a" if n == 0 else "b"].to_pylist()) for n, side in enumerate(piece)]
@@ -81,7 +81,7 @@ def test_equal_and_nearly_equal_rows_of_a_hot_key_are_told_apart_by_their_conten
     plan = plan_of(left.schema, left.schema, tmp_path, memory_bytes=2**10)
     seen = []
     for seed in (1, 2, 3):
-        with Delivery(plan, Arriving(left, left).batches(plan, seed=seed)) as arrivals:
+        with deliveries(plan, Arriving(left, left).batches(plan, seed=seed)) as [arrivals]:
             seen.append([Counter(map(repr, rows["a"].to_pylist())) for rows, _ in arrivals.pieces(2**20)])
     assert len(seen[0]) > 2
     assert seen[0] == seen[1] == seen[2]
@@ -98,6 +98,6 @@ def test_staging_codes_a_row_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sooner.operators.order, "code_rows", counted)
     monkeypatch.setattr(sooner.spark.step.delivery, "LEAST_HELD_BYTES", 2**10)
     plan = plan_of(LEFT.schema, RIGHT.schema, tmp_path, memory_bytes=2**10)
-    with Delivery(plan, Arriving(LEFT, RIGHT).batches(plan, seed=1)) as arrivals:
+    with deliveries(plan, Arriving(LEFT, RIGHT).batches(plan, seed=1)) as [arrivals]:
         assert len(list(arrivals.pieces(100))) > 100
     assert coded["rows"] == LEFT.num_rows + RIGHT.num_rows

@@ -15,13 +15,8 @@ from sooner.errors import InvalidJoin, SpillFailed, StateCorrupted
 from sooner.operators.two_way.plan import INPUTS
 from sooner.runs.formats.versions import Header, Versions
 from sooner.spark.dataflow.endings import note_end
-from sooner.spark.step.state_directory import (
-    location_of,
-    open_state,
-    partition_directory,
-    start_from,
-    stored_identity,
-)
+from sooner.spark.step.layout import partition_directory
+from sooner.spark.step.state_directory import location_of, open_state, start_from, stored_identity
 
 IDENTITY: dict[str, Any] = {
     "partitions": 2,

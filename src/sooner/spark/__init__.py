@@ -9,6 +9,7 @@ Its rooms, each of which imports only from those below it:
     joins                    `join`, `multijoin`, `enrich` and `estimate`
     query, sinks             a running query; files and tables that take each batch once
     dataflow                 any operator inside a streaming DataFrame, and the pacemaker
+    states                   a state between two runs of its query: contents, checks, other partitions
     sources, step            streams that end; what a task does in a batch
     shuffle                  how rows reach a task
     session, interop         Spark itself; its types, locations, plans and batches

@@ -164,6 +164,38 @@ def _results(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=write_results)
 
 
+def _state(parser: argparse.ArgumentParser) -> None:
+    _add_commands(parser, STATE_COMMANDS)
+
+
+def _state_info(parser: argparse.ArgumentParser) -> None:
+    from sooner.ui.state_commands import add_state_argument, show
+
+    add_state_argument(parser)
+    parser.set_defaults(run=show)
+
+
+def _state_check(parser: argparse.ArgumentParser) -> None:
+    from sooner.ui.state_commands import add_state_argument, check
+
+    add_state_argument(parser)
+    parser.set_defaults(run=check)
+
+
+def _state_export(parser: argparse.ArgumentParser) -> None:
+    from sooner.ui.state_commands import add_export_arguments, export
+
+    add_export_arguments(parser)
+    parser.set_defaults(run=export)
+
+
+def _state_rescale(parser: argparse.ArgumentParser) -> None:
+    from sooner.ui.state_commands import add_rescale_arguments, rescale
+
+    add_rescale_arguments(parser)
+    parser.set_defaults(run=rescale)
+
+
 def _lab(parser: argparse.ArgumentParser) -> None:
     _add_commands(parser, LAB_COMMANDS)
 
@@ -185,12 +217,19 @@ LAB_COMMANDS: Final = (
     Command("list", "Show the experiments.", _lab_list),
     Command("run", "Repeat experiments of the papers in simulated time.", _lab_run),
 )
+STATE_COMMANDS: Final = (
+    Command("info", "Show what is in a state.", _state_info),
+    Command("check", "Read all of a state, to see whether it is whole.", _state_check),
+    Command("export", "Write the rows of a state as Parquet.", _state_export),
+    Command("rescale", "Give a state more or fewer partitions.", _state_rescale),
+)
 COMMANDS: Final = (
     Command("demo", "Watch two bursty inputs being joined on Spark.", _demo),
     Command("algorithms", "Show the names that algorithm= takes.", _algorithms),
     Command("estimate", "Estimate aggregates over a join of two files.", _estimate),
     Command("sql", "Answer a query over several files while they are read.", _sql),
     Command("shuffle", "Write a table with its rows in random order.", _shuffle),
+    Command("state", "The state of a join on Spark.", _state),
     Command("results", "Write a page of what experiments found.", _results),
     Command("lab", "The papers' experiments.", _lab),
 )

@@ -71,6 +71,7 @@ class RunFiles:
         self._filesystem = filesystem
         self._directory = directory
         self._n_stamps = _STAMPS_KEPT[rows]
+        self.schema = schema
         self._schemas = {n: _block_schema(schema, n) for n in (1, self._n_stamps)}
         self._removal = removal
         self._prefix = prefix
@@ -264,6 +265,11 @@ class FileWriter:
         path = self._files.path(self._file)
         if self._files._filesystem.get_file_info(path).type != pafs.FileType.NotFound:
             self._files._filesystem.delete_file(path)
+
+
+def helper_columns(rows: Literal["spilled", "resident"], *, shares_stamps: bool) -> int:
+    """How many columns a run file has before those of its rows."""
+    return 2 if shares_stamps else 1 + _STAMPS_KEPT[rows]
 
 
 class _DiskErrors:

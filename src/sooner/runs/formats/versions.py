@@ -29,6 +29,7 @@ _NAMED_BY_VERSION: Final = re.compile(rf"(\d{{{_VERSION_DIGITS}}})[.-].*")
 _MANIFEST: Final = re.compile(rf"\d{{{_VERSION_DIGITS}}}\.json")
 _FILES_IN_MANIFEST: Final = re.compile(rf'"(\d{{{_VERSION_DIGITS}}}-[^"]*)"'.encode())
 _FIRST_READ_BYTES: Final = 64 * 1024
+_MOVED: Final = 10**_VERSION_DIGITS - 1  # the version of which nothing is there
 
 
 class MissingVersion(StateCorrupted):
@@ -164,6 +165,18 @@ class Versions:
         return f"{self._directory}/{version:0{_VERSION_DIGITS}}.json"
 
 
+def leave_to_later_releases(filesystem: pafs.FileSystem, directory: str) -> None:
+    """Empty a directory whose state lies elsewhere by now. Earlier releases, which would begin anew there, find a
+    manifest that they refuse.
+    """
+    refused = f"{directory}/{_MOVED}.json"
+    with create(filesystem, refused) as file:
+        file.write(_sealed(json.dumps({"format": f"{FORMAT} in generations"}).encode()) + b"\n{}\n")
+    for info in filesystem.get_file_info(pafs.FileSelector(directory)):
+        if info.path != refused:
+            filesystem.delete_file(info.path)
+
+
 def _names_in(content: bytes) -> set[str]:
     """All that can be names of run files."""
     return {name.decode() for name in _FILES_IN_MANIFEST.findall(content)}
@@ -171,7 +184,8 @@ def _names_in(content: bytes) -> set[str]:
 
 def _versions_among(files: list[pafs.FileInfo]) -> list[int]:
     names = (file.base_name for file in files)
-    return sorted(int(name.removesuffix(".json")) for name in names if _MANIFEST.fullmatch(name))
+    found = sorted(int(name.removesuffix(".json")) for name in names if _MANIFEST.fullmatch(name))
+    return [version for version in found if version != _MOVED]
 
 
 def _sealed(line: bytes) -> bytes:

@@ -47,7 +47,7 @@ def dataflow(
     ]
     beats = plan.shared.beats(beats_of(_pulses(inflows, plan, notes, estimate), plan.partitions))
     union = reduce(DataFrame.unionAll, [*tagged, beats])
-    flow = Flow(placed_by(union, plan.partitions, place_column(F.col(KIND))), plan)
+    flow = Flow(_in_tasks(union, plan), plan)
     results = flow.placed.mapInArrow(_step_of(plan), schema)
     _FLOWS[results] = flow
     return results
@@ -72,6 +72,14 @@ def done_in_its_tasks(rows: DataFrame, do: Task, schema: str) -> DataFrame:
     return flow.placed.mapInArrow(_step_of(replace(flow.plan, then=do)), schema)
 
 
+def _in_tasks(union: DataFrame, plan: StepPlan) -> DataFrame:
+    """Each row in the task that does the steps of its partition."""
+    place = place_column(F.col(KIND))
+    if plan.tasks is None or plan.tasks == plan.partitions:
+        return placed_by(union, plan.partitions, place)
+    return placed_by(union, plan.tasks, F.pmod(place, F.lit(plan.tasks)))
+
+
 def _step_of(plan: StepPlan) -> Task:
     def step(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return run_step(plan, Attempt.of_this_task(), batches)
@@ -86,6 +94,7 @@ def _pulses(inflows: Sequence[Inflow], plan: StepPlan, notes: Sequence[str], est
         spark.readStream.format(FORMAT)
         .option("state", plan.state)
         .option("partitions", plan.partitions)
+        .option("tasks", plan.tasks or plan.partitions)
         .option("inputs", ",".join(plan.inputs))
         .option("streams", ",".join(str(len(streams_of(inflow.rows))) for inflow in inflows))
         .option("paths", json.dumps([inflow.path for inflow in inflows]))

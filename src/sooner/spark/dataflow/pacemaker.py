@@ -35,6 +35,7 @@ from sooner.spark.session.versions import (
 )
 from sooner.spark.shuffle.row_kinds import SETTLING, Settling
 from sooner.spark.shuffle.shared_columns import quoted
+from sooner.spark.step.in_use import note_done, note_in_use
 from sooner.spark.step.standing import JoinProgress, Standing, newest_batch, read_standing
 
 FORMAT: Final = "sooner.pulses"
@@ -141,10 +142,12 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> Offset:  # noqa: N802
         """Before the first pulse."""
+        note_in_use(self._state)
         return self._offset(0, 0)
 
     def read(self, start: Offset) -> tuple[Iterator[Row], Offset]:
-        """One more pulse, if there is something to do."""
+        """One more pulse, if there is something to do. All batches before it are done."""
+        note_in_use(self._state)
         self._require_own(start)
         if self._is_asleep(start):
             return iter([]), start
@@ -184,6 +187,8 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
             self._standing = None
         elif self._standing is None or self._standing.progress.batch != newest:
             self._standing = read_standing(self._state, self._partitions, newest)
+            if self._standing is not None:
+                note_done(self._state, newest)
         return newest is None or self._standing is not None
 
     def _news_of_ends(self, known: int) -> int:

@@ -23,8 +23,10 @@ from sooner.spark.joins.checking import checked_schemas, identity_of, session_of
 from sooner.spark.joins.meeting_places import placements, places_in_words
 from sooner.spark.joins.rooms import Rooms
 from sooner.spark.session.versions import spark_type_of
+from sooner.spark.shuffle.packing import plain_placement
 from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.sources.known_rows import resting_rows
+from sooner.spark.states.rescaling import PLACEMENTS
 
 
 def join(
@@ -60,7 +62,8 @@ def join(
     algorithm: as for `sooner.join`; "auto" is that of a state which is there, whatever is known of the inputs by then.
         `sooner.spark.explain` says which it is, and why.
     memory: what rows of all partitions together may take in shared memory, such as "4g"; others are on disk only.
-    partitions: of the join, each a task in every batch; by default one for each core, or as many as the state has.
+    partitions: of the join, each a task in every batch; by default one for each core, or as many as the state has. With
+        another number a state is rescaled before the query starts: at no cost if there are fewer.
     state: a directory of its own for the rows, by path or URI; all executors must reach it. It belongs to one query and
         its checkpoint.
     shared_memory: where executors keep rows in memory; by default `/dev/shm`, or a temporary directory without it.
@@ -98,7 +101,8 @@ def joined(
     operator = replace(operator, algorithm=choice.algorithm)
     placed = placements(operator, schemas, rooms.partitions)
     identity = identity_of(left, right, operator, schemas, rooms.partitions)
-    rooms.require_same(identity)
+    identity |= {PLACEMENTS: list(map(plain_placement, placed))}
+    rooms.require_same(identity, placed)
     sides = zip((left, right), (right, left), schemas, placed, strict=True)
     inflows = [inflow_of(side, [other], schema, placement) for side, other, schema, placement in sides]
     columns = [left.columns, right.columns]

@@ -14,9 +14,12 @@ from sooner.operators.operator import OperatorPlan
 from sooner.spark.dataflow.inflow import Inflow
 from sooner.spark.joins.checking import require_enough, usable_memory
 from sooner.spark.session.workers import cores_of
+from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.shared_columns import share_columns
+from sooner.spark.states.rescaling import rescale
+from sooner.spark.step.layout import enough_partitions, read_layout
 from sooner.spark.step.plan import StepPlan
-from sooner.spark.step.state_directory import location_of, require_same_join, stored_identity
+from sooner.spark.step.state_directory import location_of, open_state, require_same_join, stored_identity
 
 
 @dataclass(frozen=True)
@@ -24,12 +27,13 @@ class Rooms:
     """Checked, with what was left out as the state or the session has it."""
 
     location: str
-    partitions: int
+    partitions: int  # that the state has, or is to have
     memory_bytes: int
     shared_memory: Path | None
     trace: str | None
     stored: dict[str, Any] | None  # which join the state belongs to, if it has been used
     is_divided: bool = False  # whether the state has been used by several joins, each with its part
+    tasks: int | None = None  # that were asked for, of a state that has been used
 
     @staticmethod
     def of(
@@ -44,13 +48,17 @@ class Rooms:
         location = location_of(state)
         stored = stored_identity(location)
         of_part = stored_identity(_part(location, 1)) if stored is None else None
-        if partitions is None:
-            used = stored or of_part
-            partitions = int(used["partitions"]) if used else cores_of(spark)
-        require_whole_number("partitions", partitions)
+        if partitions is not None:
+            require_whole_number("partitions", partitions)
+        tasks = None
+        if (used := stored or of_part) is None:
+            partitions = cores_of(spark) if partitions is None else partitions
+        else:
+            tasks = partitions or read_layout(*open_state(_part(location, 1) if of_part else location)).tasks
+            partitions = _partitions_for(tasks, used)
         told = None if trace is None else location_of(trace, "trace")
         n_bytes = usable_memory(memory, partitions)
-        return Rooms(location, partitions, n_bytes, where, told, stored, of_part is not None)
+        return Rooms(location, partitions, n_bytes, where, told, stored, of_part is not None, tasks)
 
     @property
     def algorithm(self) -> str | None:
@@ -66,22 +74,28 @@ class Rooms:
             replace(
                 self,
                 location=_part(self.location, number),
+                partitions=self.partitions if stored is None else _partitions_for(self.tasks, stored),
                 memory_bytes=share,
                 trace=None if self.trace is None else _part(self.trace, number),
-                stored=stored_identity(_part(self.location, number)),
+                stored=stored,
                 is_divided=False,
             )
             for number in range(1, joins + 1)
+            for stored in [stored_identity(_part(self.location, number))]
         ]
 
-    def require_same(self, identity: dict[str, Any]) -> None:
-        """Refuse a state that another join has left."""
+    def require_same(self, identity: dict[str, Any], placements: Sequence[Placement] | None = None) -> None:
+        """Refuse a state that another join has left, and let one that is this join's have as many tasks as are wanted.
+        If it must be divided for that, `placements` say how.
+        """
         if self.is_divided:
             raise InvalidJoin(
                 f"The state in {self.location} is of many inputs that are joined two at a time; give this join another."
             )
         if self.stored is not None:
-            require_same_join(self.location, self.stored, identity)
+            require_same_join(self.location, self.stored, identity | {"partitions": self.stored["partitions"]})
+            if self.tasks is not None:
+                rescale(self.location, self.tasks, placements)
 
     def step(
         self,
@@ -106,7 +120,14 @@ class Rooms:
             identity=identity,
             shared_memory=self.shared_memory,
             trace=self.trace,
+            tasks=self.tasks,
         )
+
+
+def _partitions_for(tasks: int | None, stored: dict[str, Any]) -> int:
+    """How many a state must have for so many tasks; as many as it has if nobody asks."""
+    partitions = int(stored["partitions"])
+    return partitions if tasks is None else enough_partitions(partitions, tasks)
 
 
 def _part(folder: str, number: int) -> str:

@@ -29,10 +29,12 @@ class RunningJoin:
     stream: int
     streams: tuple[tuple[int, ...], ...]
     estimate: str = ""  # which one it makes, if it does
+    tasks: int = 0  # in every batch; fewer than there are partitions if some do several
 
     def __str__(self) -> str:
         paths = [f"{name}: {path}" for name, path in zip(self.inputs, self.paths, strict=True)]
-        return "\n  ".join((f"join in {self.partitions} partitions, state {self.state}", *self.notes, *paths))
+        in_tasks = f" by {self.tasks} tasks" if self.tasks != self.partitions else ""
+        return "\n  ".join((f"join in {self.partitions} partitions{in_tasks}, state {self.state}", *self.notes, *paths))
 
 
 def explain(rows: DataFrame) -> str:
@@ -79,6 +81,7 @@ def joins_in(rows: DataFrame | DataStreamWriter) -> list[RunningJoin]:
                     numbers[position],
                     tuple(tuple(before[begin:end]) for begin, end in itertools.pairwise(bounds)),
                     options.get("estimate", ""),
+                    int(options["tasks"]),
                 )
             )
     _require_a_state_each(joins)

@@ -58,7 +58,7 @@ class Packing:
             "source": _schema_text(self.source),
             "columns": self.columns,
             "schema": _schema_text(self.schema),
-            "placement": _plain_placement(self.placement),
+            "placement": plain_placement(self.placement),
             "condition": self.condition,
             "sampled": None if self.sampled is None else self.sampled.to_text(),
         }
@@ -75,7 +75,7 @@ class Packing:
             _schema_of(plain["source"]),
             tuple(plain["columns"]),
             _schema_of(plain["schema"]),
-            _placement_of(plain["placement"]),
+            placement_of(plain["placement"]),
             plain["condition"],
             None if plain["sampled"] is None else Sampled.from_text(plain["sampled"]),
         )
@@ -183,7 +183,7 @@ def _schema_of(text: str) -> pa.Schema:
     return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
 
 
-def _plain_placement(placement: Placement | GridPlacement) -> dict[str, Any]:
+def plain_placement(placement: Placement | GridPlacement) -> dict[str, Any]:
     if isinstance(placement, GridPlacement):
         return {
             "keys": placement.keys,
@@ -201,7 +201,7 @@ def _plain_placement(placement: Placement | GridPlacement) -> dict[str, Any]:
     }
 
 
-def _placement_of(plain: Mapping[str, Any]) -> Placement | GridPlacement:
+def placement_of(plain: Mapping[str, Any]) -> Placement | GridPlacement:
     if "shares" in plain:
         of_attributes = tuple(None if names is None else tuple(names) for names in plain["keys"])
         types_of_keys = tuple(tuple(_schema_of(text).types) for text in plain["types"])

@@ -52,7 +52,7 @@ def of_input(kinds: Kinds, which: int) -> npt.NDArray[np.bool_]:
     return mine
 
 
-def place_of(kind: int) -> int:
+def place_of(kind: Any) -> Any:
     return (kind >> _WHAT_BITS) % 2**_PLACE_BITS
 
 

@@ -1,15 +1,15 @@
-"""What a task gets in a batch: rows of all inputs, the mark of its partition and perhaps a pulse, in any order."""
+"""What a partition gets in a batch: rows of all inputs, its mark and perhaps a pulse, in any order."""
 
 import json
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from sooner.kernels.arrays import to_numpy
+from sooner.kernels.arrays import to_arrow, to_numpy
 from sooner.kernels.sizes import data_bytes
 from sooner.operators.pieces import Rows, pieces, pieces_by
 from sooner.runs.run import HELPER_BYTES
@@ -20,7 +20,7 @@ from sooner.spark.shuffle.shared_columns import as_one_batch
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.staging import Staging
 
-# Half of the partition's memory may be held, but at least and at most so much.
+# Half of a partition's memory may be held, but of a task at least and of a partition at most so much.
 LEAST_HELD_BYTES: Final = 32 * 2**20
 MOST_HELD_BYTES: Final = 256 * 2**20
 # What is staged is copied and sorted so many rows or bytes at a time: what Spark hands over is far more.
@@ -28,10 +28,32 @@ STAGED_ROWS: Final = 2**20
 STAGED_BYTES: Final = 16 * 2**20
 
 
-class Delivery:
-    """All that one task gets. A context, because it may hold files."""
+@contextmanager
+def deliveries(plan: StepPlan, batches: Iterator[pa.RecordBatch]) -> Iterator[list["Delivery"]]:
+    """All that a task gets, partition by partition. Rows know theirs: a union after the join changes what Spark calls
+    it. Without a row there is none.
+    """
+    of_place: dict[int, Delivery] = {}
+    with ExitStack() as context:
+        for batch in batches:
+            for place, rows in _by_place(batch):
+                if place not in of_place:
+                    of_place[place] = context.enter_context(Delivery(plan, place, batch.schema))
+                of_place[place].take(rows)
+        yield [delivery for _, delivery in sorted(of_place.items())]
 
-    def __init__(self, plan: StepPlan, batches: Iterator[pa.RecordBatch]) -> None:
+
+def _by_place(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
+    places = place_of(to_numpy(batch.column(0)))
+    found = np.unique(places).tolist()
+    for place in found:
+        yield place, batch if len(found) == 1 else batch.filter(to_arrow(places == place))
+
+
+class Delivery:
+    """All that one partition gets. A context, because it may hold files."""
+
+    def __init__(self, plan: StepPlan, place: int, batch_schema: pa.Schema) -> None:
         self._plan = plan
         self._context = ExitStack()
         self._held: list[list[pa.Table]] = [[] for _ in plan.inputs]
@@ -42,14 +64,11 @@ class Delivery:
         self.n_copies = [0] * len(plan.inputs)  # among them: rows that are in another partition as well
         self.pulse = Pulse()  # what the driver says in this batch; nothing if it is silent
         self.time: float | None = None  # of the batch, in seconds; None where nobody asks
-        # Rows know their partition: a union after the join changes what Spark calls it. Without a row there is none.
-        self.place: int | None = None
-        for batch in batches:
-            if self.place is None:
-                self.schemas = plan.schemas(batch.schema)
-                self.order = plan.operator.order(self.schemas)
-                self.place = place_of(int(batch.column(0)[0].as_py()))
-            self._take(batch)
+        self.place = place
+        self.schemas = plan.schemas(batch_schema)
+        self.order = plan.operator.order(self.schemas)
+        least_bytes = LEAST_HELD_BYTES // plan.partitions_of_a_task
+        self._most_held_bytes = min(max(plan.partition_bytes // 2, least_bytes), MOST_HELD_BYTES)
 
     def pieces(self, at_most_bytes: int) -> Iterator[Rows]:
         """The rows, in pieces that depend on the set of rows only."""
@@ -76,7 +95,8 @@ class Delivery:
         if (time := self._plan.shared.word_of(batch, kinds, MARK)) is not None:
             self.time = int(time) / 10**6
 
-    def _take(self, batch: pa.RecordBatch) -> None:
+    def take(self, batch: pa.RecordBatch) -> None:
+        """Some more of it."""
         kinds = to_numpy(batch.column(0))
         self._hear(batch, kinds)
         for which, held in enumerate(self._held):
@@ -86,7 +106,7 @@ class Delivery:
             self.n_rows[which] += rows.num_rows
             self.n_bytes += data_bytes(rows) + HELPER_BYTES * rows.num_rows
             self.n_copies[which] += n_copies
-        if self._held_bytes > min(max(self._plan.partition_bytes // 2, LEAST_HELD_BYTES), MOST_HELD_BYTES):
+        if self._held_bytes > self._most_held_bytes:
             self._stage()
 
     def _rows_of(self, batch: pa.RecordBatch, kinds: Kinds, which: int) -> tuple[pa.Table, int]:

@@ -15,8 +15,9 @@ from sooner.estimation.workings import Workings
 from sooner.operators.folding.together import Wanted, estimated, told_in
 from sooner.runs.formats.versions import MissingVersion, Versions
 from sooner.spark.session.versions import arrow_schema_of, spark_type_of
+from sooner.spark.step.layout import partition_directory, root_of
 from sooner.spark.step.standing import newest_batch
-from sooner.spark.step.state_directory import open_state, partition_directory
+from sooner.spark.step.state_directory import open_state
 
 BATCH: Final = "batch"
 TOLD: Final = StructType([StructField(BATCH, LongType()), StructField("told", StringType())])
@@ -76,7 +77,8 @@ def read_estimate(state: str, partitions: int, wanted: Wanted, seconds: float) -
 
 def _told_after(state: str, partitions: int, workings: Workings, batch: int) -> list[dict[str, Any]] | None:
     filesystem, path = open_state(state)
-    versions = [Versions(filesystem, partition_directory(path, partition)) for partition in range(partitions)]
+    root = root_of(filesystem, path)
+    versions = [Versions(filesystem, partition_directory(root, partition)) for partition in range(partitions)]
     try:
         return [told_in(workings, one.load(batch)[1]["operator"]) for one in versions]
     except MissingVersion:

@@ -26,7 +26,7 @@ class StepPlan:
     packed: tuple[pa.Schema | None, ...]  # of each input what is in its packs, if it comes in packs
     shared: SharedColumns
     memory_bytes: int  # of all partitions together
-    partitions: int
+    partitions: int  # of the state
     identity: dict[str, Any]
     shared_memory: Path | None
     fallbacks: tuple[str, ...] = ()  # that are known before it runs
@@ -35,6 +35,12 @@ class StepPlan:
     trace: str | None = None  # a folder
     tells: Callable[[dict[str, Any], int], pa.RecordBatch] | None = None  # a row of what is told, in place of results
     then: Task | None = None  # what the task does with its results, instead of giving them to Spark
+    tasks: int | None = None  # in every batch, if there are fewer than partitions: then some do several
+
+    @property
+    def partitions_of_a_task(self) -> int:
+        """At most."""
+        return -(-self.partitions // (self.tasks or self.partitions))
 
     @property
     def partition_bytes(self) -> int:

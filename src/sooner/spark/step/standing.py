@@ -11,7 +11,8 @@ from sooner.operators.operator import Operator
 from sooner.policies.view import SETTLING, SILENT
 from sooner.progress import PerInput, Progress, together
 from sooner.runs.formats.versions import Header, Versions, believed
-from sooner.spark.step.state_directory import QUERY, open_state, partition_directory
+from sooner.spark.step.layout import partition_directory, root_of
+from sooner.spark.step.state_directory import QUERY, open_state
 
 READ_TOGETHER: Final = 16  # manifests that lie far away; those at hand are read before a thread has started
 
@@ -60,7 +61,7 @@ def summary_of(
 def newest_batch(state: str) -> int | None:
     """The last batch of which there is a version: by the first partition, since every batch gives one to each."""
     filesystem, path = open_state(state)
-    return max(Versions(filesystem, partition_directory(path, 0)).published(), default=None)
+    return max(Versions(filesystem, partition_directory(root_of(filesystem, path), 0)).published(), default=None)
 
 
 def read_standing(state: str, partitions: int, batch: int) -> Standing | None:
@@ -90,9 +91,10 @@ def read_progress(state: str, partitions: int, batch: int | None = None) -> Join
 
 def _headers(state: str, partitions: int, batch: int) -> list[Header] | None:
     filesystem, path = open_state(state)
+    root = root_of(filesystem, path)
 
     def header(partition: int) -> Header | None:
-        return Versions(filesystem, partition_directory(path, partition)).header(batch)
+        return Versions(filesystem, partition_directory(root, partition)).header(batch)
 
     if isinstance(filesystem, pafs.LocalFileSystem):
         headers = [header(partition) for partition in range(partitions)]

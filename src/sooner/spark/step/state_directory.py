@@ -1,7 +1,8 @@
 """The state directory of a join: who it belongs to, and where its partitions lie.
 
     <state>/left-has-ended             word from the driver, see `sooner.spark.dataflow.endings`
-    <state>/partition-00003/           manifests and run files of one partition, see `sooner.runs.formats.versions`
+    <state>/partition-00003/           manifests and run files of one partition, see `sooner.runs.formats.versions`;
+                                       elsewhere once partitions were divided, see `layout`
 
 A state belongs to one join of one query. Anything else that comes with it is refused in a sentence, before the query
 starts where that can be known, and by the first step otherwise.
@@ -18,9 +19,9 @@ from sooner.arguments import plain_path
 from sooner.errors import InvalidJoin, StateCorrupted
 from sooner.runs.formats.versions import Versions
 from sooner.spark.interop.locations import open_location
+from sooner.spark.step.layout import PARTITION, partition_directory, root_of
 
 QUERY: Final = "query"
-PARTITION: Final = "partition-"
 _WHAT_DIFFERS: Final = {
     "question": "answers another question",
     "partitions": "has another number of partitions",
@@ -58,14 +59,10 @@ def location_of(state: str | Path, argument: str = "state") -> str:
     return location
 
 
-def partition_directory(path: str, partition: int) -> str:
-    return f"{path}/{PARTITION}{partition:05}"
-
-
 def stored_identity(state: str) -> dict[str, Any] | None:
     """Which join a state belongs to, if it has been used."""
     filesystem, path = open_state(state)
-    for directory in _partition_directories(filesystem, path):
+    for directory in _partition_directories(filesystem, root_of(filesystem, path)):
         versions = Versions(filesystem, directory)
         for version in reversed(versions.published()):
             if (header := versions.header(version)) is not None:
@@ -73,10 +70,10 @@ def stored_identity(state: str) -> dict[str, Any] | None:
     return None
 
 
-def _partition_directories(filesystem: pafs.FileSystem, path: str) -> Iterator[str]:
+def _partition_directories(filesystem: pafs.FileSystem, root: str) -> Iterator[str]:
     """The first, which nearly always has versions if any has; then all, since a first batch may have been cut off."""
-    yield partition_directory(path, 0)
-    inside = filesystem.get_file_info(pafs.FileSelector(path, allow_not_found=True))
+    yield partition_directory(root, 0)
+    inside = filesystem.get_file_info(pafs.FileSelector(root, allow_not_found=True))
     yield from sorted(info.path for info in inside if info.base_name.startswith(PARTITION))
 
 

@@ -29,11 +29,12 @@ from sooner.runs.formats.versions import Header, Versions, version_prefix
 from sooner.runs.store import counted, counts_of_each
 from sooner.spark.interop.grouping import grouped
 from sooner.spark.session.fork_request import fallbacks_of_this_process
-from sooner.spark.step.delivery import Delivery
+from sooner.spark.step.delivery import Delivery, deliveries
+from sooner.spark.step.layout import partition_directory, root_of
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.shelf import SpilledShelf
 from sooner.spark.step.standing import summary_of
-from sooner.spark.step.state_directory import QUERY, open_state, partition_directory, start_from
+from sooner.spark.step.state_directory import QUERY, open_state, start_from
 from sooner.spark.step.step_trace import StepTrace
 
 CODE_RANGES: Final = 4  # per Spark partition: how finely a flush can choose
@@ -71,23 +72,23 @@ class Attempt:
 
 
 def run_step(plan: StepPlan, attempt: Attempt, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The results of this batch. The new version is in place once all of them were taken."""
-    with Delivery(plan, batches) as delivery:
-        if delivery.place is None:
-            return
-        step = Step(plan, attempt, delivery, delivery.place)
-        yield from in_larger_batches(step.results()) if plan.then is None else plan.then(step.results())
-        step.publish()
+    """The results of this batch. The new version of a partition is in place once all of its results were taken."""
+    with deliveries(plan, batches) as of_partitions:
+        for delivery in of_partitions:
+            step = Step(plan, attempt, delivery)
+            yield from in_larger_batches(step.results()) if plan.then is None else plan.then(step.results())
+            step.publish()
 
 
 class Step:
-    def __init__(self, plan: StepPlan, attempt: Attempt, delivery: Delivery, place: int) -> None:
+    def __init__(self, plan: StepPlan, attempt: Attempt, delivery: Delivery) -> None:
+        place = delivery.place
         self._attempt = attempt
         self._tells = plan.tells
         self._known_fallbacks = plan.fallbacks
         self._delivery = delivery
         filesystem, path = open_state(plan.state)
-        directory = partition_directory(path, place)
+        directory = partition_directory(root_of(filesystem, path), place)
         self._versions = Versions(filesystem, directory)
         self._identity = {**plan.identity, QUERY: attempt.query}
         self._parent = start_from(self._versions, attempt.version, self._identity, plan.state, place)

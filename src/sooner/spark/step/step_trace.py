@@ -13,7 +13,8 @@ import pyarrow as pa
 from sooner.operators.events import Event
 from sooner.runs.custody.private_files import create, make_directory
 from sooner.runs.formats.versions import version_prefix
-from sooner.spark.step.state_directory import open_state, partition_directory
+from sooner.spark.step.layout import partition_directory
+from sooner.spark.step.state_directory import open_state
 from sooner.trace import LOG, Entry, Lines, TraceHeader
 
 KEPT_BATCHES: Final = 1_000

@@ -1,0 +1,156 @@
+"""One partition of a state becomes several: every run file is read once, block by block, and each row goes where new
+rows of its key will go.
+"""
+
+import copy
+from collections.abc import Sequence
+from concurrent.futures import Executor, Future
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from sooner.errors import StateCorrupted
+from sooner.kernels.array_types import Flags, Positions
+from sooner.runs.custody.private_files import make_directory
+from sooner.runs.formats.files import RunFiles
+from sooner.runs.formats.saved_runs import JOINED, MATCHED, flags_from_plain, flags_to_plain
+from sooner.runs.formats.versions import Header, Versions, version_prefix
+from sooner.spark.shuffle.placing import Placement
+from sooner.spark.states.contents import Plain, Rows, files_of, run_lists
+from sooner.spark.states.restricting import (
+    Share,
+    counted_rows,
+    require_divisible,
+    restrict,
+    restricted_summary,
+)
+
+ONE_BLOCK: Final = 2**62
+Parts = list[Plain | None]  # of a segment: what each part has of it, if it has any
+
+
+@dataclass(frozen=True)
+class Division:
+    """Partition `partition` of so many, to become those of `directories`: with it and every so many after it."""
+
+    filesystem: pafs.FileSystem
+    directory: str
+    partition: int
+    partitions: int
+    directories: Sequence[str]
+    placements: Sequence[Placement]  # of the left and the right, among all partitions that there will be
+    version: int
+
+    def begin(self, threads: Executor) -> "Dividing":
+        """Read what there is to divide, and let threads do so, file by file."""
+        header, state = Versions(self.filesystem, self.directory).load(self.version)
+        require_divisible(state, f"{self.directory} (version {self.version})")
+        for directory in self.directories:
+            make_directory(self.filesystem, directory)
+        files: dict[str, list[Plain]] = {}
+        kinds: dict[str, tuple[int, Rows]] = {}
+        for one in run_lists(state):
+            for segment in one.segments:
+                files.setdefault(segment["file"], []).append(segment)
+                kinds[segment["file"]] = one.side, one.rows
+        under_way = {
+            file: threads.submit(self._divided_file, segments, *kinds[file]) for file, segments in files.items()
+        }
+        return Dividing(self, header, state, under_way)
+
+    def _divided_file(self, segments: Sequence[Plain], side: int, rows: Rows) -> list[Parts]:
+        """The parts of each segment of a file: a file for each part, with the segments in the same order."""
+        files = files_of(self.filesystem, self.directory, segments[0], rows)
+        shares_stamps = "shared" in segments[0]
+        with ExitStack() as context:
+            stores = [self._store(directory, files, rows) for directory in self.directories]
+            writers = [context.enter_context(store.writer(shares_stamps=shares_stamps)) for store in stores]
+            written, flags = [], []
+            for plain in segments:
+                segment = files.from_plain(plain)
+                destinations: list[list[Positions]] = [[] for _ in stores]
+                begin = 0
+                for run in files.read(segment, segment.blocks):
+                    for number, positions in enumerate(self._destinations(side, run.rows)):
+                        if len(positions):
+                            encoded = stores[number].encode(run.take(positions), shares_stamps=shares_stamps)
+                            writers[number].append(encoded)
+                        destinations[number].append(positions + begin)
+                    begin += len(run)
+                written.append([writer.end_segment(segment.shared) for writer in writers])
+                flags.append([_flags_at(plain, np.concatenate(of_part)) for of_part in destinations])
+        return [
+            [one.to_plain() | told if one.n_rows else None for one, told in zip(*both, strict=True)]
+            for both in zip(written, flags, strict=True)
+        ]
+
+    def _store(self, directory: str, files: RunFiles, rows: Rows) -> RunFiles:
+        prefix = version_prefix(self.version)
+        told: dict[str, Any] = {"rows": rows, "removal": "by the owner", "prefix": prefix}
+        return RunFiles(self.filesystem, directory, files.schema, ONE_BLOCK, **told)
+
+    def _destinations(self, side: int, rows: pa.RecordBatch) -> list[Positions]:
+        """Which rows each part gets. One that is copied may be in two; one without a key goes to the first."""
+        parts = len(self.directories)
+        found = []
+        for places in self.placements[side].places(rows):
+            number, other = np.divmod(places - self.partition, self.partitions)
+            found.append(np.where(other == 0, number, -1))
+        nowhere = np.logical_and.reduce([numbers < 0 for numbers in found])
+        found[0][nowhere] = 0
+        if len(found) == 1:
+            order = np.argsort(found[0].astype(np.min_scalar_type(parts)), kind="stable")
+            return np.split(order, np.cumsum(np.bincount(found[0], minlength=parts))[:-1])
+        return [np.flatnonzero(np.logical_or.reduce([numbers == at for numbers in found])) for at in range(parts)]
+
+
+@dataclass(frozen=True)
+class Dividing:
+    """A division that has begun."""
+
+    division: Division
+    header: Header
+    state: Plain
+    under_way: dict[str, Future[list[Parts]]]
+
+    def finish(self) -> int:
+        """Publish the version of each part. Gives the bytes that moved to another directory than the first."""
+        parts = {file: future.result() for file, future in self.under_way.items()}
+        directories, rows_before = self.division.directories, counted_rows(self.state)
+        moved_bytes = 0
+        for number, directory in enumerate(directories):
+            state, share = copy.deepcopy(self.state), Share(number, len(directories))
+            at = dict.fromkeys(parts, 0)
+            for one in run_lists(state):
+                kept = []
+                for segment in one.segments:
+                    part = parts[segment["file"]][at[segment["file"]]][number]
+                    at[segment["file"]] += 1
+                    kept += [] if part is None else [part]
+                one.segments[:] = kept
+                moved_bytes += sum(part["n_bytes"] for part in kept) if number else 0
+            restrict(state, share, rows_before)
+            self._require_own_files(state, directory)
+            identity = self.header.identity | {"partitions": self.division.partitions * len(directories)}
+            summary = restricted_summary(self.header.summary, state, share)
+            published = replace(self.header, identity=identity, summary=summary)
+            Versions(self.division.filesystem, directory).publish(published, state)
+        return moved_bytes
+
+    def _require_own_files(self, state: Plain, directory: str) -> None:
+        text = str(state)
+        if left := [file for file in self.under_way if file in text]:
+            raise StateCorrupted(f"{directory} would name {left[0]}, which is of {self.division.directory}.")
+
+
+def _flags_at(plain: Plain, positions: Positions) -> Plain:
+    """What is told beside rows in memory, of those at these positions."""
+    told: Plain = {}
+    for name in (MATCHED, JOINED):
+        flags: Flags = flags_from_plain(plain, name, plain["n_rows"])
+        told |= flags_to_plain(name, flags[positions])
+    return told
