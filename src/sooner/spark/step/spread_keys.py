@@ -1,0 +1,96 @@
+"""Hot keys in one step: which there are, and rows that partitions hand over to each other.
+
+The pacemaker finds that a key is hot and says so in a pulse, to all partitions in the same batch, b. Rows that come in
+batch b still go to the key's home. At the end of its step the home writes down all rows that it has of the side that
+will be copied, as files that version b names. In batch b+1, from which on the key is spread, each other partition takes
+these rows in before all others. So whatever is dealt to it finds all of the copied side, and each pair meets once:
+
+    dealt before b+1, copied before b+1     at home
+    dealt before b+1, copied since          at home, which gets a copy too
+    dealt since,      copied before b+1     where it is dealt to: there the rows were handed over
+    dealt since,      copied since          where it is dealt to: there is a copy
+
+Files of version b stay until batch b+1 is done. The copies of a row that has a hot key are certain to match, since the
+side that is dealt had the key: so none of them comes out by itself, wherever it is.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from sooner.kernels.arrays import to_arrow
+from sooner.kernels.keys import KeyPlan
+from sooner.operators.inputs import Input
+from sooner.operators.order import Order
+from sooner.runs.formats.versions import Versions
+from sooner.sides import SIDES, opposite
+from sooner.spark.shuffle.hot_keys import HOT_KEYS, HotKey, WithKeys
+from sooner.spark.step.heavy_keys import HEAVY_KEYS, HeavyKeys
+from sooner.spark.step.shelf import SpilledShelf
+
+ShelfIn = Callable[[int, int], SpilledShelf]  # for rows of a side, in a partition's directory
+VersionsOf = Callable[[int], Versions]  # of a partition
+
+
+class SpreadKeys:
+    """Of one partition, `place`, on its way to one version."""
+
+    def __init__(
+        self, keys: KeyPlan, order: Order, version: int, place: int, versions_of: VersionsOf, shelf_in: ShelfIn
+    ) -> None:
+        self.heavy = HeavyKeys(keys, order.coders)
+        self._names = (keys.left, keys.right)
+        self._types = keys.types
+        self._version = version
+        self._place = place
+        self._versions_of = versions_of
+        self._shelf_in = shelf_in
+        self._hot: dict[str, HotKey] = {}
+
+    def load_plain(self, data: dict[str, Any]) -> None:
+        """What the version before says."""
+        self.heavy.load_plain(data["heavy"])
+        self._hot = {one["key"]: HotKey(**one) for one in data["hot"]}
+
+    def mark_copies(self, inputs: Sequence[Input]) -> None:
+        """Rows that are copied are certain to match."""
+        for side in SIDES:
+            copied = [key for key in self._hot.values() if key.dealt == opposite(side)]
+            if copied:
+                inputs[side].certain_to_match = WithKeys(copied, self._names[side], self._types)
+
+    def hear(self, found: Sequence[dict[str, Any]]) -> None:
+        """Keys that are hot from the next batch on."""
+        for one in found:
+            self._hot.setdefault(one["key"], HotKey(**one, since=self._version + 1))
+
+    def handed_over(self) -> Iterator[tuple[int, Sequence[pa.RecordBatch]]]:
+        """Rows that the homes of keys have handed over to this partition, and of which side they are."""
+        for key in self._hot.values():
+            if key.since != self._version or key.home == self._place:
+                continue
+            side, versions = opposite(key.dealt), self._versions_of(key.home)
+            shelf = self._shelf_in(key.home, side)
+            _, state = versions.load(self._version - 1)
+            with versions.believed(self._version - 1):
+                shelf.load_plain(state[HOT_KEYS]["handed_over"][key.key])
+            while len(shelf):
+                yield side, shelf.popleft()
+
+    def to_plain(self, inputs: Sequence[Input]) -> dict[str, Any]:
+        """What this version says; rows that are handed over are written to run files, which it names."""
+        handed_over = {}
+        for key in self._hot.values():
+            if key.since == self._version + 1 and key.home == self._place:
+                side = opposite(key.dealt)
+                shelf, mine = self._shelf_in(self._place, side), WithKeys([key], self._names[side], self._types)
+                for rows in inputs[side].rows_of_code(key.code):
+                    shelf.append([rows.filter(to_arrow(mine(rows)))])
+                handed_over[key.key] = shelf.to_plain()
+        hot = [key.to_plain() for key in self._hot.values()]
+        return {"heavy": self.heavy.to_plain(), "hot": hot, "handed_over": handed_over}
+
+    def summary(self) -> dict[str, Any]:
+        """What everybody may know of it."""
+        return {HEAVY_KEYS: self.heavy.to_plain(), HOT_KEYS: [key.to_plain() for key in self._hot.values()]}
