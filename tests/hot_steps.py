@@ -107,7 +107,9 @@ class PartitionedJoin:
             [*(packs[at] for at in ours), None, None],
             [*(None for _ in ours), None, said],
         ]
-        return pa.RecordBatch.from_arrays([pa.array(c, f.type) for c, f in zip(columns, UNION, strict=True)], schema=UNION)
+        return pa.RecordBatch.from_arrays(
+            [pa.array(c, f.type) for c, f in zip(columns, UNION, strict=True)], schema=UNION
+        )
 
     def finish(self, dice: np.random.Generator) -> Pairs:
         """Both sides end; all that ever came out."""
@@ -133,7 +135,9 @@ def expected(left: pa.Table, right: pa.Table, how: str) -> Pairs:
     return np.sort(np.fromiter(_rows_of(lefts, rights, right, how), np.int64))
 
 
-def _rows_of(lefts: Sequence[tuple[Any, int]], rights: dict[Any, list[int]], right: pa.Table, how: str) -> Iterator[int]:
+def _rows_of(
+    lefts: Sequence[tuple[Any, int]], rights: dict[Any, list[int]], right: pa.Table, how: str
+) -> Iterator[int]:
     keys = {key for key, _ in lefts if key is not None}
     for key, number in lefts:
         others = rights.get(key, []) or ([-1] if how in ("left", "full") else [])

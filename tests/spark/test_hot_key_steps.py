@@ -34,7 +34,7 @@ def run_schedule(folder: Path, how: str, algorithm: str, seed: int, *, attempts:
     """Random rows in random batches; the side with the hot key, and which side ends first and when, by dice."""
     dice = np.random.default_rng(seed)
     heavy = LEFT if how in ("semi", "anti") else int(dice.integers(2))
-    memory = 2**30 if algorithm == "symmetric_hash" else int(dice.choice([2**16, 2**22]))
+    memory = 2**30 if algorithm == "symmetric_hash" else int(dice.choice([2**13, 2**14, 2**22]))
     join = PartitionedJoin(spread_plan(SCHEMAS, folder, 3, how, algorithm, memory))
     ends = dice.integers(2, 12, 2)
     shares, came = [0.02, 0.02], [[], []]

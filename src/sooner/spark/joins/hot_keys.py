@@ -54,7 +54,7 @@ def hot_keys_choice(
     """As asked for; "auto" is what the state has, or spreads where both inputs come packed anyway."""
     if asked not in get_args(AskedHotKeys):
         raise InvalidJoin(f"hot_keys={asked!r} is not known; give 'auto', 'spread' or 'home'.")
-    if asked == "home":
+    if asked == "home" or rooms.partitions == 1:
         return HotKeysChoice()
     if (why_not := _impossible(operator, placed)) is not None:
         if asked == SPREAD:
@@ -71,8 +71,6 @@ def _impossible(operator: TwoWayPlan, placed: Sequence[Placement]) -> str | None
         return "rows match by a range"
     if operator.forgets:
         return "rows are forgotten"
-    if placed[LEFT].partitions == 1:
-        return "there is one partition"
     if not placed[LEFT].is_a_readers:
         return f"keys of {', '.join(map(str, placed[LEFT].types))} are placed by Spark"
     return None
