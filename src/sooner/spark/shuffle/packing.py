@@ -92,7 +92,7 @@ class Packing:
     def packed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Places and packs of all rows that are wanted."""
         if self.sampled is None:
-            return map(partial(self._cut, self._places_in_this_task()), self._chunks(batches))
+            return map(partial(self.cut, self._places_in_this_task()), self._chunks(batches))
         return map(partial(self._cut_sample, self.sampled.in_this_task()), self._chunks(batches))
 
     def packed_blocks(self, blocks: Iterator[tuple[int, Iterator[pa.RecordBatch]]]) -> Iterator[pa.RecordBatch]:
@@ -127,7 +127,8 @@ class Packing:
         assert isinstance(self.placement, Placement), "only keys of two inputs are spread"
         return self.spreading.in_this_task(self.placement)
 
-    def _cut(self, places_of: PlacesOf, rows: pa.RecordBatch) -> pa.RecordBatch:
+    def cut(self, places_of: PlacesOf, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Places and packs of a chunk, whose rows are all wanted and go to these places."""
         first, *last = places_of(rows)
         filled, packs = self._packs(rows, np.arange(rows.num_rows), first)
         for other in last:
