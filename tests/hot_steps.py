@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from join_steps import PACKS, QUERY, Pairs, as_pairs, cut_and_shuffled, pairs_in, plan_of
+from join_steps import PACKS, QUERY, Pairs, as_pairs, cut_and_shuffled, pairs_in, plan_of, versions_of
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
-from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.sides import LEFT, SIDES
 from sooner.spark.dataflow.pacemaker import PulseReader
 from sooner.spark.joins.meeting_places import placements
-from sooner.spark.shuffle.hot_keys import Spreading
+from sooner.spark.shuffle.hot_keys import HOT_KEYS, Spreading
 from sooner.spark.shuffle.packing import Packing
-from sooner.spark.shuffle.row_kinds import MARK, PULSE, kind_of
+from sooner.spark.shuffle.row_kinds import MARK, PULSE, kind_of, place_of
 from sooner.spark.shuffle.shared_columns import KIND, WORD, share_columns
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.standing import JoinProgress, read_progress
@@ -24,6 +24,7 @@ from sooner.spark.step.state_directory import partition_directory
 from sooner.spark.step.step import Attempt, run_step
 
 UNION = pa.schema([(KIND, pa.int64()), ("c0", pa.binary()), (WORD, pa.string())])
+Sent = list[tuple[int, bytes]]  # kinds and packs
 
 
 def spread_plan(
@@ -44,36 +45,34 @@ class PartitionedJoin:
     plan: StepPlan
     results: list[pa.RecordBatch] = field(default_factory=list)
     version: int = 0
-    ended: int = 0  # a bit for each side, as notes would say it
-    busiest: list[int] = field(default_factory=list)  # rows of the partition that gets most, in each batch
+    ended: int = 0  # a bit for each side, as the pacemaker would say it
+    most_spilled_rows: int = 0
 
     def __post_init__(self) -> None:
         self._reader = PulseReader(self.plan.state, self.plan.partitions, INPUTS, spreads=self.plan.spreads)
         self._offset = self._reader.initialOffset()
         assert isinstance(self.plan.operator, TwoWayPlan)
-        schemas = [schema for schema in self.plan.packed if schema is not None]
-        self._placed = placements(self.plan.operator, schemas, self.plan.partitions)
-        told_in = partition_directory(self.plan.state, 0)
-        self._packings = [
-            Packing(schema, tuple(schema.names), schema, self._placed[side], spreading=Spreading(told_in, side))
-            for side, schema in enumerate(schemas)
-        ]
+        self._schemas = [schema for schema in self.plan.packed if schema is not None]
+        self._placed = placements(self.plan.operator, self._schemas, self.plan.partitions)
 
     def batch(self, tables: Sequence[pa.Table], dice: np.random.Generator, attempts: int = 1) -> Pairs:
-        """One batch, of which each partition makes so many attempts; results are those of the first."""
-        _, self._offset = self._reader.read(self._offset)
-        kinds, packs = self._placed_rows(tables)
+        """One batch, of which each partition makes so many attempts, which must be equivalent."""
+        pulses, self._offset = self._reader.read(self._offset)
+        said = [words for _, _, words, *_ in pulses]
+        sent = [one for side, table in enumerate(tables) for one in self._sent(side, table)]
         found: list[pa.RecordBatch] = []
         for place in range(self.plan.partitions):
-            union = self._union(kinds, packs, place)
-            for attempt in range(attempts):
-                sent = [union] if attempts == 1 else cut_and_shuffled(union, int(dice.integers(2**31)))
-                results = list(run_step(self.plan, Attempt(self.version, QUERY), iter(sent)))
-                found += results if attempt == 0 else []
-                assert attempt == 0 or np.array_equal(pairs_in(results), first), "another attempt gives other rows"
-                first = pairs_in(results)
+            union = self._union(sent, said, place)
+            results = self._attempt([union])
+            first = self._meaning(place)
+            found += results
+            for _ in range(1, attempts):
+                again = self._attempt(cut_and_shuffled(union, int(dice.integers(2**31))))
+                assert np.array_equal(pairs_in(again), pairs_in(results)), "another attempt gives other rows"
+                assert self._meaning(place) == first, "another attempt gives another state"
         self.version += 1
         self.results += found
+        self.most_spilled_rows = max(self.most_spilled_rows, self.progress().total.spilled_rows)
         return pairs_in(found)
 
     def progress(self) -> JoinProgress:
@@ -81,70 +80,67 @@ class PartitionedJoin:
         assert progress is not None
         return progress
 
-    def _placed_rows(self, tables: Sequence[pa.Table]) -> tuple[list[int], list[bytes]]:
-        kinds: list[int] = []
-        packs: list[bytes] = []
-        rows = np.zeros(self.plan.partitions, np.int64)
-        for side, (packing, table) in enumerate(zip(self._packings, tables, strict=True)):
-            places_of = packing.spreading.in_batch(self.version, self._placed[side])  # type: ignore[union-attr]
-            for batch in table.combine_chunks().to_batches():
-                if self._placed[side].keeps_keyless is False:
-                    batch = packing._complete(batch)
-                sent = packing._cut(places_of, batch)
-                kinds += [kind_of(side, place) for place in sent.column(0).to_pylist()]
-                packs += sent.column(1).to_pylist()
-                for places in places_of(batch)[:1]:
-                    rows += np.bincount(places, minlength=len(rows))
-        self.busiest.append(int(rows.max()))
-        return kinds, packs
-
-    def _union(self, kinds: Sequence[int], packs: Sequence[bytes], place: int) -> pa.RecordBatch:
-        ours = [at for at, kind in enumerate(kinds) if kind >> 8 & (2**24 - 1) == place]
-        pulse = kind_of(PULSE, place, 0, self.ended)
-        said = self._reader._row(self._offset, None)[2]
-        columns = [
-            [*(kinds[at] for at in ours), kind_of(MARK, place), pulse],
-            [*(packs[at] for at in ours), None, None],
-            [*(None for _ in ours), None, said],
-        ]
-        return pa.RecordBatch.from_arrays(
-            [pa.array(c, f.type) for c, f in zip(columns, UNION, strict=True)], schema=UNION
-        )
-
     def finish(self, dice: np.random.Generator) -> Pairs:
         """Both sides end; all that ever came out."""
         self.ended = 3
-        nothing = [schema.empty_table() for schema in self.plan.packed if schema is not None]
         for _ in range(100):
-            self.batch(nothing, dice)
+            self.batch([schema.empty_table() for schema in self._schemas], dice)
             if self.progress().total.phase == "done":
                 return pairs_in(self.results)
         raise AssertionError("the join does not come to its end")
+
+    def _attempt(self, union: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+        return list(run_step(self.plan, Attempt(self.version, QUERY), iter(union)))
+
+    def _meaning(self, place: int) -> tuple[Any, ...]:
+        """What a version says of hot keys, without names of files."""
+        said = versions_of(self.plan, place).load(self.version)[1][HOT_KEYS]
+        handed_over = {key: sum(piece["n_rows"] for piece in pieces) for key, pieces in said["handed_over"].items()}
+        return said["heavy"], said["hot"], handed_over
+
+    def _sent(self, side: int, table: pa.Table) -> Sent:
+        schema, placement = self._schemas[side], self._placed[side]
+        packing = Packing(schema, tuple(schema.names), schema, placement)
+        places_of = Spreading(partition_directory(self.plan.state, 0), side).in_batch(self.version, placement)
+        sent: Sent = []
+        for rows in table.combine_chunks().to_batches():
+            complete = None if placement.keeps_keyless else placement.complete(rows)
+            packs = packing.cut(places_of, rows if complete is None else rows.filter(pa.array(complete)))
+            sent += [(kind_of(side, place.as_py()), pack.as_py()) for place, pack in zip(*packs.columns, strict=True)]
+        return sent
+
+    def _union(self, sent: Sent, said: Sequence[str], place: int) -> pa.RecordBatch:
+        rows = [(kind, pack, None) for kind, pack in sent if place_of(kind) == place]
+        pulse = [(kind_of(PULSE, place, 0, self.ended), None, words) for words in said or [None]]
+        columns = zip(*rows, (kind_of(MARK, place), None, None), *pulse, strict=True)
+        arrays = [pa.array(column, one.type) for column, one in zip(columns, UNION, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=UNION)
 
 
 def expected(left: pa.Table, right: pa.Table, how: str) -> Pairs:
     """By a dictionary of the right's keys."""
     rights: dict[Any, list[int]] = defaultdict(list)
-    for key, number in zip(right["k"].to_pylist(), right["b"].to_pylist(), strict=True):
+    for key, number in _keyed(right, "b"):
         if key is not None:
             rights[key].append(number)
-    lefts = list(zip(left["k"].to_pylist(), left["a"].to_pylist(), strict=True))
     if how in ("semi", "anti"):
-        alone = [number for key, number in lefts if (key in rights) is (how == "semi")]
+        alone = [number for key, number in _keyed(left, "a") if (key in rights) is (how == "semi")]
         return np.sort(as_pairs(np.array(alone, np.int64), np.full(len(alone), -1)))
-    return np.sort(np.fromiter(_rows_of(lefts, rights, right, how), np.int64))
+    return np.sort(np.array([*_rows_of(left, right, rights, how)], np.int64).reshape(-1))
 
 
-def _rows_of(
-    lefts: Sequence[tuple[Any, int]], rights: dict[Any, list[int]], right: pa.Table, how: str
-) -> Iterator[int]:
-    keys = {key for key, _ in lefts if key is not None}
-    for key, number in lefts:
+def _rows_of(left: pa.Table, right: pa.Table, rights: dict[Any, list[int]], how: str) -> Iterator[Any]:
+    for key, number in _keyed(left, "a"):
         others = rights.get(key, []) or ([-1] if how in ("left", "full") else [])
-        yield from ((number + 1) << 32 | (other + 1) for other in others)
+        yield from (as_pairs(np.int64(number), np.int64(other)) for other in others)  # type: ignore[arg-type]
     if how in ("right", "full"):
+        keys = {key for key, _ in _keyed(left, "a") if key is not None}
         yield from (
-            number + 1
-            for key, number in zip(right["k"].to_pylist(), right["b"].to_pylist(), strict=True)
+            as_pairs(np.int64(-1), np.int64(number))  # type: ignore[arg-type]
+            for key, number in _keyed(right, "b")
             if key not in keys
         )
+
+
+def _keyed(table: pa.Table, number: str) -> Iterator[tuple[Any, int]]:
+    return zip(table.column("k").to_pylist(), table.column(number).to_pylist(), strict=True)

@@ -11,8 +11,7 @@ from pyspark.sql import SparkSession
 import sooner.spark as ss
 from queries import refused
 from sooner.errors import InvalidJoin
-from spark_joins import JoinCase, Way
-from test_join_faults import failing_once_in
+from spark_joins import JoinCase, Way, failing_once_in
 
 HOT = 3
 PACKED: tuple[Way, Way] = ("packed", "packed")
@@ -42,14 +41,14 @@ def require_spread_answer(case: JoinCase) -> None:
     assert max(arrived) < 0.55 * sum(arrived), "at home there would be two thirds of all"
 
 
-@pytest.mark.parametrize("how", ["inner", "full"])
+@pytest.mark.parametrize("how", ["full", pytest.param("inner", marks=pytest.mark.long)])
 def test_a_hot_key_is_spread_while_tasks_fail(spark: SparkSession, tmp_path: Path, how: str) -> None:
     case = case_in(spark, tmp_path, how=how)
     case.run(then=failing_once_in({1, 3, 4, 5}))
     require_spread_answer(case)
 
 
-@pytest.mark.parametrize("how", ["left", "anti"])
+@pytest.mark.parametrize("how", ["anti", pytest.param("left", marks=pytest.mark.long)])
 def test_a_query_goes_on_with_keys_that_it_has_spread(spark: SparkSession, tmp_path: Path, how: str) -> None:
     """In Spark's rows, which are packed for it; stopped where the key is decided, and where rows are handed over."""
     case = case_in(spark, tmp_path, ("Spark's source", "Spark's source"), how=how, hot_keys="spread")

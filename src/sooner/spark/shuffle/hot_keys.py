@@ -55,10 +55,14 @@ def hot_keys_in(summary: Mapping[str, Any]) -> tuple[HotKey, ...]:
     return tuple(HotKey(**one) for one in summary.get(HOT_KEYS, ()))
 
 
-def text_of_key(rows: pa.RecordBatch, names: Sequence[str], types: Sequence[pa.DataType]) -> tuple[str, str]:
-    """The key that the only row has in these columns, as text that is the same for equal keys; and for people."""
+def text_of_key(rows: pa.RecordBatch, names: Sequence[str], types: Sequence[pa.DataType]) -> tuple[str, str] | None:
+    """The key that the only row has in these columns, as text that is the same for equal keys, and for people; None if
+    it cannot be hot.
+    """
     keys = [_written_alike(key) for key in keys_in_common_type(rows, names, types)]
-    name = ", ".join(str(key[0].as_py()) for key in keys)
+    if any(pa.types.is_floating(key.type) and np.isnan(key[0].as_py()) for key in keys):
+        return None
+    name = ", ".join(str(key[0]) for key in keys)
     return base64.b64encode(_batch_of(keys).serialize()).decode(), name
 
 

@@ -59,10 +59,10 @@ class HeavyKeys:
         found = self._found[side]
         if code not in found:
             row = rows.slice(int(np.argmax(codes == np.uint64(code))), 1)
-            key, name = text_of_key(row, self._names[side], self._types)
-            if len(key) > MOST_TEXT:
+            texts = text_of_key(row, self._names[side], self._types)
+            if texts is None or len(texts[0]) > MOST_TEXT:
                 return
-            found[code] = HeavyKey(side, code, 0, key, name)
+            found[code] = HeavyKey(side, code, 0, *texts)
         found[code] = replace(found[code], rows=found[code].rows + n_rows)
 
     def _tidy_up(self, side: int) -> None:
