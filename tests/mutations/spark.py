@@ -254,8 +254,8 @@ MUTATIONS: Final = (
     Mutation(
         "hot-keys-by-their-code",
         "spark/step/spread_keys.py",
-        old="shelf.append([rows.filter(to_arrow(mine(rows)))])",
-        new="shelf.append([rows])",
+        old="mine = (rows.filter(to_arrow(has_key(rows))) for rows",
+        new="mine = (rows for rows",
         breaks="Rows of other keys with the code of a hot one are handed over, and may come out alone everywhere.",
         tests=("spark/test_hot_key_steps.py",),
     ),

@@ -15,7 +15,7 @@ side that is dealt had the key: so none of them comes out by itself, wherever it
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -25,10 +25,13 @@ from sooner.operators.inputs import Input
 from sooner.operators.order import Order
 from sooner.runs.formats.versions import Versions
 from sooner.sides import SIDES, opposite
+from sooner.spark.interop.grouping import grouped
 from sooner.spark.shuffle.hot_keys import HOT_KEYS, HotKey, WithKeys
 from sooner.spark.step.heavy_keys import HEAVY_KEYS, HeavyKeys
 from sooner.spark.step.shelf import SpilledShelf
 
+PIECE_ROWS: Final = 2**18  # that are handed over in one file, and so many bytes at most
+PIECE_BYTES: Final = 16 * 2**20
 ShelfIn = Callable[[int, int], SpilledShelf]  # for rows of a side, in a partition's directory
 VersionsOf = Callable[[int], Versions]  # of a partition
 
@@ -83,13 +86,17 @@ class SpreadKeys:
         handed_over = {}
         for key in self._hot.values():
             if key.since == self._version + 1 and key.home == self._place:
-                side = opposite(key.dealt)
-                shelf, mine = self._shelf_in(self._place, side), WithKeys([key], self._names[side], self._types)
-                for rows in inputs[side].rows_of_code(key.code):
-                    shelf.append([rows.filter(to_arrow(mine(rows)))])
-                handed_over[key.key] = shelf.to_plain()
+                handed_over[key.key] = self._hand_over(key, inputs[opposite(key.dealt)])
         hot = [key.to_plain() for key in self._hot.values()]
         return {"heavy": self.heavy.to_plain(), "hot": hot, "handed_over": handed_over}
+
+    def _hand_over(self, key: HotKey, copied: Input) -> list[dict[str, Any]]:
+        side = opposite(key.dealt)
+        shelf, has_key = self._shelf_in(self._place, side), WithKeys([key], self._names[side], self._types)
+        mine = (rows.filter(to_arrow(has_key(rows))) for rows in copied.rows_of_code(key.code))
+        for some in grouped(mine, PIECE_ROWS, PIECE_BYTES):
+            shelf.append(some)
+        return shelf.to_plain()
 
     def summary(self) -> dict[str, Any]:
         """What everybody may know of it."""
