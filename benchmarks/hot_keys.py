@@ -7,9 +7,10 @@ in this process, which takes the process time of each. A batch takes as long as 
 partition: that is how long four workers would take that have nothing else to do. There are two shapes:
 
 - *foreign key*: facts with a key of 200,000, each of which a dimension has once. Half of the facts have one key.
-- *a tenth*: that key has a tenth of the rows of the other side as well. The uniform keys have as many results.
+- *a tenth*: that key has a tenth of the thousand rows of the other side as well, and other keys one row. Each of the
+  uniform keys has fifty rows, so that there are as many results. There are fewer facts if all pairs come out.
 
-All is the same for each kind of join; `home` is without spreading.
+All facts match something, once the other side is there; `home` is without spreading.
 """
 
 import argparse
@@ -44,12 +45,14 @@ from sooner.spark.step.step import Attempt, run_step
 
 PARTITIONS = 4
 BATCHES = 24
-FACTS = {"foreign key": 500_000, "a tenth": 50_000}  # in a batch
+FACTS, FACTS_WITH_MANY_PAIRS = 500_000, 50_000  # in a batch
+SHAPES = ("foreign key", "a tenth")
 KEYS = 200_000
 HOT_SHARE = 0.5
 HOT_KEY = 31_337
 TENTH_ROWS, TENTH_HOT = 1_000, 100  # of the other side
 TENTH_KEYS = 20  # uniform keys of fifty rows each: half of the facts find a hundred, or all find fifty
+OTHER_KEYS = np.arange(TENTH_ROWS - TENTH_HOT) + TENTH_KEYS  # beside the hot one
 MEMORY_BYTES = 2**30
 ROUNDS = 3
 BAR = 1.3
@@ -63,14 +66,17 @@ Keys = Literal["uniform", "hot"]
 class Shape:
     name: str
     keys: Keys
+    rows: int  # of facts in a batch
 
     def facts(self, batch: int) -> pa.RecordBatch:
-        dice, rows = np.random.default_rng(batch), FACTS[self.name]
-        keys = dice.integers(0, KEYS if self.name == "foreign key" else TENTH_KEYS, rows)
+        dice = np.random.default_rng(batch)
+        if self.name == "foreign key":
+            keys = dice.integers(0, KEYS, self.rows)
+        else:
+            keys = dice.choice(np.arange(TENTH_KEYS) if self.keys == "uniform" else OTHER_KEYS, self.rows)
         if self.keys == "hot":
-            others = keys if self.name == "foreign key" else TENTH_KEYS + keys
-            keys = np.where(dice.random(rows) < HOT_SHARE, HOT_KEY, others)
-        return record(LEFT, keys, batch * rows)
+            keys = np.where(dice.random(self.rows) < HOT_SHARE, HOT_KEY, keys)
+        return record(LEFT, keys, batch * self.rows)
 
     def dimension(self) -> pa.RecordBatch:
         if self.name == "foreign key":
@@ -78,7 +84,7 @@ class Shape:
         elif self.keys == "uniform":
             keys = np.arange(TENTH_ROWS) % TENTH_KEYS
         else:
-            keys = np.append(np.full(TENTH_HOT, HOT_KEY), np.arange(TENTH_ROWS - TENTH_HOT) + 10 * TENTH_KEYS)
+            keys = np.append(np.full(TENTH_HOT, HOT_KEY), OTHER_KEYS)
         return record(1 - LEFT, np.random.default_rng(7).permutation(keys), 0)
 
 
@@ -183,8 +189,9 @@ def run(shape: Shape, how: str, spreads: bool) -> Workers:
 
 def measured(shape: str, how: str) -> dict[str, Any]:
     """Medians of several rounds, in turn."""
-    ways = {"uniform": (Shape(shape, "uniform"), True), "hot, spread": (Shape(shape, "hot"), True)}
-    ways["hot, home"] = (Shape(shape, "hot"), False)
+    rows = FACTS_WITH_MANY_PAIRS if shape == "a tenth" and KINDS[how].pairs else FACTS
+    uniform, hot = Shape(shape, "uniform", rows), Shape(shape, "hot", rows)
+    ways = {"uniform": (uniform, True), "hot, spread": (hot, True), "hot, home": (hot, False)}
     rounds = [{way: run(made, how, spreads) for way, (made, spreads) in ways.items()} for _ in range(ROUNDS)]
     seconds = {way: statistics.median(sum(one[way].seconds) for one in rounds) for way in ways}
     results = {way: rounds[0][way].results for way in ways}
@@ -199,7 +206,7 @@ def main() -> None:
     arguments = parser.parse_args()
     series: dict[str, Any] = {}
     claims = []
-    for shape in FACTS:
+    for shape in SHAPES:
         for how in HOWS:
             found = series[f"{shape}, {how}"] = measured(shape, how)
             what = f"half of the rows have one key ({shape}, {how}): time in that of uniform keys"
