@@ -241,7 +241,7 @@ MUTATIONS: Final = (
         old="followed.matched[self.certain_to_match(run.rows)] = True",
         new="self.certain_to_match(run.rows)",
         breaks="In a full join a copy where nothing was dealt to comes out as a row without a match.",
-        tests=("spark/test_hot_key_steps.py",),
+        tests=("spark/test_hot_key_steps.py::test_copies_match_although_nothing_was_dealt_to_where_they_are",),
     ),
     Mutation(
         "hot-at-once",
@@ -257,7 +257,7 @@ MUTATIONS: Final = (
         old="mine = (rows.filter(to_arrow(has_key(rows))) for rows",
         new="mine = (rows for rows",
         breaks="Rows of other keys with the code of a hot one are handed over, and may come out alone everywhere.",
-        tests=("spark/test_hot_key_steps.py",),
+        tests=("spark/test_hot_key_steps.py::test_other_keys_with_the_code_of_a_hot_one_stay_at_home",),
     ),
     Mutation(
         "ended-side-in-one-piece-without-what-is-handed-over",
@@ -265,6 +265,6 @@ MUTATIONS: Final = (
         old="            or rows[side]\n",
         new="",
         breaks="Rows of a side that has ended are lost when they are handed over.",
-        tests=("spark/test_hot_key_steps.py::test_sides_that_end_before_the_key_is_spread_or_after",),
+        tests=("spark/test_hot_key_steps.py::test_partitions_that_had_nothing_of_an_ended_side_take_over_its_rows",),
     ),
 )

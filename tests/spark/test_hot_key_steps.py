@@ -110,6 +110,38 @@ def test_sides_that_end_before_the_key_is_spread_or_after(
     assert hot.dealt == heavy
 
 
+def keyed(side: int, key: int, rows: int, first: int) -> pa.Table:
+    return pa.table({"k": np.full(rows, key), "ab"[side]: np.arange(first, first + rows)})
+
+
+def test_copies_match_although_nothing_was_dealt_to_where_they_are(tmp_path: Path) -> None:
+    """The key is spread, and then only the other side has it: its copies must not come out alone."""
+    dice = np.random.default_rng(1)
+    lefts = [keyed(LEFT, HOT, 60, 0), *(keyed(LEFT, HOT + 20 + batch, 5, 60 + 5 * batch) for batch in range(4))]
+    lefts.append(lefts[0].slice(0, 0))
+    rights = [keyed(RIGHT, HOT + 9, 5, 0), *(keyed(RIGHT, HOT, 3, 5 + 3 * batch) for batch in range(5))]
+    schemas = [lefts[0].schema, rights[0].schema]
+    join = PartitionedJoin(spread_plan(schemas, tmp_path, PARTITIONS, "full", "rpj", 2**20))
+    for batch, tables in enumerate(zip(lefts, rights, strict=True)):
+        join.batch(tables, dice)
+        join.ended = 1 if batch == 4 else join.ended  # the last copies come when what they match has ended
+    assert [hot.since for hot in join.progress().hot_keys] == [2]
+    came = pa.concat_tables(lefts)
+    assert np.array_equal(join.finish(dice), expected(came, pa.concat_tables(rights), "full"))
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "semi", "anti"])
+def test_partitions_that_had_nothing_of_an_ended_side_take_over_its_rows(tmp_path: Path, how: str) -> None:
+    dice = np.random.default_rng(1)
+    lefts = [keyed(LEFT, HOT, 60, 60 * batch) for batch in range(5)]
+    right = keyed(RIGHT, HOT, 3, 0)
+    join = PartitionedJoin(spread_plan([lefts[0].schema, right.schema], tmp_path, PARTITIONS, how, "rpj", 2**20))
+    for left in lefts:
+        join.batch([left, right if join.version == 0 else right.slice(0, 0)], dice)
+        join.ended = 2
+    assert np.array_equal(join.finish(dice), expected(pa.concat_tables(lefts), right, how))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("how", KINDS)
