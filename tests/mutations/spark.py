@@ -265,6 +265,6 @@ MUTATIONS: Final = (
         old="            or rows[side]\n",
         new="",
         breaks="Rows of a side that has ended are lost when they are handed over.",
-        tests=("spark/test_hot_key_steps.py::test_partitions_that_had_nothing_of_an_ended_side_take_over_its_rows",),
+        tests=("operators/two_way/test_ended_side.py",),
     ),
 )
