@@ -23,6 +23,7 @@ from sooner.kernels.arrays import to_arrow
 from sooner.kernels.keys import KeyPlan
 from sooner.operators.inputs import Input
 from sooner.operators.order import Order
+from sooner.operators.pieces import Rows
 from sooner.runs.formats.versions import Versions
 from sooner.sides import SIDES, opposite
 from sooner.spark.interop.grouping import grouped
@@ -30,6 +31,8 @@ from sooner.spark.shuffle.hot_keys import HOT_KEYS, HotKey, WithKeys
 from sooner.spark.step.heavy_keys import HEAVY_KEYS, HeavyKeys
 from sooner.spark.step.shelf import SpilledShelf
 
+COUNTED_FIRST: Final = 8  # batches, and then one in so many:
+COUNTED_EVERY: Final = 4
 PIECE_ROWS: Final = 2**18  # that are handed over in one file, and so many bytes at most
 PIECE_BYTES: Final = 16 * 2**20
 ShelfIn = Callable[[int, int], SpilledShelf]  # for rows of a side, in a partition's directory
@@ -42,7 +45,7 @@ class SpreadKeys:
     def __init__(
         self, keys: KeyPlan, order: Order, version: int, place: int, versions_of: VersionsOf, shelf_in: ShelfIn
     ) -> None:
-        self.heavy = HeavyKeys(keys, order.coders)
+        self._heavy = HeavyKeys(keys, order.coders)
         self._names = (keys.left, keys.right)
         self._types = keys.types
         self._version = version
@@ -53,8 +56,13 @@ class SpreadKeys:
 
     def load_plain(self, data: dict[str, Any]) -> None:
         """What the version before says."""
-        self.heavy.load_plain(data["heavy"])
+        self._heavy.load_plain(data["heavy"])
         self._hot = {one["key"]: HotKey(**one) for one in data["hot"]}
+
+    def count(self, rows: Rows) -> None:
+        """Which keys are heavy, of rows that are joined: in some batches, since it costs a tenth of a step."""
+        if self._version < COUNTED_FIRST or self._version % COUNTED_EVERY == 0:
+            self._heavy.count(rows)
 
     def mark_copies(self, inputs: Sequence[Input]) -> None:
         """Rows that are copied are certain to match."""
@@ -88,7 +96,7 @@ class SpreadKeys:
             if key.since == self._version + 1 and key.home == self._place:
                 handed_over[key.key] = self._hand_over(key, inputs[opposite(key.dealt)])
         hot = [key.to_plain() for key in self._hot.values()]
-        return {"heavy": self.heavy.to_plain(), "hot": hot, "handed_over": handed_over}
+        return {"heavy": self._heavy.to_plain(), "hot": hot, "handed_over": handed_over}
 
     def _hand_over(self, key: HotKey, copied: Input) -> list[dict[str, Any]]:
         side = opposite(key.dealt)
@@ -100,4 +108,4 @@ class SpreadKeys:
 
     def summary(self) -> dict[str, Any]:
         """What everybody may know of it."""
-        return {HEAVY_KEYS: self.heavy.to_plain(), HOT_KEYS: [key.to_plain() for key in self._hot.values()]}
+        return {HEAVY_KEYS: self._heavy.to_plain(), HOT_KEYS: [key.to_plain() for key in self._hot.values()]}

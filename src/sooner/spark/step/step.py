@@ -176,7 +176,7 @@ class Step:
         for piece in self._delivery.pieces(self._most_at_once) if rows_came else ():
             rows = self._without_late_rows(piece)
             if self._spread is not None:
-                self._spread.heavy.count(rows)
+                self._spread.count(rows)
             yield from self._take_in(rows, now)
         self._ended = [ended or pulse.has_ended(which) for which, ended in enumerate(self._ended)]
         yield from self._doors.look(self._ended, now)
