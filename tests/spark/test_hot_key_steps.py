@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +20,19 @@ from sooner.kernels.codes import code_rows
 from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.order import by_hashes
+from sooner.progress import Progress, together
 from sooner.runs.formats.versions import Header, Versions
 from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.spark.dataflow.finding_hot_keys import MOST_KEYS, newly_hot
 from sooner.spark.shuffle.hot_keys import HOT_KEYS, HotKey, Spreading, WithKeys, text_of_key
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.step import heavy_keys
-from sooner.spark.step.heavy_keys import KEPT, HeavyKeys, partition_keys_in
+from sooner.spark.step.heavy_keys import KEPT, HeavyKey, HeavyKeys, PartitionKeys, partition_keys_in
+from sooner.spark.step.standing import JoinProgress, Standing
 
+PROGRESS = JoinProgress(
+    0, together([Progress("arriving", (0, 0), (0, 0), 0, 0, (0, 0), 0, (0, 0), 0, 0.0, 0.0)]), (), (0, 0)
+)
 PARTITIONS = 3
 HOT = 12_345
 BATCHES = 8
@@ -215,6 +222,33 @@ def test_a_sketch_stays_small_and_forgets_what_came_long_ago(monkeypatch: pytest
     plain = partition_keys_in(heavy.to_plain())
     assert plain.seen[LEFT] <= 1000
     assert counts_in(heavy)["7.5"] > 0.9 * plain.seen[LEFT]
+
+
+# Which of them are hot
+
+
+def found_hot(heavy: Sequence[HeavyKey], seen: int = 400, ended: int = 0, known: int = 0) -> list[tuple[int, int]]:
+    """Codes and dealt sides, if the first of four partitions has found these keys and all have seen as many rows."""
+    partition = PartitionKeys((seen, seen), ())
+    hot = tuple(HotKey("", "", code, LEFT, 0, 1) for code in range(known))
+    progress = replace(PROGRESS, hot_keys=hot)
+    keys = (replace(partition, found=tuple(heavy)), partition, partition, partition)
+    standing = Standing("", progress, True, False, True, keys)
+    return [(one["code"], one["dealt"]) for one in newly_hot(standing, SIDES, ended)]
+
+
+def test_a_key_is_hot_by_its_share_and_its_heavier_side_is_dealt() -> None:
+    left, right = HeavyKey(LEFT, 77, 100, "", ""), HeavyKey(RIGHT, 77, 300, "", "")
+    assert found_hot([left]) == [(77, LEFT)]
+    assert found_hot([left], seen=401) == []  # less than a quarter of a partition's fair share
+    assert found_hot([replace(left, rows=19)], seen=10) == []
+    assert found_hot([left, right]) == [(77, RIGHT)]
+    assert found_hot([left, right], ended=2) == []  # the other side has more of it, which would be copied
+    assert found_hot([left], ended=1) == []  # nothing more to deal
+    assert found_hot([left], known=78) == []  # it is hot already
+    assert found_hot([left], known=MOST_KEYS) == []
+    several = [replace(left, code=100 + code) for code in range(5)]
+    assert found_hot(several, known=MOST_KEYS - 2) == [(100, LEFT), (101, LEFT)]
 
 
 # Where rows go

@@ -169,7 +169,8 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
     def _require_own(self, offset: Offset) -> None:
         """It comes from Spark's log, which somebody may have changed."""
         kinds = {"pulse": int, "ended": int, "settling": str, "newest": list}
-        if not isinstance(offset, dict) or any(type(offset.get(name)) is not kind for name, kind in kinds.items()):
+        is_own = isinstance(offset, dict) and isinstance(offset.get("hot", []), list)
+        if not is_own or any(type(offset.get(name)) is not kind for name, kind in kinds.items()):
             raise StateCorrupted(
                 f"The checkpoint has {offset!r} as the offset of the join in {self._state}; it is none."
             )

@@ -65,7 +65,7 @@ def join(
     memory: what rows of all partitions together may take in shared memory, such as "4g"; others are on disk only.
     partitions: of the join, each a task in every batch; by default one for each core, or as many as the state has.
     hot_keys: "spread": a key with a large share of the rows is found while it comes, and from the batch after next on
-        its rows are spread over all partitions; "home": each key stays in one. "auto" spreads where that costs nothing:
+        its rows are spread over all partitions; "home": each key stays in one. "auto" spreads where that costs little:
         if both inputs come packed from a source of ours, keys are equal and no row is forgotten.
     state: a directory of its own for the rows, by path or URI; all executors must reach it. It belongs to one query and
         its checkpoint.
