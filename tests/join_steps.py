@@ -2,7 +2,6 @@
 
 import base64
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -24,7 +23,7 @@ from sooner.runs.formats.versions import Versions
 from sooner.sides import LEFT, RIGHT, SIDES
 from sooner.spark.joins.meeting_places import placements
 from sooner.spark.shuffle.packing import PACK, PACKED_ROWS, PLACE, Packing
-from sooner.spark.shuffle.row_kinds import MARK, PULSE, SETTLING, Settling, kind_of, of_copy
+from sooner.spark.shuffle.row_kinds import MARK, PULSE, SETTLING, Settling, kind_of, of_copy, text_of_pulse
 from sooner.spark.shuffle.shared_columns import KIND, WORD, share_columns
 from sooner.spark.step.delivery import deliveries
 from sooner.spark.step.layout import partition_directory, root_of
@@ -61,7 +60,7 @@ def plan_of(
         inputs=INPUTS,
         columns=(tuple(left.names), tuple(right.names)),
         packed=(None, None),
-        shared=share_columns(from_arrow_schema(left), from_arrow_schema(right), words=operator.forgets),
+        shared=share_columns(from_arrow_schema(left), from_arrow_schema(right), times=operator.forgets),
         memory_bytes=PLENTY if algorithm == "symmetric_hash" else memory_bytes,
         partitions=1,
         identity=identity or {"algorithm": algorithm},
@@ -77,7 +76,7 @@ def with_packs(plan: StepPlan, *sides: int) -> StepPlan:
     return replace(
         plan,
         packed=tuple(schemas[side] if side in sides else None for side in SIDES),
-        shared=share_columns(*sent, words=plan.shared.words),
+        shared=share_columns(*sent, words=plan.shared.words, times=plan.shared.times),
     )
 
 
@@ -106,7 +105,7 @@ class Arriving:
         names = [KIND, *(f"c{position}" for position in range(len(types)))]
         if plan.shared.words:
             time = str(round(self.seconds * 10**6))
-            said = [json.dumps(self.newest) if self._has_pulse else time, time]
+            said = [text_of_pulse(self.newest, []) if self._has_pulse else time, time]
             columns.append(pa.array([None] * (len(columns[0]) - 2) + said, pa.string()))
             names.append(WORD)
         union = pa.RecordBatch.from_arrays(columns, names)

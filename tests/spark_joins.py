@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import and_
@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyspark import SparkContext
+from pyspark import SparkContext, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import coalesce, col, expr
 
@@ -184,6 +184,20 @@ class JoinCase:
     @property
     def most_spilled_rows(self) -> int:
         return max(progress.total.spilled_rows for progress in self.progress)
+
+
+def failing_once_in(batches: set[int]) -> Callable[[DataFrame], DataFrame]:
+    """Tasks take all that the join gives, and fail the first time in these batches."""
+
+    def take_all(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        taken = list(rows)
+        context = TaskContext.get()
+        assert context is not None
+        if int(context.getLocalProperty("streaming.sql.batchId") or 0) in batches and context.attemptNumber() == 0:
+            raise RuntimeError("lost on the way")
+        yield from taken
+
+    return lambda joined: joined.mapInArrow(take_all, joined.schema)
 
 
 def killable_session(master: str) -> SparkSession:

@@ -33,7 +33,7 @@ class Progress:
     covered_pairs: float
     late_rows: PerInput = ()  # came too late to be joined, and were left out; nothing where none can
     newest: tuple[int | float | None, ...] = ()  # value of each input, in the units of its type, where lateness counts
-    copied_rows: int = 0  # on Spark: how often a row went to a second partition, since its range reaches there too
+    copied_rows: int = 0  # on Spark: how often a row went to another partition too: by its range, or its hot key
     fallbacks: tuple[str, ...] = ()  # what goes a slower way than usual, and why: a sentence each
     # Of a stream that is looked up in a master:
     manner: str = ""  # how that is done now

@@ -142,7 +142,16 @@ def test_a_note_for_nobody_means_nothing(content: bytes, tmp_path: Path) -> None
     assert noted_ends(str(tmp_path), ["left", "right"], "query") == 0
 
 
-@pytest.mark.parametrize("offset", [{}, [], None, {"pulse": "1", "ended": 0, "settling": "not now", "newest": []}])
+@pytest.mark.parametrize(
+    "offset",
+    [
+        {},
+        [],
+        None,
+        {"pulse": "1", "ended": 0, "settling": "not now", "newest": []},
+        {"pulse": 1, "ended": 0, "settling": "not now", "newest": [], "hot": 7},
+    ],
+)
 def test_offsets_of_a_pacemaker_that_are_none(offset: Any, tmp_path: Path) -> None:
     reader = PulseReader(str(tmp_path), 1, ["left", "right"])
     with pytest.raises(StateCorrupted, match="offset"):

@@ -17,7 +17,7 @@ from queries import refused
 from sooner.errors import InvalidJoin, StateCorrupted
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.step import Attempt, run_step
-from spark_joins import JoinCase, Rows, Way, ended, rows_of, skewed, stream_of
+from spark_joins import JoinCase, Rows, Way, ended, failing_once_in, rows_of, skewed, stream_of
 
 LEFT, RIGHT = skewed(3000, 1500, 1, "a"), skewed(2500, 1500, 2, "b")
 Answer = Callable[[JoinCase], Rows]
@@ -46,20 +46,6 @@ def answer(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ans
 
 
 # Tasks that fail, and memory that forgets
-
-
-def failing_once_in(batches: set[int]) -> Callable[[DataFrame], DataFrame]:
-    """Tasks take all that the join gives, and fail the first time in these batches."""
-
-    def take_all(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        taken = list(rows)
-        context = TaskContext.get()
-        assert context is not None
-        if int(context.getLocalProperty("streaming.sql.batchId") or 0) in batches and context.attemptNumber() == 0:
-            raise RuntimeError("lost on the way")
-        yield from taken
-
-    return lambda joined: joined.mapInArrow(take_all, joined.schema)
 
 
 @pytest.mark.parametrize(

@@ -247,6 +247,7 @@ def test_a_join_says_which_path_its_inputs_take(spark: SparkSession, files: Path
     assert joined == "  joined by rpj, how='inner', where left long = right long"
     assert algorithm.startswith("  algorithm: rpj, since the inputs, about ")
     assert paths == [
+        "  hot keys: a key with a large share of the rows is spread over all partitions, once it is found",
         "  left: packed by sooner.parquet: long, text",
         "  right: packed by sooner.parquet: long, int",
     ]

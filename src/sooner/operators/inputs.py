@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sooner.budget import Account
-from sooner.kernels.array_types import Codes
+from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.gathering import as_one
 from sooner.kernels.matching import EQUAL, Reach
 from sooner.operators.order import Arrivals, CodeRows, Order, sorted_runs
@@ -54,6 +55,7 @@ class Input:
         self.ended = False
         self.follows_matches = False  # whether it is noted of rows in memory that they have a match
         self.follows_joins = False  # whether it is noted of rows in memory that they have joined something lately
+        self.certain_to_match: Callable[[pa.RecordBatch], Flags] | None = None  # of rows that come, by word of others
         self._saved_runs = saved_runs or RewrittenRuns(store)
 
     def sorted(self, batches: Sequence[pa.RecordBatch]) -> Arrivals:
@@ -61,6 +63,24 @@ class Input:
         if not batches:
             return Arrivals([None] * len(self.partitions))
         return sorted_runs(as_one(batches), self.code, self.bounds, self.overlap)
+
+    def followed(self, run: Run) -> Run:
+        """These new rows; from now on it is noted which of them have a match, where somebody asks."""
+        if not self.follows_matches:
+            return run
+        followed = run.followed()
+        if self.certain_to_match is not None and followed.matched is not None:
+            followed.matched[self.certain_to_match(run.rows)] = True
+        return followed
+
+    def rows_of_code(self, code: int) -> Iterator[pa.RecordBatch]:
+        """All rows with this code, in memory and on disk; between calls of the operator."""
+        for partition in self.partitions:
+            segments = (segment for run in partition.spilled for segment in run.segments)
+            on_disk = (self.store.read(segment, segment.blocks.between(code, code + 1)) for segment in segments)
+            for run in chain(partition.resident, *on_disk):
+                if len(found := run.between(code, code + 1)):
+                    yield found.rows
 
     @property
     def resident_bytes(self) -> int:

@@ -90,6 +90,19 @@ def test_rows_that_come_after_the_end_are_met_and_not_kept(
     assert found + Counter(end(join)) == expected(ended, PIECES)
 
 
+def test_rows_of_an_ended_side_that_are_handed_over_are_met_too(in_one_piece: list[EndedSide], tmp_path: Path) -> None:
+    """They came to another partition on Spark, before the end; those that come later meet them as well."""
+    join, handed_over = new_join(tmp_path, partitions=4), 1_000
+    arrive_at(join, RIGHT, some_rows(RIGHT, 0))
+    join.end(RIGHT)
+    arrive_at(join, LEFT, some_rows(LEFT, 0))
+    arrive_at(join, RIGHT, rows([handed_over], [handed_over]))
+    found = arrive_at(join, LEFT, rows([handed_over] * LONG * 2))
+    assert sorted(found) == [(number, handed_over) for number in range(LONG * 2)]
+    assert len(in_one_piece) == 2, "it is made anew"
+    check_invariants(join)
+
+
 def test_a_side_is_not_put_into_one_piece_for_a_few_rows(in_one_piece: list[EndedSide], tmp_path: Path) -> None:
     join = new_join(tmp_path, partitions=4)
     arrive_at(join, RIGHT, some_rows(RIGHT, 0))

@@ -47,8 +47,7 @@ class EndedSide:
     def coded(self, batch: pa.RecordBatch) -> tuple[Run, Flags | None]:
         """These rows of the other side, in no order: good for being met, not for being kept; and which have a key."""
         codes, wanted = self._other.code(batch)
-        rows = Run(codes, batch, NEVER)
-        return rows.followed() if self._other.follows_matches else rows, wanted
+        return self._other.followed(Run(codes, batch, NEVER)), wanted
 
     def met_by(self, rows: Run, wanted: Flags | None, find: FindByIndex) -> Iterator[Findings]:
         """All pairs with these rows."""

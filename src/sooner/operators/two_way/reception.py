@@ -49,7 +49,7 @@ class Reception:
 
     def works(self, batches: Sequence[Sequence[pa.RecordBatch]], crew: Crew) -> Sequence[Iterator[Findings]]:
         """What is to be done with these rows, once the tick at which they arrive has begun; there is room for them."""
-        ended = self._in_one_piece(sum(batch.num_rows for some in batches for batch in some))
+        ended = self._in_one_piece([sum(batch.num_rows for batch in some) for some in batches])
         if ended is not None:
             return [self._meet(ended, batch) for batch in batches[opposite(ended.side)]]
         works = self._admissions(batches, crew)
@@ -81,8 +81,7 @@ class Reception:
         return [*(singles_of(side, *rows) for side, rows in keyless if rows is not None), *admissions]
 
     def _followed(self, side: int, runs: Sequence[Run | None]) -> Sequence[Run | None]:
-        if self._state.inputs[side].follows_matches:
-            runs = [None if run is None else run.followed() for run in runs]
+        runs = [None if run is None else self._state.inputs[side].followed(run) for run in runs]
         if self._state.inputs[side].follows_joins:
             runs = [None if run is None else run.with_join_bits() for run in runs]
         return runs
@@ -178,18 +177,23 @@ class Reception:
                 new[at] = False
         return np.flatnonzero(new)
 
-    def _in_one_piece(self, rows: int) -> EndedSide | None:
-        """The side that has ended, if all rows that come meet all of it at once, and are so many that it pays."""
+    def _in_one_piece(self, rows: Sequence[int]) -> EndedSide | None:
+        """The side that has ended, if all rows that come meet all of it at once, and are so many that it pays.
+
+        Rows of it may come all the same: other partitions hand them over.
+        """
         state = self._state
         side = next((side for side in SIDES if state.inputs[side].ended), None)
         if side == LEFT and not self._kind.pairs:
             return None  # its rows leave one by one
-        if side is None or not all(
-            self._on_arrival.is_met_at_once(opposite(side), p) for p in range(state.n_partitions)
+        if (
+            side is None
+            or rows[side]
+            or not all(self._on_arrival.is_met_at_once(opposite(side), p) for p in range(state.n_partitions))
         ):
             self.let_go_of_ended_side()
         elif self._ended_side is None:
-            self._met_by_ended_side += rows
+            self._met_by_ended_side += rows[opposite(side)]
             if self._met_by_ended_side >= self._statistics.resident_rows[side].sum():
                 self._ended_side = in_one_piece(state, side, self._whole_merge_bytes)
         return self._ended_side

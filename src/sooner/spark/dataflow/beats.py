@@ -12,18 +12,18 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from sooner.spark.shuffle.row_kinds import MARK, PULSE, kind_of
-from sooner.spark.shuffle.shared_columns import KIND, NEWEST
+from sooner.spark.shuffle.shared_columns import KIND, SAID
 from sooner.spark.step.plan import Task
 
-_BEATS: Final = pa.schema([(KIND, pa.int64()), (NEWEST, pa.string())])
+_BEATS: Final = pa.schema([(KIND, pa.int64()), (SAID, pa.string())])
 
 
 def beats_of(pulses: DataFrame, partitions: int) -> DataFrame:
     """The kinds of the marks and pulses of all places. `pulses` has `ended`, a bit for each input, `settling` and
-    `newest`; there is one in a batch at most.
+    `said`; there is one in a batch at most.
     """
-    said = pulses.select("ended", "settling", NEWEST).coalesce(1)
-    return said.mapInArrow(_for_all(partitions), f"{KIND} long, {NEWEST} string")
+    said = pulses.select("ended", "settling", SAID).coalesce(1)
+    return said.mapInArrow(_for_all(partitions), f"{KIND} long, {SAID} string")
 
 
 def _for_all(partitions: int) -> Task:
@@ -31,8 +31,8 @@ def _for_all(partitions: int) -> Task:
         beats = [(kind_of(MARK, place), None) for place in range(partitions)]
         for pulse in (row for batch in batches for row in batch.to_pylist()):
             said = pulse["settling"], pulse["ended"]
-            beats += [(kind_of(PULSE, place, *said), pulse[NEWEST]) for place in range(partitions)]
-        kinds, newest = zip(*beats, strict=True)
-        yield pa.RecordBatch.from_arrays([pa.array(kinds, pa.int64()), pa.array(newest, pa.string())], schema=_BEATS)
+            beats += [(kind_of(PULSE, place, *said), pulse[SAID]) for place in range(partitions)]
+        kinds, words = zip(*beats, strict=True)
+        yield pa.RecordBatch.from_arrays([pa.array(kinds, pa.int64()), pa.array(words, pa.string())], schema=_BEATS)
 
     return beat

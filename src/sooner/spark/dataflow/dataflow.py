@@ -102,6 +102,7 @@ def _pulses(inflows: Sequence[Inflow], plan: StepPlan, notes: Sequence[str], est
         .option("shared_memory", str(plan.shared_memory or ""))
         .option("retention", plan.retention)
         .option("estimate", estimate)
+        .option("spreads", json.dumps(plan.spreads))
         .option("complete_rows", json.dumps(plan.complete_rows))
         .load()
     )

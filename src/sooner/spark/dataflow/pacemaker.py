@@ -26,6 +26,7 @@ from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
 
 from sooner.errors import InvalidJoin, StateCorrupted
 from sooner.spark.dataflow.endings import noted_ends
+from sooner.spark.dataflow.finding_hot_keys import newly_hot
 from sooner.spark.session.versions import (
     SETS_LIMITS,
     ReadAllAvailable,
@@ -33,8 +34,8 @@ from sooner.spark.session.versions import (
     ReadMaxRows,
     SupportsTriggerAvailableNow,
 )
-from sooner.spark.shuffle.row_kinds import SETTLING, Settling
-from sooner.spark.shuffle.shared_columns import quoted
+from sooner.spark.shuffle.row_kinds import SETTLING, Settling, text_of_pulse
+from sooner.spark.shuffle.shared_columns import SAID, quoted
 from sooner.spark.step.in_use import note_done, note_in_use
 from sooner.spark.step.standing import JoinProgress, Standing, newest_batch, read_standing
 
@@ -49,6 +50,7 @@ FIGURES: Final = {
     "late_rows": "long",
     "covered_fraction": "double",
     "fallbacks": "string",
+    "hot_keys": "string",
 }
 
 _NAMED: Final[Counter[str]] = Counter()  # how many joins this program has made with a state
@@ -68,7 +70,7 @@ class Pulses(DataSource):
     def schema(self) -> str:
         """What a pulse says to the steps, and how far the join was before it."""
         figures = figures_of(self._inputs)
-        said = ("ended int", "settling int", "newest string")
+        said = ("ended int", "settling int", f"{SAID} string")
         return ", ".join((*said, *(f"{quoted(name)} {kind}" for name, kind in figures.items())))
 
     def streamReader(self, schema: object) -> _SimpleStreamReaderWrapper:  # noqa: ARG002, N802 - Spark's contract
@@ -76,7 +78,7 @@ class Pulses(DataSource):
         retention = self.options.get("retention", "")
         complete_rows = json.loads(self.options.get("complete_rows", "[]"))
         where = self.options["state"], int(self.options["partitions"]), self._inputs
-        reader = PulseReader(*where, retention, complete_rows)
+        reader = PulseReader(*where, retention, complete_rows, json.loads(self.options.get("spreads", "[]")))
         return PulseStream(reader) if SETS_LIMITS else _SimpleStreamReaderWrapper(reader)
 
     @property
@@ -112,9 +114,11 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         inputs: Sequence[str],
         retention: str = "",
         complete_rows: Sequence[int | None] = (),
+        spreads: Sequence[int] = (),
     ) -> None:
         self._retention = retention
         self._complete_rows = complete_rows  # of each input, where that is known and it ends with the last of them
+        self._spreads = tuple(spreads)  # sides whose rows may be dealt out, if their key is hot
         self._state = state
         self._partitions = partitions
         self._inputs = inputs
@@ -168,7 +172,8 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
     def _require_own(self, offset: Offset) -> None:
         """It comes from Spark's log, which somebody may have changed."""
         kinds = {"pulse": int, "ended": int, "settling": str, "newest": list}
-        if not isinstance(offset, dict) or any(type(offset.get(name)) is not kind for name, kind in kinds.items()):
+        is_own = isinstance(offset, dict) and isinstance(offset.get("hot", []), list)
+        if not is_own or any(type(offset.get(name)) is not kind for name, kind in kinds.items()):
             raise StateCorrupted(
                 f"The checkpoint has {offset!r} as the offset of the join in {self._state}; it is none."
             )
@@ -220,12 +225,15 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
     def _offset(self, pulse: int, ended: int) -> Offset:
         """The offset of a pulse, with a name, because Spark has none for a source in Python."""
         newest = [] if self._standing is None else list(self._standing.progress.total.newest)
-        said = {"pulse": pulse, "ended": ended, "settling": self._settling, "newest": newest}
+        said: Offset = {"pulse": pulse, "ended": ended, "settling": self._settling, "newest": newest}
+        if self._spreads and self._standing is not None and (hot := newly_hot(self._standing, self._spreads, ended)):
+            said["hot"] = hot
         return {"pacemaker of": self._state, **said}
 
     def _row(self, offset: Offset, standing: Standing | None) -> Row:
         figures = _figures(None if standing is None else standing.progress, len(self._inputs))
-        return (offset["ended"], SETTLING.index(offset["settling"]), json.dumps(offset["newest"]), *figures)
+        said = text_of_pulse(offset["newest"], offset.get("hot", []))
+        return (offset["ended"], SETTLING.index(offset["settling"]), said, *figures)
 
 
 def figures_of(inputs: Sequence[str]) -> dict[str, str]:
@@ -259,4 +267,5 @@ def _figures(progress: JoinProgress | None, inputs: int) -> Row:
         sum(progress.late_rows),
         total.covered_fraction,
         "; ".join(total.fallbacks),
+        ", ".join(key.name for key in progress.hot_keys),
     )

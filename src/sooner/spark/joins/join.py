@@ -17,9 +17,11 @@ from sooner.how import How, Kind
 from sooner.kernels.ranges import Width, Within
 from sooner.operators.two_way.output import OutputPlan
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
+from sooner.sides import SIDES
 from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import inflow_of
 from sooner.spark.joins.checking import checked_schemas, identity_of, session_of
+from sooner.spark.joins.hot_keys import AskedHotKeys, hot_keys_choice
 from sooner.spark.joins.meeting_places import placements, places_in_words
 from sooner.spark.joins.rooms import Rooms
 from sooner.spark.session.versions import spark_type_of
@@ -47,6 +49,7 @@ def join(
     algorithm: AskedAlgorithm = "auto",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
+    hot_keys: AskedHotKeys = "auto",
     state: str | Path,
     shared_memory: str | Path | None = None,
     trace: str | Path | None = None,
@@ -62,8 +65,10 @@ def join(
     algorithm: as for `sooner.join`; "auto" is that of a state which is there, whatever is known of the inputs by then.
         `sooner.spark.explain` says which it is, and why.
     memory: what rows of all partitions together may take in shared memory, such as "4g"; others are on disk only.
-    partitions: of the join, each a task in every batch; by default one for each core, or as many as the state has. With
-        another number a state is rescaled before the query starts: at no cost if there are fewer.
+    partitions: of the join, each a task in every batch; by default one for each core, or as many as the state has.
+    hot_keys: "spread": a key with a large share of the rows is found while it comes, and from the batch after next on
+        its rows are spread over all partitions; "home": each key stays in one. "auto" spreads where that costs little:
+        if both inputs come packed from a source of ours, keys are equal and no row is forgotten.
     state: a directory of its own for the rows, by path or URI; all executors must reach it. It belongs to one query and
         its checkpoint.
     shared_memory: where executors keep rows in memory; by default `/dev/shm`, or a temporary directory without it.
@@ -80,7 +85,7 @@ def join(
     )  # fmt: skip
     spark = session_of(INPUTS, (left, right))
     rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
-    return joined(left, right, operator, algorithm, rooms)
+    return joined(left, right, operator, algorithm, rooms, hot_keys=hot_keys)
 
 
 def joined(
@@ -91,6 +96,7 @@ def joined(
     rooms: Rooms,
     names: Sequence[str] = INPUTS,
     notes: Sequence[str] = (),
+    hot_keys: AskedHotKeys = "home",
 ) -> DataFrame:
     """The results of one join. `notes` are what else there is to explain."""
     if not operator.kind.pairs and {*operator.compared_of_right} <= {*right.columns}:
@@ -100,16 +106,21 @@ def joined(
     choice = _choice(algorithm, (left, right), schemas, rooms)
     operator = replace(operator, algorithm=choice.algorithm)
     placed = placements(operator, schemas, rooms.partitions)
-    identity = identity_of(left, right, operator, schemas, rooms.partitions)
+    hot = hot_keys_choice(hot_keys, operator, (left, right), placed, names, rooms)
+    identity = identity_of(left, right, operator, schemas, rooms.partitions) | hot.identity
     identity |= {PLACEMENTS: list(map(plain_placement, placed))}
     rooms.require_same(identity, placed)
-    sides = zip((left, right), (right, left), schemas, placed, strict=True)
-    inflows = [inflow_of(side, [other], schema, placement) for side, other, schema, placement in sides]
+    both = zip(SIDES, (left, right), (right, left), schemas, placed, strict=True)
+    inflows = [
+        inflow_of(rows, [other], schema, placement, hot.spreading(side))
+        for side, rows, other, schema, placement in both
+    ]
     columns = [left.columns, right.columns]
-    step = rooms.step(operator, names, columns, inflows, identity, words=operator.forgets)
-    plan = replace(step, retention="" if operator.retention is None else str(operator.retention))
+    step = rooms.step(operator, names, columns, inflows, identity, words=bool(hot.dealt), times=operator.forgets)
+    retention = "" if operator.retention is None else str(operator.retention)
+    plan = replace(step, retention=retention, spreads=hot.dealt)
     results = result_schema(left.schema, right.schema, operator.columns(schemas), operator.kind)
-    told = [*notes, *in_words(operator, choice), *places_in_words(operator, placed)]
+    told = [*notes, *in_words(operator, choice), *places_in_words(operator, placed), *hot.notes]
     return dataflow(inflows, plan, results, told)
 
 

@@ -106,6 +106,7 @@ class Rooms:
         identity: dict[str, Any],
         *,
         words: bool = False,
+        times: bool = False,
     ) -> StepPlan:
         """What a step of an operator does here, with inputs that come this way."""
         return StepPlan(
@@ -114,7 +115,7 @@ class Rooms:
             inputs=tuple(inputs),
             columns=tuple(map(tuple, columns)),
             packed=tuple(inflow.packed for inflow in inflows),
-            shared=share_columns(*(inflow.columns for inflow in inflows), words=words),
+            shared=share_columns(*(inflow.columns for inflow in inflows), words=words, times=times),
             memory_bytes=self.memory_bytes,
             partitions=self.partitions,
             identity=identity,

@@ -13,7 +13,7 @@ import base64
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from sooner.kernels.gathering import as_one, gather
 from sooner.spark.interop.grouping import grouped
 from sooner.spark.shuffle.conditions import Condition, holds
 from sooner.spark.shuffle.grid import Grid
+from sooner.spark.shuffle.hot_keys import PlacesOf, Spreading
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.row_kinds import of_copy
 from sooner.spark.shuffle.sampled import Prepare, Sampled
@@ -52,6 +53,7 @@ class Packing:
     placement: Placement | GridPlacement  # by columns of that schema
     condition: Condition | None = None  # on columns of the source
     sampled: Sampled | None = None  # what is made of the rows before they are packed
+    spreading: Spreading | None = None  # of hot keys, if they are spread
 
     def to_text(self) -> str:
         plain = {
@@ -61,6 +63,7 @@ class Packing:
             "placement": plain_placement(self.placement),
             "condition": self.condition,
             "sampled": None if self.sampled is None else self.sampled.to_text(),
+            "spreading": None if self.spreading is None else asdict(self.spreading),
         }
         return json.dumps(plain)
 
@@ -78,6 +81,7 @@ class Packing:
             placement_of(plain["placement"]),
             plain["condition"],
             None if plain["sampled"] is None else Sampled.from_text(plain["sampled"]),
+            None if plain["spreading"] is None else Spreading(**plain["spreading"]),
         )
 
     @property
@@ -88,7 +92,7 @@ class Packing:
     def packed(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Places and packs of all rows that are wanted."""
         if self.sampled is None:
-            return map(self._cut, self._chunks(batches))
+            return map(partial(self.cut, self._places_in_this_task()), self._chunks(batches))
         return map(partial(self._cut_sample, self.sampled.in_this_task()), self._chunks(batches))
 
     def packed_blocks(self, blocks: Iterator[tuple[int, Iterator[pa.RecordBatch]]]) -> Iterator[pa.RecordBatch]:
@@ -117,8 +121,15 @@ class Packing:
         complete = self.placement.complete(rows)
         return rows if complete is None else rows.filter(to_arrow(complete))
 
-    def _cut(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        first, *last = self.placement.places(rows)
+    def _places_in_this_task(self) -> PlacesOf:
+        if self.spreading is None:
+            return self.placement.places
+        assert isinstance(self.placement, Placement), "only keys of two inputs are spread"
+        return self.spreading.in_this_task(self.placement)
+
+    def cut(self, places_of: PlacesOf, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Places and packs of a chunk, whose rows are all wanted and go to these places."""
+        first, *last = places_of(rows)
         filled, packs = self._packs(rows, np.arange(rows.num_rows), first)
         for other in last:
             copied = np.flatnonzero(other != first)

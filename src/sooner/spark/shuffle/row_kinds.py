@@ -6,7 +6,9 @@ a pulse, 2 bits say whether everything is to be settled, and the rest which inpu
 Spark's columns, NumPy's arrays and plain integers.
 """
 
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -63,9 +65,20 @@ class Pulse:
     ended: int = 0  # a bit for each input that has
     settling: Settling = "not now"
     newest: Newest = ()  # values of each input, as of the batch before; nothing where nobody asks
+    hot: tuple[dict[str, Any], ...] = ()  # keys that are found to be hot, see `hot_keys`
+
+    def saying(self, text: str) -> "Pulse":
+        """The same, with what `text_of_pulse` says."""
+        said = json.loads(text)
+        return replace(self, newest=tuple(said["newest"]), hot=tuple(said["hot"]))
 
     def has_ended(self, which: int) -> bool:
         return bool(self.ended >> which & 1)
+
+
+def text_of_pulse(newest: Sequence[int | float | None], hot: Sequence[dict[str, Any]]) -> str:
+    """What a pulse says beside its kind."""
+    return json.dumps({"newest": newest, "hot": hot})
 
 
 def pulse_in(kinds: Kinds) -> Pulse | None:

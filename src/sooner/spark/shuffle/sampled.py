@@ -18,6 +18,7 @@ from pyspark import TaskContext
 
 from sooner.estimation.preparation import Preparation
 from sooner.estimation.tags import MOST_TAGS, InBlocks, InTurn, Tagging
+from sooner.spark.shuffle.this_batch import batch_of_this_task
 
 if TYPE_CHECKING:
     from sooner.sources.sampling import Sampling  # a step needs none of what else is there
@@ -35,7 +36,7 @@ class Sampled:
     def in_this_task(self) -> Prepare:
         """What makes rows and tallies of the rows of a chunk, one chunk after the other."""
         context = TaskContext.get()
-        batch, task = (0, 0) if context is None else (_batch_of(context), context.partitionId())
+        batch, task = batch_of_this_task(), 0 if context is None else context.partitionId()
         if self.sampling == "blocks":
             return self.of_block(batch)
         begun = zlib.crc32(f"{batch}-{task}".encode())
@@ -75,7 +76,3 @@ def _dealt(begun: int, rows: int) -> Tagging:
         return InTurn(begun, rows)
     tags, sizes = np.unique(np.arange(begun, begun + rows) % MOST_TAGS, return_counts=True)
     return InBlocks(tags.tolist(), sizes.tolist())
-
-
-def _batch_of(context: TaskContext) -> int:
-    return int(context.getLocalProperty("streaming.sql.batchId") or 0)

@@ -19,18 +19,19 @@ from sooner.spark.shuffle.row_kinds import Kinds, kind_of, of_copy, of_input
 
 KIND: Final = "kind"
 WORD: Final = "word"
-NEWEST: Final = "newest"
+SAID: Final = "said"  # by a pulse
 
 
 @dataclass(frozen=True)
 class SharedColumns:
-    """Which shared column each column of an input travels in. With `words` there is one more: for a pulse how new the
-    newest rows are, and for a mark the time of its batch.
+    """Which shared column each column of an input travels in. With `words` there is one more: for a pulse what it says
+    beside its kind, and for a mark the time of its batch, if somebody asks for `times`.
     """
 
     types: tuple[DataType, ...]
     of_input: tuple[tuple[int, ...], ...]
     words: bool = False
+    times: bool = False
 
     def tagged(self, rows: DataFrame, names: Sequence[str], which: int, *places: Column) -> DataFrame:
         """Rows of one input with these columns, ready for the union; with a copy in a place that is another."""
@@ -45,12 +46,12 @@ class SharedColumns:
         return exploded.select(kind, *exploded.columns[: len(columns)])
 
     def beats(self, beats: DataFrame) -> DataFrame:
-        """Marks and pulses, which have their kind, and of a pulse how new the newest rows are. What Spark calls the
-        current time is that of the batch, which is in its log.
+        """Marks and pulses, which have their kind, and of a pulse what it says. What Spark calls the current time is
+        that of the batch, which is in its log.
         """
-        time = F.unix_micros(F.current_timestamp()).cast("string")
+        time = F.unix_micros(F.current_timestamp()).cast("string") if self.times else F.lit(None)
         columns = (self._filled(i, None) for i in range(len(self.types)))
-        return beats.select(KIND, *columns, *self._word(F.coalesce(F.col(NEWEST), time)))
+        return beats.select(KIND, *columns, *self._word(F.coalesce(F.col(SAID), time)))
 
     def _word(self, word: Column) -> list[Column]:
         return [word.cast("string").alias(WORD)] if self.words else []
@@ -73,11 +74,11 @@ class SharedColumns:
         return table if mine.all() else table.filter(to_arrow(mine))
 
 
-def share_columns(*schemas: StructType, words: bool = False) -> SharedColumns:
+def share_columns(*schemas: StructType, words: bool = False, times: bool = False) -> SharedColumns:
     """As few columns as hold a row of any of these."""
     types: list[DataType] = []
     of_input = tuple(_places_in(types, [field.dataType for field in schema]) for schema in schemas)
-    return SharedColumns(tuple(types), of_input, words)
+    return SharedColumns(tuple(types), of_input, words or times, times)
 
 
 def _places_in(types: list[DataType], wanted: Sequence[DataType]) -> tuple[int, ...]:

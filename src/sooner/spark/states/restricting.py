@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sooner.errors import InvalidJoin
+from sooner.spark.shuffle.hot_keys import HOT_KEYS
 from sooner.spark.states.contents import Plain, run_lists
+from sooner.spark.step.heavy_keys import HEAVY_KEYS, none_counted
 
 RowCounts = list[list[int]]  # [side][partition of the operator]
 
@@ -38,7 +40,15 @@ class Share:
 
 
 def require_divisible(state: Plain, where: str) -> None:
-    """Refuse what is in the middle of a key: how far it is, is counted in blocks, which a part has not."""
+    """Refuse keys that are spread over all partitions there are, and what is in the middle of a key: how far it is, is
+    counted in blocks, which a part has not.
+    """
+    if HOT_KEYS in state and state[HOT_KEYS]["hot"]:
+        names = ", ".join(one["name"] for one in state[HOT_KEYS]["hot"])
+        raise InvalidJoin(
+            f"{where} has rows of hot keys ({names}), which are spread over all partitions, and cannot be divided: "
+            "start the query with the partitions that it has, or anew with another checkpoint and state."
+        )
     for task in state["operator"]["tasks"]:
         _, strides, _ = task["cursor"]
         if strides:
@@ -74,6 +84,8 @@ def restrict(state: Plain, share: Share, rows_before: RowCounts) -> None:
         operator["expiry"]["late_rows"] = _each(share.of, operator["expiry"]["late_rows"])
     for name in ("late_rows", "copied_rows"):
         state[name] = _each(share.of, state[name])
+    if HOT_KEYS in state:  # keys that were counted here may be at home elsewhere now
+        state[HOT_KEYS]["heavy"] = none_counted()
 
 
 def restricted_summary(summary: Plain, state: Plain, share: Share) -> Plain:
@@ -93,6 +105,7 @@ def restricted_summary(summary: Plain, state: Plain, share: Share) -> Plain:
     counted = {f"{kind}_rows_by_side": rows for kind, rows in by_kind.items()}
     return {
         **summary,
+        **({HEAVY_KEYS: state[HOT_KEYS]["heavy"]} if HEAVY_KEYS in summary else {}),
         "progress": {**progress, **counted, "spilled_bytes": spilled_bytes},
         "late_rows": _each(share.of, summary["late_rows"]),
     }

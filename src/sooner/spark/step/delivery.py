@@ -1,9 +1,7 @@
 """What a partition gets in a batch: rows of all inputs, its mark and perhaps a pulse, in any order."""
 
-import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -90,8 +88,8 @@ class Delivery:
     def _hear(self, batch: pa.RecordBatch, kinds: Kinds) -> None:
         """What pulse and mark say, if they are in this batch."""
         if (pulse := pulse_in(kinds)) is not None:
-            newest = self._plan.shared.word_of(batch, kinds, PULSE)
-            self.pulse = pulse if newest is None else replace(pulse, newest=tuple(json.loads(newest)))
+            said = self._plan.shared.word_of(batch, kinds, PULSE)
+            self.pulse = pulse if said is None else pulse.saying(said)
         if (time := self._plan.shared.word_of(batch, kinds, MARK)) is not None:
             self.time = int(time) / 10**6
 

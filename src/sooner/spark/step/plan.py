@@ -31,6 +31,7 @@ class StepPlan:
     shared_memory: Path | None
     fallbacks: tuple[str, ...] = ()  # that are known before it runs
     retention: str = ""  # in words, if rows are forgotten by their time
+    spreads: tuple[int, ...] = ()  # sides whose rows may be dealt out over all partitions, if their key is hot
     complete_rows: tuple[int | None, ...] = ()  # of each input, where it has ended as soon as so many have come
     trace: str | None = None  # a folder
     tells: Callable[[dict[str, Any], int], pa.RecordBatch] | None = None  # a row of what is told, in place of results

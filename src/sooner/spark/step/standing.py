@@ -11,6 +11,8 @@ from sooner.operators.operator import Operator
 from sooner.policies.view import SETTLING, SILENT
 from sooner.progress import PerInput, Progress, together
 from sooner.runs.formats.versions import Header, Versions, believed
+from sooner.spark.shuffle.hot_keys import HotKey, hot_keys_in
+from sooner.spark.step.heavy_keys import HEAVY_KEYS, PartitionKeys, partition_keys_in
 from sooner.spark.step.layout import partition_directory, root_of
 from sooner.spark.step.state_directory import QUERY, open_state
 
@@ -26,9 +28,11 @@ class JoinProgress:
     partitions: tuple[Progress, ...]
     late_rows: PerInput  # came after their input had ended, or too far behind its newest, and were left out
     algorithm: str = ""  # its name; nothing if there is no choice
+    hot_keys: tuple[HotKey, ...] = ()  # that are spread over all partitions
 
     def __str__(self) -> str:
-        return f"batch {self.batch}, {self.total}"
+        hot = ", ".join(f"{key.name} since batch {key.since}" for key in self.hot_keys)
+        return f"batch {self.batch}, {self.total}{hot and f'; hot keys: {hot}'}"
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ class Standing:
     was_busy: bool  # with rows or on disk: how far it is, is news
     has_work: bool  # that the algorithm would do in silence, or of the clean-up
     is_settled: bool  # all that has arrived has met
+    heavy_keys: tuple[PartitionKeys, ...] = ()  # of each partition, where hot keys are spread
 
 
 def summary_of(
@@ -75,10 +80,18 @@ def read_standing(state: str, partitions: int, batch: int) -> Standing | None:
         late_rows = tuple(map(sum, zip(*(one["late_rows"] for one in said), strict=True)))
         return Standing(
             query=headers[0].identity[QUERY],
-            progress=JoinProgress(batch, together(parts), parts, late_rows, headers[0].identity.get("algorithm", "")),
+            progress=JoinProgress(
+                batch,
+                together(parts),
+                parts,
+                late_rows,
+                headers[0].identity.get("algorithm", ""),
+                hot_keys_in(said[0]),
+            ),
             was_busy=any(one["was_busy"] for one in said),
             has_work=any(one["has_work"] for one in said),
             is_settled=all(one["is_settled"] for one in said),
+            heavy_keys=tuple(partition_keys_in(one[HEAVY_KEYS]) for one in said if HEAVY_KEYS in one),
         )
 
 

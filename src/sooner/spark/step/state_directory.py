@@ -37,6 +37,7 @@ _WHAT_DIFFERS: Final = {
     "keys": "has other keys",
     "range": "joins by another range",
     "forgets": "forgets its rows at another time",
+    "hot_keys": "was made with another choice of hot_keys",
     "arrow": "was made with other Arrow settings",
 }
 

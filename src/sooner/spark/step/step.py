@@ -11,15 +11,18 @@ from functools import partial
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.fs as pafs
 from pyspark import TaskContext
 
 from sooner.budget import Budget
 from sooner.errors import InvalidJoin
+from sooner.kernels.gathering import as_one
 from sooner.operators.events import Event
 from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
-from sooner.operators.pieces import Rows, weight
+from sooner.operators.pieces import Rows, pieces, weight
 from sooner.operators.ports import Doors
+from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.policies.view import Surroundings
 from sooner.runs.custody.private_files import make_directory
 from sooner.runs.custody.shared_memory import open_shared_memory
@@ -27,12 +30,15 @@ from sooner.runs.formats.files import RunFiles
 from sooner.runs.formats.mapped_runs import MappedRuns
 from sooner.runs.formats.versions import Header, Versions, version_prefix
 from sooner.runs.store import counted, counts_of_each
+from sooner.sides import SIDES, opposite
 from sooner.spark.interop.grouping import grouped
 from sooner.spark.session.fork_request import fallbacks_of_this_process
+from sooner.spark.shuffle.hot_keys import HOT_KEYS
 from sooner.spark.step.delivery import Delivery, deliveries
 from sooner.spark.step.layout import partition_directory, root_of
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.shelf import SpilledShelf
+from sooner.spark.step.spread_keys import SpreadKeys
 from sooner.spark.step.standing import summary_of
 from sooner.spark.step.state_directory import QUERY, open_state, start_from
 from sooner.spark.step.step_trace import StepTrace
@@ -85,10 +91,12 @@ class Step:
         place = delivery.place
         self._attempt = attempt
         self._tells = plan.tells
+        self._partitions = plan.partitions
         self._known_fallbacks = plan.fallbacks
         self._delivery = delivery
         filesystem, path = open_state(plan.state)
-        directory = partition_directory(root_of(filesystem, path), place)
+        root = root_of(filesystem, path)
+        directory = partition_directory(root, place)
         self._versions = Versions(filesystem, directory)
         self._identity = {**plan.identity, QUERY: attempt.query}
         self._parent = start_from(self._versions, attempt.version, self._identity, plan.state, place)
@@ -115,6 +123,17 @@ class Step:
             SpilledShelf(files(schema, plan.block_bytes), self._most_at_once) for schema in delivery.schemas
         ]
         self._doors = Doors(self._operator, self._shelves)
+        self._spread: SpreadKeys | None = None
+        if plan.spreads:
+            assert isinstance(plan.operator, TwoWayPlan), "only keys of two inputs are spread"
+            self._spread = SpreadKeys(
+                plan.operator.keys(delivery.schemas),
+                delivery.order,
+                attempt.version,
+                place,
+                lambda where: Versions(filesystem, partition_directory(root, where)),
+                partial(self._shelf_in, plan, filesystem, root),
+            )
         self._ended = [False] * len(plan.inputs)  # by the driver's word: what is held back comes before it
         self._late_rows = [0] * len(plan.inputs)
         self._copied_rows = [0] * len(plan.inputs)
@@ -126,6 +145,9 @@ class Step:
         self._operator.restore(data["operator"])
         self._late_rows = counts_of_each(data["late_rows"], len(self._late_rows))
         self._copied_rows = counts_of_each(data["copied_rows"], len(self._copied_rows))
+        if self._spread is not None:
+            self._spread.load_plain(data[HOT_KEYS])
+            self._spread.mark_copies(self._operator.inputs)
         nothing: dict[str, Any] = {"pieces": [], "ended": False}
         held = data.get("held", [nothing] * len(self._shelves))  # earlier releases held nothing back
         for which, (one, shelf, mine) in enumerate(zip(self._operator.inputs, self._shelves, held, strict=True)):
@@ -153,11 +175,12 @@ class Step:
         self._count_what_came()
         if self._delivery.n_bytes > self._most_at_once:
             operator.expect(self._delivery.n_bytes)
+        yield from self._take_over(now)
         for piece in self._delivery.pieces(self._most_at_once) if rows_came else ():
             rows = self._without_late_rows(piece)
-            self._arrived_bytes += weight(rows)
-            if any(mine.num_rows for mine in rows):
-                yield from self._doors.arrive([[mine] for mine in rows], now)
+            if self._spread is not None:
+                self._spread.count(rows)
+            yield from self._take_in(rows, now)
         self._ended = [ended or pulse.has_ended(which) for which, ended in enumerate(self._ended)]
         yield from self._doors.look(self._ended, now)
         budget_bytes = self._work_budget()
@@ -166,6 +189,23 @@ class Step:
             while operator.worked_bytes + quantum_bytes <= budget_bytes and operator.has_work(around):
                 yield from operator.work(quantum_bytes, around)
                 yield from self._doors.look(self._ended, now)
+
+    def _take_in(self, rows: Rows, now: float) -> Iterator[pa.RecordBatch]:
+        self._arrived_bytes += weight(rows)
+        if any(mine.num_rows for mine in rows):
+            yield from self._doors.arrive([[mine] for mine in rows], now)
+
+    def _take_over(self, now: float) -> Iterator[pa.RecordBatch]:
+        """Rows of hot keys from other partitions, unless nothing comes any more that could match them."""
+        inputs, delivery = self._operator.inputs, self._delivery
+        for which, batches in () if self._spread is None else self._spread.handed_over():
+            if inputs[opposite(which)].ended:
+                continue
+            mine = as_one(batches)
+            self._copied_rows[which] += mine.num_rows
+            rows = [mine if one is which else pa.RecordBatch.from_pylist([], inputs[one].schema) for one in SIDES]
+            for piece in pieces(rows, delivery.order.coders, self._most_at_once):
+                yield from self._take_in(piece, now)
 
     def _surroundings(self, was_at_work: bool, now: float) -> Iterator[Surroundings]:
         """In which disk work is done: if rows came in the middle of it, perhaps so few that it goes on after them."""
@@ -184,6 +224,10 @@ class Step:
         held = [{"pieces": shelf.to_plain(), "ended": ended} for shelf, ended in both]
         state = {"operator": self._operator.snapshot(), "held": held, **counts}
         summary = summary_of(self._operator, **counts, was_busy=self._was_busy, fallbacks=self._fallbacks())
+        if self._spread is not None:
+            self._spread.hear(self._delivery.pulse.hot, self._partitions)
+            state[HOT_KEYS] = self._spread.to_plain(self._operator.inputs)
+            summary |= self._spread.summary()
         self._versions.publish(Header(self._attempt.version, self._identity, summary), state)
         if self._parent is not None:
             version = self._attempt.version
@@ -197,6 +241,13 @@ class Step:
     def _fallbacks(self) -> tuple[str, ...]:
         trouble = self._copies.trouble(sum(mapped.missed_bytes for mapped in self._mapped))
         return (*self._known_fallbacks, *fallbacks_of_this_process(), *([] if trouble is None else [trouble]))
+
+    def _shelf_in(self, plan: StepPlan, filesystem: pafs.FileSystem, root: str, place: int, which: int) -> SpilledShelf:
+        """For rows of an input, in the directory of a partition."""
+        directory, schema = partition_directory(root, place), self._delivery.schemas[which]
+        prefix = version_prefix(self._attempt.version)
+        files = RunFiles(filesystem, directory, schema, plan.block_bytes, removal="by the owner", prefix=prefix)
+        return SpilledShelf(files, self._most_at_once)
 
     def _count_what_came(self) -> None:
         """Rows that are late, and copies among the others."""
