@@ -70,9 +70,8 @@ CHAIN_AT_THE_END = (
     "and its intermediate results go to disk as those of any chain"
 )
 HOT_AT_FIRST = (
-    "not settled: runs on a shared machine, of code that changed a little between them, gave 1.12, 1.22, 1.25 and 1.32; "
-    "in the one that was looked into, readers that hash what they deal out were 7%, and two batches before the key is "
-    "spread 4%. At home it is as fast, since a left row is done with its first match"
+    "not settled: runs on a shared machine, of code that changed a little between them, gave 1.12 to 1.32; in the one "
+    "that was looked into, readers that hash what they deal out were 7%, and two batches before the key is spread 4%"
 )
 
 REASONS: dict[str, dict[str, str]] = {
