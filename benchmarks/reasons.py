@@ -70,8 +70,8 @@ CHAIN_AT_THE_END = (
     "and its intermediate results go to disk as those of any chain"
 )
 HOT_AT_FIRST = (
-    "between runs on a machine that others used too it was 1.22, 1.25 and 1.32: a tenth is the two batches of 24 "
-    "before the key is spread, and as much are readers that hash what they deal out, beside steps of 25 ms"
+    "not settled: runs on a shared machine, of code that changed a little between them, gave 1.12 to 1.32; in the one "
+    "that was looked into, readers that hash what they deal out were 7%, and two batches before the key is spread 4%"
 )
 
 REASONS: dict[str, dict[str, str]] = {

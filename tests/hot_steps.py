@@ -18,9 +18,9 @@ from sooner.spark.shuffle.hot_keys import HOT_KEYS, Spreading
 from sooner.spark.shuffle.packing import Packing
 from sooner.spark.shuffle.row_kinds import MARK, PULSE, kind_of, place_of
 from sooner.spark.shuffle.shared_columns import KIND, WORD, share_columns
+from sooner.spark.step.layout import partition_directory
 from sooner.spark.step.plan import StepPlan
 from sooner.spark.step.standing import JoinProgress, read_progress
-from sooner.spark.step.state_directory import partition_directory
 from sooner.spark.step.step import Attempt, run_step
 
 UNION = pa.schema([(KIND, pa.int64()), ("c0", pa.binary()), (WORD, pa.string())])

@@ -14,6 +14,8 @@ import pytest
 import sooner.operators.order
 import sooner.spark.dataflow.finding_hot_keys
 from hot_steps import PartitionedJoin, expected, spread_plan
+from join_steps import versions_of
+from sooner.errors import InvalidJoin
 from sooner.how import KINDS
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.codes import code_rows
@@ -21,13 +23,17 @@ from sooner.kernels.keys import plan_keys
 from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.order import by_hashes
 from sooner.progress import Progress, together
+from sooner.runs.formats.files import RunFiles
 from sooner.runs.formats.versions import Header, Versions
 from sooner.sides import LEFT, RIGHT, SIDES
 from sooner.spark.dataflow.finding_hot_keys import MOST_KEYS, newly_hot
 from sooner.spark.shuffle.hot_keys import HOT_KEYS, HotKey, Spreading, WithKeys, text_of_key
 from sooner.spark.shuffle.placing import Placement
+from sooner.spark.states.restricting import require_divisible
 from sooner.spark.step import heavy_keys
 from sooner.spark.step.heavy_keys import KEPT, HeavyKey, HeavyKeys, PartitionKeys, partition_keys_in
+from sooner.spark.step.shelf import SpilledShelf
+from sooner.spark.step.spread_keys import SpreadKeys
 from sooner.spark.step.standing import JoinProgress, Standing
 
 PROGRESS = JoinProgress(
@@ -274,3 +280,33 @@ def test_dealt_rows_go_round_by_their_content_and_copies_go_everywhere(tmp_path:
     copies = np.array(spreading[RIGHT].in_batch(5, placement)(rows))
     assert all(set(column) == {0, 1, 2, 3} for column in copies[:, ::2].T.tolist())
     assert np.array_equal(copies[:, 1::2], np.tile(home[1::2], (4, 1)))
+
+
+def test_a_state_is_not_divided_among_more_partitions_when_keys_are_spread_over_those_there_are(tmp_path: Path) -> None:
+    join = run_schedule(tmp_path, "inner", "rpj", seed=1)
+    versions = versions_of(join.plan)
+    _, state = versions.load(max(versions.published()))
+    with pytest.raises(InvalidJoin, match=f"has rows of hot keys \\({HOT}\\), which are spread over all partitions"):
+        require_divisible(state, "partition 0")
+    state[HOT_KEYS]["hot"] = []
+    require_divisible(state, "partition 0")
+
+
+def test_a_decision_of_a_batch_that_was_planned_for_other_partitions_is_not_heard(tmp_path: Path) -> None:
+    """Homes are other ones by now; the key is found again."""
+    schemas = [rows_of(side, 0, 0, 0, np.random.default_rng(1), text=False).schema for side in SIDES]
+    keys = plan_keys(*schemas, ["k"], ["k"])
+    files = pafs.LocalFileSystem()
+    spread = SpreadKeys(
+        keys,
+        by_hashes(keys),
+        version=4,
+        place=0,
+        versions_of=lambda place: Versions(files, str(tmp_path / str(place))),
+        shelf_in=lambda place, side: SpilledShelf(RunFiles(files, str(tmp_path / str(place)), schemas[side]), 2**20),
+    )
+    told = {"key": "", "name": "7", "code": 7, "dealt": LEFT, "home": 1}
+    spread.hear([{**told, "partitions": 2}], PARTITIONS)
+    assert spread.summary()[HOT_KEYS] == []
+    spread.hear([{**told, "partitions": PARTITIONS}], PARTITIONS)
+    assert [one["since"] for one in spread.summary()[HOT_KEYS]] == [5]
