@@ -276,7 +276,7 @@ def _figure_9() -> Experiment:
     ]
     races = _races({**three, **set_ups}, AGF, STATE_SPILL, WITHOUT_LIMITS)
     beside = _shares_of_bound(FIRST_FEW, [*three, *set_ups])
-    return _figure(9, "five and six joins", FIRST_FEW, races, claims, beside, (NO_STATE_MANAGER, REVERSED))
+    return _figure(9, "five and six joins", FIRST_FEW, races, claims, beside, (NO_STATE_MANAGER, REVERSED, SLOW))
 
 
 EXPERIMENTS: Final = (_figure_6(), _figure_7(), _figure_8(), _figure_9())
