@@ -261,3 +261,12 @@ def test_a_join_says_which_path_its_inputs_take(spark: SparkSession, files: Path
     )
     with pytest.raises(InvalidJoin, match="There is no join"):
         ss.explain(rows)
+
+
+def test_rows_without_a_key_have_their_places_whoever_reads_them_and_beside_which_others() -> None:
+    rows = pa.record_batch({"k": pa.array([None] * 60, pa.int64()), "n": list(range(60)), "list": [[1]] * 60})
+    placement = Placement(("k",), (pa.int64(),), 4, keeps_keyless=True)
+    [whole] = placement.places(rows)
+    parts = [placement.places(part)[0] for part in (rows.slice(0, 17), rows.slice(17))]
+    assert np.concatenate(parts).tolist() == whole.tolist()
+    assert {*whole.tolist()} == {0, 1, 2, 3}

@@ -23,13 +23,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sooner.errors import StateCorrupted
-from sooner.kernels.array_types import Flags, Positions
-from sooner.kernels.arrays import to_arrow, to_flags
-from sooner.kernels.content_order import hash_of_content
+from sooner.kernels.array_types import Flags
+from sooner.kernels.arrays import to_flags
 from sooner.kernels.keys import keys_in_common_type
 from sooner.runs.formats.versions import Versions, believed
 from sooner.spark.interop.locations import open_location
-from sooner.spark.shuffle.placing import Placement
+from sooner.spark.shuffle.placing import Placement, dealt_by_content
 from sooner.spark.shuffle.this_batch import batch_of_this_task
 
 HOT_KEYS = "hot_keys"  # in what a version says of itself
@@ -125,7 +124,8 @@ class Spreading:
 
         def places(rows: pa.RecordBatch) -> Sequence[Places]:
             [home] = placement.places(rows)
-            _deal(rows, np.flatnonzero(dealt(rows)), home, placement.partitions)
+            if len(some := np.flatnonzero(dealt(rows))):
+                home[some] = dealt_by_content(rows, some, placement.partitions)
             everywhere = copied(rows)
             if not everywhere.any():
                 return [home]
@@ -145,10 +145,3 @@ class Spreading:
             )
         with believed(self.told_in):
             return [key for key in hot_keys_in(header.summary) if key.since <= batch]
-
-
-def _deal(rows: pa.RecordBatch, hot: Positions, places: Places, partitions: int) -> None:
-    if not len(hot):
-        return
-    flat = [column.take(to_arrow(hot)) for column in rows.columns if not pa.types.is_nested(column.type)]
-    places[hot] = (hash_of_content(flat) % np.uint64(partitions)).astype(np.int64)

@@ -21,8 +21,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import DataType, StringType, StructType
 
 from sooner.errors import InvalidJoin
-from sooner.kernels.array_types import Flags
-from sooner.kernels.arrays import to_flags
+from sooner.kernels.array_types import Flags, Positions
+from sooner.kernels.arrays import to_arrow, to_flags
+from sooner.kernels.content_order import hash_of_content
 from sooner.kernels.keys import decoded, keys_in_common_type
 from sooner.kernels.lines import can_match
 from sooner.kernels.ranges import values_to_compare
@@ -75,15 +76,16 @@ class Placement:
         return F.pmod(F.xxhash64(*columns), F.lit(self.partitions)).cast("int") if columns else F.lit(0)
 
     def places(self, rows: pa.RecordBatch) -> Sequence[npt.NDArray[np.int64]]:
-        """The same of rows that have not reached Spark yet; those that match nothing go round."""
+        """The same of rows that have not reached Spark yet."""
         keys = keys_to_place(rows, self.keys, self.types)
         bins = () if self.grid is None else self.grid.of_values(self._values(rows, self.grid))
         hashed = [[*keys, one] for one in bins] or [keys]
         found = [xxh64(columns) % self.partitions if columns else np.zeros(len(rows), np.int64) for columns in hashed]
         if (complete := self.complete(rows)) is not None:
             keyless = np.flatnonzero(~complete)
+            elsewhere = dealt_by_content(rows, keyless, self.partitions)
             for places in found:
-                places[keyless] = np.arange(len(keyless)) % self.partitions
+                places[keyless] = elsewhere
         return found
 
     def complete(self, rows: pa.RecordBatch) -> Flags | None:
@@ -96,6 +98,13 @@ class Placement:
 
     def _values(self, rows: pa.RecordBatch, grid: Grid) -> pa.Array:
         return values_to_compare(rows, grid.column, grid.type)
+
+
+def dealt_by_content(rows: pa.RecordBatch, some: Positions, partitions: int) -> npt.NDArray[np.int64]:
+    """A partition for each of some rows that may be in any: the same whoever reads them, and beside which others."""
+    flat = [column.take(to_arrow(some)) for column in rows.columns if not pa.types.is_nested(column.type)]
+    hashes = hash_of_content(flat) if flat else np.zeros(len(some), np.uint64)
+    return (hashes % np.uint64(partitions)).astype(np.int64)
 
 
 def can_be_placed(types: Sequence[pa.DataType]) -> bool:
