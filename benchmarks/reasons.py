@@ -54,16 +54,16 @@ MODULES = (
     "plain data: Python 3.11 takes a millisecond for each."
 )
 STEPS = (
-    "half of the CPU seconds decode the files, which DuckDB does faster; the smaller inputs are sorted as they come, "
-    "for early results, and are merged and indexed, where DuckDB builds hash tables"
+    "Arrow decodes the four columns of decimals in 1.8 CPU seconds, half of what DuckDB takes for everything; with "
+    "doubles in their place it was 1.06 to 1.18 times DuckDB's CPU seconds"
 )
 FOUND_AGAIN = (
     "orders with their index are larger than that: lines that look for what has left are written by one thread, and in "
     "the end read and joined again; DuckDB spills parts of a hash table, and works on both cores"
 )
 ROW_GROUPS = (
-    "each input has to be decoded up to its first rows, which takes most of it: four files and two cores, and columns "
-    "that are decoded by row groups"
+    "each input has to be decoded up to its first rows, which takes most of it: four files on two cores, and of each "
+    "column a whole page and its dictionary"
 )
 CHAIN_AT_THE_END = (
     "while inputs arrive nothing is kept but their rows; at the end a chain of two-way joins finds what is missing, "
