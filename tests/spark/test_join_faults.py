@@ -201,7 +201,6 @@ def test_damage_is_found_and_nothing_wrong_is_written(
 @pytest.mark.parametrize(
     ("changes", "mention"),
     [
-        ({"partitions": 3, "memory": "1MB"}, "another number of partitions: 2 there, 3 here"),
         ({"algorithm": "hmj"}, "another algorithm: rpj there, hmj here"),
         ({"on": None, "left_on": "a", "right_on": "b"}, "other keys"),
         ({"within": 3}, "other keys"),

@@ -113,4 +113,5 @@ def require_figures(query: ss.Query, case: JoinCase) -> None:
         "late_rows": 0,
         "covered_fraction": total.covered_fraction,
         "fallbacks": "",
+        "hot_keys": "",
     }

@@ -112,7 +112,7 @@ def used(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Enric
     [
         ({"how": "inner"}, ["another kind of join", "left there, inner here"]),
         ({"algorithm": "ssbj"}, ["another algorithm", "probe there, ssbj here"]),
-        ({"partitions": 1}, ["another number of partitions", "2 there, 1 here"]),
+        ({"partitions": 4, "memory": "1MB"}, ["2 partitions, too few for that", "it is of an enrichment"]),
         ({"columns": "b"}, ["other columns in the master", "note"]),
         ({"on": None, "stream_on": "a", "master_on": "b"}, ["other keys", "['a'], ['b']] here"]),
     ],
