@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from sooner.kernels.array_types import Positions
+from sooner.kernels.arrays import to_arrow
 from sooner.sources.checking import CheckedSource
 from sooner.sources.cutting import DEFAULT_BATCH_ROWS
 from sooner.sources.files import ParquetSource
@@ -41,8 +41,8 @@ def sampled_rows(source: Source, columns: Sequence[str], n_rows: int, seed: int)
     return None
 
 
-def _by_chance(n_rows: int, wanted: int, rng: np.random.Generator) -> Positions:
-    return np.sort(rng.choice(n_rows, min(wanted, n_rows), replace=False))
+def _by_chance(n_rows: int, wanted: int, rng: np.random.Generator) -> pa.Array:
+    return to_arrow(np.sort(rng.choice(n_rows, min(wanted, n_rows), replace=False)))  # NumPy's would load pandas
 
 
 def _decoded(path: Path, schema: pa.Schema, rng: np.random.Generator) -> pa.RecordBatch:
