@@ -7,7 +7,6 @@ import numpy as np
 
 from sooner.errors import BudgetTooSmall
 from sooner.kernels.array_types import Positions
-from sooner.lab.counted_partition import LeftRows
 from sooner.lab.counted_state import CountedState
 from sooner.operators.events import Flushed
 from sooner.operators.leaving.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, scratch_bytes_of
@@ -61,30 +60,25 @@ class CountedLeaving:
         for one in evictions:
             place, rows = (one.input, one.partition), state.memory.leaving(one)
             leaving[place] = np.maximum(leaving[place], rows) if place in leaving else rows
-        by_place = np.array([*leaving.values()]).reshape(len(leaving), -1)
-        of_place, keys = np.nonzero(by_place)
-        if not len(keys):
-            return False
-        sides, partitions = np.array([*leaving]).T
-        places = ((sides * len(state.partitions) + partitions) * state.keys)[of_place] + keys
-        left, unmet_pairs = state.memory.take_out(places, keys, by_place[of_place, keys])
-        begins = np.flatnonzero(np.append(True, of_place[1:] != of_place[:-1]))
-        self._write((sides[of_place[begins]], partitions[of_place[begins]]), begins, left, unmet_pairs)
-        return True
+        places = [*leaving]
+        sides, partitions = np.array(places).T
+        at = sides * len(state.partitions) + partitions
+        log_size = state.log.size
+        totals = state.log.append(state.memory.rows, at, np.array([*leaving.values()]))
+        some = np.flatnonzero(totals[:, 0])
+        self._write((sides[some], partitions[some]), log_size, totals[some])
+        return len(some) > 0
 
-    def _write(
-        self, places: tuple[Positions, Positions], begins: Positions, left: LeftRows, unmet_pairs: Counts
-    ) -> None:
-        """Rows have left memory: from each begin on those of a side and partition, as a new run."""
-        state, statistics, log_size = self._state, self._state.statistics, self._state.log.size
-        state.log.append(left)
-        n_rows, n_pairs = np.add.reduceat(left.rows, begins), np.add.reduceat(unmet_pairs, begins)
+    def _write(self, places: tuple[Positions, Positions], log_size: int, totals: Counts) -> None:
+        """Rows have left memory, those of a side and partition as a new run."""
+        state, statistics = self._state, self._state.statistics
+        n_keys, n_rows, n_pairs = totals.T
         statistics.resident_rows[places] -= n_rows
         statistics.resident_bytes[places] -= n_rows * state.memory.row_bytes
         statistics.spilled_bytes[places] += n_rows * state.row_bytes
         statistics.spilled_runs[places] += 1
         state.account.release(int(n_rows.sum()) * state.memory.row_bytes)
-        parts = pairwise([*(log_size + begins).tolist(), state.log.size])
+        parts = pairwise([log_size, *(log_size + n_keys.cumsum()).tolist()])
         numbers = (some.tolist() for some in (*places, n_rows, n_pairs))
         for part, side, p, rows, pairs in zip(parts, *numbers, strict=True):
             run = state.partitions[p].disk[side].append(part, rows, rows * state.row_bytes)

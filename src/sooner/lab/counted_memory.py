@@ -1,30 +1,14 @@
-"""What a join whose rows are only counted has in memory: which rows an eviction takes, join bits, regions, and ages.
-
-Rows of a key that leave before the others are those that came first. So it is enough to know how many came when, and
-only of algorithms that split codes.
-"""
-
-from collections import defaultdict, deque
-from dataclasses import dataclass
+"""What a join whose rows are only counted has in memory: which rows an eviction takes, join bits, and regions."""
 
 import numpy as np
 
-from sooner.kernels.array_types import Codes, Flags, Positions
-from sooner.lab.counted_partition import KeyCounts, LeftRows
-from sooner.operators.statistics.regions import RegionStatistics, go_round
+from sooner.kernels.array_types import Codes, Positions
+from sooner.kernels.counting import CountedArrays, CountedRows, leave_in_order
+from sooner.lab.counted_partition import KeyCounts
+from sooner.operators.ledgers.open_pairs import JoinStatistics
+from sooner.operators.statistics.regions import go_round
 from sooner.policies.view import Counts, Evict, EvictCodes, EvictUpTo, RegionsView
 from sooner.runs.run import NEVER
-from sooner.sides import SIDES
-
-
-@dataclass(slots=True)
-class Group:
-    """Rows of a side and key that came together."""
-
-    tick: int
-    rows: int
-    unmet_pairs: int  # of each of them: rows on disk of the other side when it came
-    unmet_matches: int  # and those with the same key
 
 
 class CountedMemory:
@@ -33,55 +17,46 @@ class CountedMemory:
     def __init__(
         self,
         counts: KeyCounts,
+        statistics: JoinStatistics,
         codes: Codes,
         row_bytes: int,
-        regions: RegionStatistics | None,
         *,
         splits_codes: bool,
         counts_joins: bool,
     ) -> None:
         self._counts = counts
-        self._flat = counts.in_one_row()
-        self._codes_of = [*np.ascontiguousarray(codes.T)]  # each partition, sorted
-        self._regions = regions
+        codes_of = np.ascontiguousarray(codes.T)
+        self._codes_of = [*codes_of]  # each partition, sorted
+        self._regions = regions = statistics.regions
         self.splits_codes = splits_codes  # then ages are noted
         self.row_bytes = row_bytes if regions is None else row_bytes + 1  # with a join bit
         self._joined = np.zeros_like(counts.memory, np.bool_)
-        self._joined_flat = self._joined.reshape(-1)
         self._joins = np.zeros_like(counts.memory) if counts_joins else None  # in the place of join bits
-        self._ages: defaultdict[int, deque[Group]] = defaultdict(deque)  # by the place in counts
         self._met_disk = np.full(counts.memory.shape[:2], NEVER)  # [side, partition]: the last memory-disk task
-
-    # Rows that come
-
-    def note_ages(self, places: Positions, unmet_pairs: Counts, unmet_matches: Counts, tick: int) -> None:
-        """Rows came, at these places in counts, and so many on disk each of them has not met, or would match."""
-        for place, *unmet in zip(places.tolist(), unmet_pairs.tolist(), unmet_matches.tolist(), strict=True):
-            ages = self._ages[place]
-            if ages and ages[-1].tick == tick:
-                ages[-1].rows += 1
-            else:
-                ages.append(Group(tick, 1, *unmet))
-
-    def _place(self, side: int, p: int, key: int) -> int:
-        """In counts, if these are in one row."""
-        return (side * len(self._codes_of) + p) * len(self._codes_of[p]) + key
-
-    def note_joins(self, places: Positions, results: Counts, are_kept: Flags) -> None:
-        """Rows came, at these places in counts, and gave so many results each: of each both rows have the same key."""
-        if self._regions is None:
-            return
-        has_joined = np.flatnonzero(results)
-        partitions, keys = np.divmod(places[has_joined] % self._joined[0].size, self._joined.shape[2])
-        results = results[has_joined]
-        for p in np.unique(partitions).tolist():
-            here = partitions == p
-            keys_here, codes, results_here = keys[here], self._codes_of[p][keys[here]], results[here]
-            for side in SIDES:
-                self._joined[side, p, keys_here] |= are_kept[side, p]
-                if self._joins is not None and are_kept[side, p]:
-                    np.add.at(self._joins[side, p], keys_here, results_here)
-                self._regions.count_joins(side, p, codes, results_here)
+        self.selectivity = statistics.selectivity  # as of the last arrival: only then it changes
+        self.rows = CountedRows(
+            CountedArrays(
+                **vars(counts),
+                joined=None if regions is None else self._joined,
+                joins=self._joins,
+                first_group=np.zeros_like(counts.memory) if splits_codes else None,
+                last_group=np.zeros_like(counts.memory) if splits_codes else None,
+                arrived=statistics.arrived_rows,
+                resident=statistics.resident_rows,
+                resident_bytes=statistics.resident_bytes,
+                forgotten=statistics.forgotten_rows,
+                spilled=statistics.spilled_rows,
+                met_disk=self._met_disk,
+                unmet_with_disk=statistics.unmet_with_disk,
+                bounds=None if regions is None else regions.bounds,
+                region_joins=None if regions is None else regions.joins,
+                compared=statistics.compared_pairs,
+                matched=statistics.matched_pairs,
+                selectivity=self.selectivity,
+                codes=codes_of,
+            ),
+            self.row_bytes,
+        )
 
     def met_disk(self, side: int, p: int, tick: int) -> None:
         self._met_disk[side, p] = tick
@@ -99,17 +74,11 @@ class CountedMemory:
         wanted_rows = max(1, -(-eviction.at_most_bytes // self.row_bytes))
         if eviction.codes_from == "the clock's hand":
             return self._by_clock(side, p, wanted_rows)
-        in_order = rows if eviction.codes_from == "lowest" else rows[::-1]
-        up_to = in_order.cumsum()
-        if wanted_rows >= up_to[-1]:
-            return rows
-        last = int(up_to.searchsorted(wanted_rows))
-        leaving = np.where(np.arange(len(rows)) <= last, in_order, 0)
-        key = last if eviction.codes_from == "lowest" else len(rows) - 1 - last
-        if self.splits_codes:
-            leaving[last] = self._oldest((side, p, key), wanted_rows - int(up_to[last] - in_order[last]))
-            self._joined[side, p, key] = False
-        return leaving if eviction.codes_from == "lowest" else leaving[::-1]
+        leaving, last, enough = leave_in_order(rows, wanted_rows, downwards=eviction.codes_from == "highest")
+        if last is not None and self.splits_codes:
+            leaving[last] = self._oldest((side, p, last), enough)
+            self._joined[side, p, last] = False
+        return leaving
 
     def _of_codes(self, eviction: EvictCodes) -> Counts:
         side, p = eviction.input, eviction.partition
@@ -161,50 +130,7 @@ class CountedMemory:
 
     def _oldest(self, place: tuple[int, int, int], wanted_rows: int) -> int:
         """How many rows leave if so many are wanted of a key, the oldest: all that came with the last of them do."""
-        rows = 0
-        for group in self._ages[self._place(*place)]:
-            rows += group.rows
-            if rows >= wanted_rows:
-                break
-        return rows
-
-    def take_out(self, places: Positions, keys: Positions, rows: Counts) -> tuple[LeftRows, Counts]:
-        """So many rows of each of these keys leave, at these places in counts; and how many pairs with rows on disk
-        they have not met.
-        """
-        counts, other = self._flat, (places + self._flat.memory.size // 2) % self._flat.memory.size
-        self._counts.settle(np.unique(places // len(self._codes_of[0]) % len(self._codes_of)))
-        unmet_pairs, unmet_matches = self._unmet(places, rows, rows == counts.memory[places])
-        seen = np.minimum(rows, counts.seen[places])
-        up_to, came = counts.on_disk[places] + rows, counts.on_disk[other] + counts.memory[other]
-        counts.on_disk[places] = up_to
-        counts.memory[places] -= rows
-        counts.seen[places] -= seen
-        counts.unmet_matches[places] -= unmet_matches
-        counts.unmet_pairs[places] -= unmet_pairs
-        return LeftRows(keys, rows, rows - seen, up_to, came), unmet_pairs
-
-    def _unmet(self, places: Positions, rows: Counts, are_all: Flags) -> tuple[Counts, Counts]:
-        """Pairs and results with rows on disk that rows which leave have not met: all of a key, or the oldest."""
-        pairs, matches = self._flat.unmet_pairs[places], self._flat.unmet_matches[places]
-        self._joined_flat[places[are_all]] = False
-        if self.splits_codes:
-            for place in places[are_all].tolist():
-                del self._ages[place]
-            for at in np.flatnonzero(~are_all).tolist():
-                pairs[at], matches[at] = self._unmet_of_oldest(int(places[at]), int(rows[at]))
-        return pairs, matches
-
-    def _unmet_of_oldest(self, place: int, rows: int) -> tuple[int, int]:
-        ages, met_disk = self._ages[place], self._met_disk.flat[place // self._joined.shape[2]]
-        pairs = matches = 0
-        while rows:
-            group = ages.popleft()
-            rows -= group.rows
-            if group.tick > met_disk:
-                pairs += group.rows * group.unmet_pairs
-                matches += group.rows * group.unmet_matches
-        return pairs, matches
+        return self.rows.oldest(int(np.ravel_multi_index(place, self._joined.shape)), wanted_rows)
 
     # Regions
 

@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from sooner.kernels.array_types import Positions
+from sooner.kernels.counting import CountedRows, LeftRows
 from sooner.policies.view import Counts
 from sooner.runs.ledger import CoveredCells, Rectangle
-from sooner.sides import SIDES, opposite
+from sooner.sides import SIDES
 
 ROOM: Final = 2**40  # for the rows of a key, where keys and the places of their rows are one number
 
@@ -43,19 +43,6 @@ class KeyCounts:
         """The counts of one partition, not a copy."""
         return KeyCounts(*(counts[:, p] for counts in self))
 
-    def settle(self, partitions: Positions) -> None:
-        """Before rows leave these partitions: what has come since the last time has not met what is on disk now."""
-        on_disk = self.on_disk[:, partitions]
-        came, of_other = self.memory[:, partitions] + on_disk, on_disk[::-1]
-        new = came - self.settled[:, partitions]
-        self.unmet_matches[:, partitions] += new * of_other
-        self.unmet_pairs[:, partitions] += new * of_other.sum(axis=2, keepdims=True)
-        self.settled[:, partitions] = came
-
-    def in_one_row(self) -> "KeyCounts":
-        """All keys of all partitions of the left, then those of the right; not a copy."""
-        return KeyCounts(*(counts.reshape(-1) for counts in self))
-
 
 class CountedRun(NamedTuple):
     """The twin of `sooner.runs.store.SpilledRun`."""
@@ -66,16 +53,6 @@ class CountedRun(NamedTuple):
     n_bytes: int
 
 
-class LeftRows(NamedTuple):
-    """Rows of a side that left memory, those of a key together; each array has a number for each time and key."""
-
-    keys: Positions
-    rows: Counts
-    unseen: Counts  # of these, the last: those that came after the last memory-disk task
-    up_to: Counts  # rows of this side and key that had left by then, with these
-    came: Counts  # rows of the other side and of this key that had come by then
-
-
 class LeftLog:
     """All rows that have left memory, of both sides and all partitions, one after another."""
 
@@ -83,11 +60,13 @@ class LeftLog:
         self._table = np.empty((len(LeftRows._fields), 1024), np.int64)  # with room for more
         self.size = 0
 
-    def append(self, left: LeftRows) -> None:
-        begin, self.size = self.size, self.size + len(left.keys)
-        while self.size > self._table.shape[1]:
+    def append(self, rows: CountedRows, places: Counts, leaving: Counts) -> Counts:
+        """So many rows of each key of some sides and partitions leave; what is gained is told as by `rows`."""
+        while self.size + leaving.size > self._table.shape[1]:
             self._table = np.hstack((self._table, np.empty_like(self._table)))
-        self._table[:, begin : self.size] = left
+        totals = rows.leave(places, leaving, self._table, self.size)
+        self.size += int(totals[:, 0].sum())
+        return totals
 
     def parts(self, parts: Sequence[tuple[int, int]]) -> LeftRows:
         """From each begin up to its end."""
@@ -105,15 +84,20 @@ class DiskSide:
         self._log = log
         self._parts: dict[int, list[tuple[int, int]]] = {}  # of the log: what is in each run, by its number
         self._next_number = 1
+        self._numbers: tuple[int, ...] | None = None  # of all runs, if they have been asked for
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        return tuple(run.number for run in self.runs)
+        """Asked for again and again between two flushes."""
+        if self._numbers is None:
+            self._numbers = tuple(run.number for run in self.runs)
+        return self._numbers
 
     def append(self, part: tuple[int, int], n_rows: int, n_bytes: int) -> CountedRun:
         """A flush of so many rows, which are this part of the log."""
         run = CountedRun(self._new_number(), 0, n_rows, n_bytes)
         self.runs.append(run)
+        self._numbers = None
         self._parts[run.number] = [part]
         return run
 
@@ -124,6 +108,7 @@ class DiskSide:
         merged = CountedRun(self._new_number(), level, n_rows, n_bytes)
         self._parts[merged.number] = [part for member in members for part in self._parts.pop(member)]
         self.runs = [merged, *(run for run in self.runs if run.number not in members)]
+        self._numbers = None
         return merged
 
     def lift(self, members: Sequence[int], level: int) -> None:
@@ -139,8 +124,10 @@ class DiskSide:
 
 
 class CountedPartition:
-    def __init__(self, counts: KeyCounts, log: LeftLog) -> None:
+    def __init__(self, p: int, counts: KeyCounts, rows: CountedRows, log: LeftLog) -> None:
+        self._p = p
         self._counts = counts
+        self._rows = rows
         self._log = log
         self.disk = [DiskSide(log) for _ in SIDES]
         self.cells = CoveredCells()
@@ -152,13 +139,7 @@ class CountedPartition:
 
     def meet_disk(self, side: int) -> int:
         """Rows in memory of this side meet the disk of the other; how many results that gives."""
-        counts, memory = self._counts, self._counts.memory[side]
-        came = memory + counts.on_disk[side]
-        new_matches = (came - counts.settled[side]) * counts.on_disk[opposite(side)]
-        results = int(counts.unmet_matches[side].sum() + new_matches.sum())
-        counts.unmet_matches[side] = counts.unmet_pairs[side] = 0
-        counts.seen[side], counts.settled[side] = memory, came
-        return results
+        return self._rows.meet_disk(side, self._p)
 
     def meet_on_disk(self, rectangles: Sequence[Rectangle]) -> int:
         """These runs meet, as far as they have not; how many results that gives."""

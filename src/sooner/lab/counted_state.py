@@ -49,21 +49,22 @@ class CountedState:
         self.keys = -(-domain // partitions)  # of a partition
         self.counts = KeyCounts.of_nothing(partitions, self.keys)
         self.log = LeftLog()
-        self.partitions = [CountedPartition(self.counts.of_partition(p), self.log) for p in range(partitions)]
         codes = key_codes(self.keys * partitions, partitions).reshape(self.keys, partitions)
         self.statistics = JoinStatistics(partitions, regions)
         splits_codes = algorithm.splits != "no code"
         self.memory = CountedMemory(
-            self.counts, codes, row_bytes, regions, splits_codes=splits_codes, counts_joins=variant.counts_joins
+            self.counts, self.statistics, codes, row_bytes, splits_codes=splits_codes, counts_joins=variant.counts_joins
         )
+        self.partitions = [
+            CountedPartition(p, self.counts.of_partition(p), self.memory.rows, self.log) for p in range(partitions)
+        ]
         self.ended = [False for _ in SIDES]
         self.tick = NEVER
-        self.selectivity = self.statistics.selectivity  # as of the last arrival: only then it changes
 
     def view(self, around: Surroundings = BUSY) -> JoinView:
         means, ended = self.means, tuple(self.ended)
         return self.statistics.view(
-            self.tick, ended, around, means.device, means.account.share_bytes, selectivity=self.selectivity
+            self.tick, ended, around, means.device, means.account.share_bytes, selectivity=self.memory.selectivity
         )
 
     def report(self, event: Event) -> None:

@@ -65,14 +65,13 @@ class CountedTasks:
     # Memory with disk
 
     def _scan(self, side: int, p: int) -> None:
-        state, partition = self._state, self._state.partitions[p]
+        state, partition, other = self._state, self._state.partitions[p], opposite(side)
         state.tick += 1
-        read = partition.disk[opposite(side)].runs
+        numbers, n_bytes = partition.disk[other].numbers, int(state.statistics.spilled_bytes[other, p])
         state.statistics.results += partition.meet_disk(side)
         state.memory.met_disk(side, p, state.tick)
         state.statistics.unmet_with_disk[side, p] = 0
-        n_bytes, numbers = sum(run.n_bytes for run in read), tuple(run.number for run in read)
-        state.report(Scanned(state.tick, side, p, len(read), n_bytes, numbers))
+        state.report(Scanned(state.tick, side, p, len(numbers), n_bytes, numbers))
 
     # Nested loops
 

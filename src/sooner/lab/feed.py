@@ -96,7 +96,7 @@ class Feed:
         taken = [keys[before[first] : before[end]] for keys, before in zip(self._keys, self._before, strict=True)]
         ended = [number for row, number in self._last_rows.items() if first <= row < end]
         reading: list[tuple[str, float]] = []
-        for scan in self._next_scans():
+        for scan in self._next_scans() if self._scans else ():
             taken[scan.which], seconds = self._pull(scan)
             reading.append((scan.device.name, seconds))
             if self._read[scan.which] == len(scan.keys):

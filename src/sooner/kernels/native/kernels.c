@@ -1390,3 +1390,240 @@ EXPORT int64_t fold_many(const Sums *sums, int32_t side, const Operand *one, con
     }
     return pairs;
 }
+
+/* ---- Rows that are only counted, as the lab has them: by side, partition and key, and each key in one partition. ---- */
+
+/* Rows of a side and key that came together. */
+typedef struct {
+    int64_t next; /* the group that came after it, or that is free after it; 0 is none */
+    int64_t tick;
+    int64_t rows;
+    int64_t unmet_pairs;   /* of each row: rows on disk of the other side when it came */
+    int64_t unmet_matches; /* and those with the same key */
+} Group;
+
+/* A join; arrays are indexed [side][partition][key] in the first block, [side][partition] in the second, and [partition]
+   in the third. */
+typedef struct {
+    int64_t partitions, keys, row_bytes;
+    int64_t *memory, *on_disk, *seen, *settled, *unmet_matches, *unmet_pairs;
+    uint8_t *joined;                /* NULL: nobody looks at regions */
+    int64_t *joins;                 /* NULL: nobody counts them row by row */
+    int64_t *first_group, *last_group; /* NULL: nobody asks for the age of a row */
+    int64_t *arrived, *resident, *resident_bytes, *forgotten;
+    const int64_t *spilled, *met_disk;
+    double *unmet_with_disk;
+    const uint64_t *bounds; /* [side][partition][2] of the middle region */
+    int64_t *region_joins;  /* [side][partition][3] */
+    double *compared, *matched, *selectivity;
+    const uint64_t *codes; /* [partition][key] */
+    int64_t *came;         /* [side][partition]: room for what comes */
+} Counted;
+
+/* The rows of the join at this place have got one more. The first free group is told by the one that is none. */
+static inline void note_age(const Counted *join, Group *groups, int64_t place, int64_t tick, int64_t unmet_pairs,
+                            int64_t unmet_matches)
+{
+    int64_t last = join->last_group[place];
+    if (last && groups[last].tick == tick) {
+        groups[last].rows++;
+        return;
+    }
+    int64_t mine = groups->next;
+    groups->next = groups[mine].next;
+    groups[mine] = (Group){0, tick, 1, unmet_pairs, unmet_matches};
+    *(last ? &groups[last].next : join->first_group + place) = mine;
+    join->last_group[place] = mine;
+}
+
+/* Rows of this key are in so many results, on both sides. */
+static inline void note_joins(const Counted *join, const uint8_t *kept, int64_t p, int64_t place, int64_t results)
+{
+    int64_t partitions = join->partitions, n_places = partitions * join->keys;
+    for (int side = 0; side < 2; side++, p += partitions, place += n_places) {
+        if (kept[p]) {
+            join->joined[place] = 1;
+            if (join->joins)
+                join->joins[place] += results;
+        }
+        uint64_t code = join->codes[side ? place - n_places : place];
+        join->region_joins[3 * p + (code < join->bounds[2 * p] ? 0 : code > join->bounds[2 * p + 1] ? 2 : 1)] += results;
+    }
+}
+
+static int64_t count_side(const Counted *join, int side, const int32_t *keys, int64_t n, const uint8_t *kept,
+                          Group *groups, int64_t tick)
+{
+    int64_t partitions = join->partitions, n_places = partitions * join->keys, results = 0;
+    int64_t mine = side ? n_places : 0, other = n_places - mine;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t p = (uint32_t)keys[i] % (uint32_t)partitions;
+        int64_t place = p * join->keys + (uint32_t)keys[i] / (uint32_t)partitions, at = side * partitions + p;
+        int64_t matches = join->memory[other + place];
+        join->came[at]++;
+        results += matches;
+        join->matched[p] += (double)matches;
+        if (kept[at]) {
+            join->memory[mine + place]++;
+            if (join->first_group)
+                note_age(join, groups, mine + place, tick, join->spilled[(1 - side) * partitions + p],
+                         join->on_disk[other + place]);
+        }
+        if (matches && join->joined)
+            note_joins(join, kept, p, place, matches);
+    }
+    return results;
+}
+
+/* Rows with these keys of each side come: those of the left meet what is in memory, those of the right these too. They
+   are in memory then, where their side and partition is kept. How many results that gives; and what a nested loop over
+   partitions would have compared. */
+EXPORT int64_t count_arrivals(const Counted *join, const int32_t *lefts, int64_t n_lefts, const int32_t *rights,
+                              int64_t n_rights, const uint8_t *kept, Group *groups, int64_t tick, int64_t *compared)
+{
+    int64_t partitions = join->partitions, *came = join->came, *resident = join->resident;
+    memset(came, 0, 2 * partitions * sizeof *came);
+    int64_t results = count_side(join, 0, lefts, n_lefts, kept, groups, tick);
+    results += count_side(join, 1, rights, n_rights, kept, groups, tick);
+    *compared = 0;
+    for (int64_t p = 0, q = partitions; p < partitions; p++, q++) {
+        int64_t pairs = came[p] * resident[q] + came[q] * (resident[p] + came[p]);
+        *compared += pairs;
+        join->compared[p] += (double)pairs;
+        join->selectivity[p] = (join->matched[p] + 1) / (join->compared[p] + 1);
+    }
+    for (int64_t at = 0; at < 2 * partitions; at++) {
+        int64_t other = at < partitions ? at + partitions : at - partitions;
+        join->arrived[at] += came[at];
+        join->unmet_with_disk[at] += (double)(came[at] * join->spilled[other]);
+        *(kept[at] ? resident + at : join->forgotten + at) += came[at];
+        join->resident_bytes[at] = resident[at] * join->row_bytes;
+    }
+    return results;
+}
+
+/* Rows in memory of this side and partition meet the disk of the other; how many results that gives. */
+EXPORT int64_t count_meeting_disk(const Counted *join, int64_t side, int64_t p)
+{
+    int64_t first = (side * join->partitions + p) * join->keys, results = 0;
+    int64_t other = ((1 - side) * join->partitions + p) * join->keys - first;
+    for (int64_t i = first; i < first + join->keys; i++) {
+        int64_t came = join->memory[i] + join->on_disk[i];
+        results += join->unmet_matches[i] + (came - join->settled[i]) * join->on_disk[i + other];
+        join->unmet_matches[i] = join->unmet_pairs[i] = 0;
+        join->seen[i] = join->memory[i];
+        join->settled[i] = came;
+    }
+    return results;
+}
+
+/* Before rows leave a partition: what has come since the last time has not met what is on disk now. */
+static void settle(const Counted *join, int64_t p)
+{
+    int64_t n_places = join->partitions * join->keys, first = p * join->keys;
+    int64_t spilled[2] = {0, 0};
+    for (int side = 0; side < 2; side++)
+        for (int64_t i = 0; i < join->keys; i++)
+            spilled[side] += join->on_disk[side * n_places + first + i];
+    for (int side = 0; side < 2; side++) {
+        int64_t mine = side ? n_places + first : first, other = side ? first : n_places + first;
+        for (int64_t i = 0; i < join->keys; i++, mine++, other++) {
+            int64_t came = join->memory[mine] + join->on_disk[mine], new = came - join->settled[mine];
+            join->unmet_matches[mine] += new * join->on_disk[other];
+            join->unmet_pairs[mine] += new * spilled[1 - side];
+            join->settled[mine] = came;
+        }
+    }
+}
+
+/* The first rows of a place leave, group by group: what they have not met on disk since they came. */
+static void leave_by_age(const Counted *join, Group *groups, int64_t place, int64_t rows, int64_t *unmet_pairs,
+                         int64_t *unmet_matches)
+{
+    int64_t met_disk = join->met_disk[place / join->keys];
+    *unmet_pairs = *unmet_matches = 0;
+    while (rows > 0) {
+        int64_t first = join->first_group[place];
+        Group *group = groups + first;
+        rows -= group->rows;
+        if (group->tick > met_disk) {
+            *unmet_pairs += group->rows * group->unmet_pairs;
+            *unmet_matches += group->rows * group->unmet_matches;
+        }
+        if (!(join->first_group[place] = group->next))
+            join->last_group[place] = 0;
+        group->next = groups->next;
+        groups->next = first;
+    }
+}
+
+/* So many rows of each key of some sides and partitions leave memory. In `left`, five rows of so many columns, is told
+   of each key: its number, how many leave, how many of these have not been seen on disk, how many have left with them,
+   and how many of the other side have come. And of each side and partition how many keys, rows and unmet pairs. */
+EXPORT int64_t count_leaving(const Counted *join, const int64_t *places, int64_t n_places, const int64_t *leaving,
+                             Group *groups, int64_t *left, int64_t columns, int64_t *totals)
+{
+    int64_t half = join->partitions * join->keys, n = 0;
+    for (int64_t i = 0; i < n_places; i++)
+        settle(join, places[i] % join->partitions); /* once more changes nothing: nothing has left yet */
+    for (int64_t i = 0; i < n_places; i++, totals += 3) {
+        int64_t before = n, all_rows = 0, all_pairs = 0;
+        for (int64_t key = 0; key < join->keys; key++) {
+            int64_t rows = *leaving++, at = places[i] * join->keys + key;
+            if (!rows)
+                continue;
+            int64_t other = at < half ? at + half : at - half, are_all = rows == join->memory[at];
+            int64_t pairs = join->unmet_pairs[at], matches = join->unmet_matches[at];
+            if (join->first_group) {
+                int64_t of_age[2];
+                leave_by_age(join, groups, at, rows, of_age, of_age + 1);
+                if (!are_all)
+                    pairs = of_age[0], matches = of_age[1];
+            }
+            if (are_all && join->joined)
+                join->joined[at] = 0;
+            int64_t seen = rows < join->seen[at] ? rows : join->seen[at];
+            join->on_disk[at] += rows;
+            join->memory[at] -= rows;
+            join->seen[at] -= seen;
+            join->unmet_matches[at] -= matches;
+            join->unmet_pairs[at] -= pairs;
+            int64_t told[] = {key, rows, rows - seen, join->on_disk[at], join->on_disk[other] + join->memory[other]};
+            for (int k = 0; k < 5; k++)
+                left[k * columns + n] = told[k];
+            all_rows += rows, all_pairs += pairs, n++;
+        }
+        totals[0] = n - before, totals[1] = all_rows, totals[2] = all_pairs;
+    }
+    return n;
+}
+
+/* How many rows leave if so many are wanted of a place, the first to come: all that came with the last of them do. */
+EXPORT int64_t count_oldest(const Counted *join, const Group *groups, int64_t place, int64_t wanted)
+{
+    int64_t rows = 0;
+    for (int64_t group = join->first_group[place]; group; group = groups[group].next)
+        if ((rows += groups[group].rows) >= wanted)
+            break;
+    return rows;
+}
+
+/* So many rows leave, from the lowest key up or from the highest down: how many of each key. Which key is the last,
+   and how many rows of it would be enough; -1 if all rows leave. */
+EXPORT int64_t count_in_order(const int64_t *rows, int64_t n, int64_t wanted, int32_t downwards, int64_t *leaving,
+                              int64_t *enough)
+{
+    int64_t total = 0;
+    for (int64_t key = 0; key < n; key++)
+        total += rows[key];
+    memset(leaving, 0, n * sizeof *leaving);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t key = downwards ? n - 1 - i : i;
+        leaving[key] = rows[key];
+        *enough = wanted;
+        if (wanted <= rows[key] && wanted < total)
+            return key;
+        wanted -= rows[key], total -= rows[key];
+    }
+    return -1;
+}

@@ -225,3 +225,39 @@ def fold_runs(
 
 
 def fold_many(sums: Address, side: Int32, one: Address, others: Address, n_others: Int64) -> Int64: ...
+
+
+def count_arrivals(
+    join: Address,
+    lefts: Address,
+    n_lefts: Int64,
+    rights: Address,
+    n_rights: Int64,
+    kept: Address,
+    groups: Address,
+    tick: Int64,
+    compared: Address,
+) -> Int64: ...
+
+
+def count_meeting_disk(join: Address, side: Int64, p: Int64) -> Int64: ...
+
+
+def count_leaving(
+    join: Address,
+    places: Address,
+    n_places: Int64,
+    leaving: Address,
+    groups: Address,
+    left: Address,
+    columns: Int64,
+    totals: Address,
+) -> Int64: ...
+
+
+def count_oldest(join: Address, groups: Address, place: Int64, wanted: Int64) -> Int64: ...
+
+
+def count_in_order(
+    rows: Address, n: Int64, wanted: Int64, downwards: Int32, leaving: Address, enough: Address
+) -> Int64: ...

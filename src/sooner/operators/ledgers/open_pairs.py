@@ -114,7 +114,7 @@ class JoinStatistics(Statistics):
         """Rows left memory that have not met so much on disk: only a disk-disk task can bring that together now."""
         if not self.open_pairs(partition):
             self.whole_rows[partition] = self.arrived_rows[:, partition].sum()
-        carried = min(pairs, float(self.unmet_with_disk[side, partition]))  # an old history is coarse
+        carried = min(pairs, self.unmet_with_disk.item(side, partition))  # an old history is coarse
         self.unmet_with_disk[side, partition] -= carried
         self.unmet_on_disk[partition] += carried
         self._limit_to_rows(partition)
@@ -127,8 +127,8 @@ class JoinStatistics(Statistics):
     def _limit_to_rows(self, partition: int) -> None:
         if self.rows_wait:
             return
-        left, right = map(float, self.spilled_rows[:, partition])
-        self.unmet_on_disk[partition] = min(self.unmet_on_disk[partition], left * right)
+        left, right = (float(self.spilled_rows.item(side, partition)) for side in SIDES)
+        self.unmet_on_disk[partition] = min(self.unmet_on_disk.item(partition), left * right)
 
     def met_disk(self, side: int, partition: int, unseen: Ticks) -> None:
         """Rows in memory have met the disk; `unseen` are the arrivals of those that have not."""
@@ -150,8 +150,8 @@ class JoinStatistics(Statistics):
         self.whole_rows[partition] = rows
 
     def open_pairs(self, partition: int) -> float:
-        left, right = self.unmet_with_disk[:, partition]
-        return float(left + right + self.unmet_on_disk[partition])
+        left, right = (self.unmet_with_disk.item(side, partition) for side in SIDES)
+        return left + right + self.unmet_on_disk.item(partition)
 
     def forget(self, partition: int) -> None:
         """Everything in this partition has met."""

@@ -11,11 +11,12 @@ the paper to the letter.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
-from sooner.policies.view import DiskDisk, JoinView, MemoryDisk, Numbers, Task, require_fan_in
+from sooner.policies.view import Counts, DeviceCosts, DiskDisk, JoinView, MemoryDisk, Numbers, Task, require_fan_in
 
 PassesBy = Literal["runs", "pages"]
 Tasks = Literal["both", "memory-disk", "disk-disk"]
@@ -36,27 +37,50 @@ class BestRate:
         nothing = np.zeros(view.resident_rows.shape)
         scans = nothing if self.tasks == "disk-disk" else memory_disk_rates(view)
         merges = nothing[0] if self.tasks == "memory-disk" else disk_disk_rates(view, self.fan_in, self.passes_by)
-        if max(scans.max(), merges.max()) <= 0:
+        scan, merge = int(scans.argmax()), int(merges.argmax())
+        best_scan, best_merge = scans.item(scan), merges.item(merge)
+        if max(best_scan, best_merge) <= 0:
             return None
-        if merges.max() > scans.max():
-            return DiskDisk(int(merges.argmax()), self.fan_in)
-        which, partition = np.unravel_index(int(scans.argmax()), scans.shape)
-        return MemoryDisk(int(which), int(partition))
+        if best_merge > best_scan:
+            return DiskDisk(merge, self.fan_in)
+        return MemoryDisk(*divmod(scan, len(merges)))
 
 
 def memory_disk_rates(view: JoinView) -> Numbers:
     """[side in memory, partition]: expected results per second of scanning the other side's disk partition."""
-    seconds = view.device.scan_seconds(view.spilled_runs[::-1], view.spilled_bytes[::-1])
+    seconds = _scan_seconds(view.device, view.spilled_runs.tobytes(), view.spilled_bytes.tobytes())
     return _rates(view.unmet_with_disk * view.selectivity, seconds)
 
 
 def disk_disk_rates(view: JoinView, fan_in: int, passes_by: PassesBy = "runs") -> Numbers:
     """[partition]: expected results per second of merging both disk partitions in as many passes as they need."""
-    pieces = view.spilled_runs if passes_by == "runs" else view.device.pages(view.spilled_bytes)
+    on_disk = view.spilled_runs.tobytes(), view.spilled_bytes.tobytes()
+    return _rates(view.unmet_on_disk * view.selectivity, _merge_seconds(view.device, *on_disk, fan_in, passes_by))
+
+
+# A policy is asked all the time, and what is on disk changes seldom. So what tasks take is kept for what was there
+# last: the bytes of arrays [side, partition].
+
+
+@lru_cache(maxsize=8)
+def _scan_seconds(device: DeviceCosts, spilled_runs: bytes, spilled_bytes: bytes) -> Numbers:
+    """[side in memory, partition]: of scanning the disk partition of the other side."""
+    return device.scan_seconds(_by_side(spilled_runs)[::-1], _by_side(spilled_bytes)[::-1])
+
+
+@lru_cache(maxsize=8)
+def _merge_seconds(
+    device: DeviceCosts, spilled_runs: bytes, spilled_bytes: bytes, fan_in: int, passes_by: PassesBy
+) -> Numbers:
+    """[partition]: of merging both disk partitions in as many passes as they need."""
+    n_bytes = _by_side(spilled_bytes)
+    pieces = _by_side(spilled_runs) if passes_by == "runs" else device.pages(n_bytes)
     passes = np.maximum(1.0, np.ceil(np.log(np.maximum(pieces.max(axis=0), 1)) / np.log(fan_in)))
-    return _rates(
-        view.unmet_on_disk * view.selectivity, view.device.merge_seconds(view.spilled_bytes.sum(axis=0)) * passes
-    )
+    return device.merge_seconds(n_bytes.sum(axis=0)) * passes
+
+
+def _by_side(counts: bytes) -> Counts:
+    return np.frombuffer(counts, np.int64).reshape(2, -1)
 
 
 def _rates(results: Numbers, seconds: Numbers) -> Numbers:
