@@ -30,7 +30,7 @@ MAY_ENTER: dict[str, set[str]] = {
     "budget": {"errors"},
     "parallel": {"budget", "finalizing", "threads"},
     "progress": {"budget", "phases"},
-    "sources": {*BOTTOM, "budget", "lazily"},
+    "sources": {*BOTTOM, "budget", "extras", "finalizing", "lazily", "threads"},
     "runs": {*BOTTOM, "finalizing"},
     "policies": BOTTOM,
     "named_algorithms": {"errors", "policies"},

@@ -93,12 +93,12 @@ RESTING: dict[str, Given] = {
     "Parquet file": in_parquet,
     "source of a Parquet file": lambda table, folder: sooner.sources.parquet(in_parquet(table, folder)),
     "checked source": lambda table, folder: sooner.sources.checked(sooner.sources.parquet(in_parquet(table, folder))),
+    "frame of Polars": lambda table, _: polars.from_arrow(table),
 }
 UNKNOWN: dict[str, Given] = {
     "reader": lambda table, _: table.to_reader(),
     "replay": lambda table, _: paced(table, Fixed(1e-7)),
     "CSV file": in_csv,
-    "frame of Polars": lambda table, _: polars.from_arrow(table),
 }
 
 

@@ -105,10 +105,11 @@ def test_a_partitioned_directory_keeps_the_columns_of_its_folders(tmp_path: Path
     assert sorted(found.select(["k", "year", "text"]).to_pylist(), key=lambda row: row["k"]) == table.to_pylist()
 
 
-def test_files_that_lack_a_column_have_nulls_there(tmp_path: Path) -> None:
+def test_files_of_a_dataset_that_lack_a_column_have_nulls_there(tmp_path: Path) -> None:
     arrow_parquet.write_table(pa.table({"k": [1], "n": pa.array([5], pa.int32())}), tmp_path / "a.parquet")
     arrow_parquet.write_table(pa.table({"k": [2]}), tmp_path / "b.parquet")
-    found = pa.Table.from_batches(open_source([tmp_path / "a.parquet", tmp_path / "b.parquet"], "left").batches())
+    dataset = arrow_dataset.dataset([str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")])
+    found = pa.Table.from_batches(open_source(dataset, "left").batches())
     assert found.to_pydict() == {"k": [1, 2], "n": [5, None]}
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from sooner.errors import InvalidCall, SourceFailed, SpillFailed
 from sooner.sources import open_source, parquet, shuffle
-from sooner.sources.files import ParquetSource
+from sooner.sources.parquet_files import ParquetSource
 
 N_ROWS = 60_000  # as numbers with 40 bytes each, 2.4 MB: ten loads of a megabyte of memory
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
         arrival_times,
     )
     from sooner.sources.checking import checked
-    from sooner.sources.files import csv, parquet
+    from sooner.sources.files import csv, json, parquet
+    from sooner.sources.iterables import rows
     from sooner.sources.opening import open_source
     from sooner.sources.pacing import paced
     from sooner.sources.shuffling import shuffle
@@ -42,9 +43,11 @@ __all__ = [
     "checked",
     "close_source",
     "csv",
+    "json",
     "open_source",
     "paced",
     "parquet",
+    "rows",
     "shuffle",
 ]
 
@@ -57,9 +60,11 @@ __getattr__, __dir__ = lazily(
         "checked": "sooner.sources.checking",
         "close_source": "sooner.sources.source",
         "csv": "sooner.sources.files",
+        "json": "sooner.sources.files",
         "open_source": "sooner.sources.opening",
         "paced": "sooner.sources.pacing",
         "parquet": "sooner.sources.files",
+        "rows": "sooner.sources.iterables",
         "shuffle": "sooner.sources.shuffling",
     },
 )

@@ -9,9 +9,9 @@ read. Over a network each block that is read opens its file again.
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -19,18 +19,18 @@ import pyarrow as pa
 from sooner.errors import SoonerError, SourceFailed
 from sooner.kernels.gathering import as_one
 from sooner.sources.checking import CheckedSource
-from sooner.sources.files import DatasetSource, ParquetSource, is_plain_parquet
+from sooner.sources.datasets import DatasetSource, is_plain_parquet
 from sooner.sources.in_memory import TableSource
 from sooner.sources.key_ranges import Kind, Known, NoKeys, kind_of, overlapping, range_in_memory, ranges_in_file
+from sooner.sources.one_schema import as_announced
 from sooner.sources.parquet_batches import is_mostly_dictionary
+from sooner.sources.parquet_files import ParquetPart, ParquetSource
 from sooner.sources.parquet_footer import ParquetFooter, footer_of, one_batch
 from sooner.sources.plain_columns import PlainColumns, plain_batch
 from sooner.sources.source import Source
 
 MOST_BLOCKS_OF_TABLE: Final = 1_024
 FEWEST_ROWS_OF_BLOCK: Final = 256
-
-_Announced: TypeAlias = Callable[[pa.RecordBatch, Mapping[str, object]], pa.RecordBatch]
 
 
 class _Pieces(Protocol):
@@ -136,9 +136,10 @@ def _all_known(blocks: Blocks) -> list[Known] | None:
 def _pieces(source: Source, key: str | None, kind: Kind | None) -> _Pieces | None:
     match source:
         case ParquetSource():
-            return _RowGroups([_file_of(source)], None, key, kind)
+            announced = None if source.is_as_in_files else source.schema
+            return _RowGroups([_file_of(source, part) for part in source.parts], announced, key, kind)
         case DatasetSource() if is_plain_parquet(source.dataset):
-            return _RowGroups(list(_files_of(source)), source.as_announced, key, kind)
+            return _RowGroups(list(_files_of(source)), source.schema, key, kind)
         case TableSource():
             return _Slices(source.table, key)
     return None
@@ -148,11 +149,11 @@ class _FilePart(NamedTuple):
     footer: ParquetFooter
     row_groups: Sequence[int]
     columns: Sequence[str] | None
-    of_folder: Mapping[str, object]  # what the names of its folders say, in a dataset
+    of_folder: Mapping[str, object]  # what the names of its folders say
 
 
-def _file_of(source: ParquetSource) -> _FilePart:
-    return _FilePart(source.footer, range(source.footer.metadata.num_row_groups), source.columns, {})
+def _file_of(source: ParquetSource, part: ParquetPart) -> _FilePart:
+    return _FilePart(part.footer, range(part.n_groups), source.columns_of(part), part.of_folder)
 
 
 def _files_of(source: DatasetSource) -> Iterator[_FilePart]:
@@ -162,11 +163,9 @@ def _files_of(source: DatasetSource) -> Iterator[_FilePart]:
 
 
 class _RowGroups:
-    """The row groups of one file, or of all files of a dataset."""
+    """The row groups of all files. Those of several are made alike: `announced` is the schema of all."""
 
-    def __init__(
-        self, parts: list[_FilePart], announced: _Announced | None, key: str | None, kind: Kind | None
-    ) -> None:
+    def __init__(self, parts: list[_FilePart], announced: pa.Schema | None, key: str | None, kind: Kind | None) -> None:
         self._parts = parts
         self._announced = announced
         self._key, self._kind = key, kind
@@ -178,7 +177,7 @@ class _RowGroups:
         found = []
         for part, places in itertools.groupby((self._places[number] for number in numbers), key=lambda one: one[0]):
             batch = part.footer.read([row_group for _, row_group in places], part.columns, dictionaries)
-            found.append(batch if self._announced is None else self._announced(batch, part.of_folder))
+            found.append(batch if self._announced is None else as_announced(batch, self._announced, part.of_folder))
         return as_one(found)
 
     def keys(self, number: int) -> Known:

@@ -6,8 +6,10 @@ from dataclasses import replace
 import pyarrow as pa
 
 from sooner.sources.checking import CheckedSource, checked
-from sooner.sources.files import CsvSource, DatasetSource, ParquetSource
+from sooner.sources.datasets import DatasetSource
+from sooner.sources.files import FileSource
 from sooner.sources.in_memory import TableSource
+from sooner.sources.parquet_files import ParquetSource
 from sooner.sources.plain_columns import PlainColumns, with_plain_columns
 from sooner.sources.source import Source, close_source, n_rows_of
 
@@ -33,7 +35,7 @@ def only_columns(source: Source, names: Sequence[str]) -> Source:
     """The same rows with these columns, each of which is there once."""
     chosen = ChosenColumns(checked(source), names)
     match source:
-        case ParquetSource() | CsvSource():
+        case ParquetSource() | FileSource():
             return replace(source, schema=chosen.schema, columns=list(names))
         case DatasetSource():
             return replace(source, schema=chosen.schema)

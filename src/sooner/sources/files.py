@@ -1,293 +1,207 @@
-"""Files and datasets as sources: Parquet, CSV, Arrow.
+"""Files as sources: one, a directory, those that a pattern matches, or a list of all these, as long as all are alike.
 
-A file is opened twice: once for its schema, when the source is made, and again when it is read. In between no
-handle stays open, and a source can be read more than once.
+Files are opened for their schema when the source is made, and again when they are read. In between no handle stays
+open, and a source can be read more than once.
 
-Not covered: remote paths (give a `pyarrow.dataset.Dataset`), directories of other formats than Parquet, and
-parts of nested columns. In a directory or list of Parquet files the first file decides the schema; a column
-that is missing in a later file is null there, as in every `pyarrow.dataset`.
+Not covered: files of several formats in one source.
 """
 
 import itertools
 import os
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeGuard, TypeVar
 
 import pyarrow as pa
-import pyarrow.csv as arrow_csv
 
 from sooner.errors import InvalidCall
-from sooner.sources.cutting import DEFAULT_BATCH_ROWS, FIRST_BATCH_ROWS, cut
-from sooner.sources.parquet_batches import AnyPath, open_parquet
-from sooner.sources.parquet_footer import ParquetFooter, read_footer
+from sooner.sources.arrow_files import ArrowFiles
+from sooner.sources.cutting import DEFAULT_BATCH_ROWS, cut
+from sooner.sources.formats import Format, format_of, with_compression
+from sooner.sources.one_schema import as_announced, columns_to_read, schema_of_all, with_folders
+from sooner.sources.parquet_files import ParquetSource, parquet_part
+from sooner.sources.paths import AnyPath, File, files_at, is_local
 from sooner.sources.source import Source
+from sooner.sources.text_files import DelimitedText, JsonText
 
-if TYPE_CHECKING:
-    import pyarrow.dataset as arrow_dataset
+T = TypeVar("T")
+
+AnyPaths: TypeAlias = AnyPath | Sequence[AnyPath]
+
+_THREADS: Final = 16
+
+
+class FileFormat(Protocol):
+    """How files are read that come from their beginning to their end."""
+
+    said: ClassVar[str]  # "cannot be read as ..."
+    has_all_fields: ClassVar[bool]  # or what a row does not name is null
+
+    def schema(self, file: File) -> pa.Schema: ...
+
+    def batches(self, file: File, schema: pa.Schema, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]: ...
 
 
 @dataclass(frozen=True)
-class ParquetSource:
-    """One Parquet file, its row groups streamed."""
+class FileSource:
+    """Files that are streamed, one after the other."""
 
     name: str
     schema: pa.Schema
-    path: Path
+    files: Sequence[File] = field(repr=False)
+    of_folders: Sequence[Mapping[str, Any]] = field(repr=False)
+    format: FileFormat
+    in_files: pa.Schema = field(repr=False)  # all columns that they have
     columns: Sequence[str] | None
-    batch_rows: int
-    footer: ParquetFooter = field(repr=False, compare=False)
-
-    @property
-    def n_rows(self) -> int:
-        """How many the footer says."""
-        n_rows: int = self.footer.metadata.num_rows
-        return n_rows
-
-    @property
-    def rows_are_shuffled(self) -> bool:
-        """Whether the rows are in random order, as `sooner.sources.shuffle` writes them: the first are a sample."""
-        return self.footer.rows_are_shuffled
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of the file."""
-        with open_parquet(self.path) as file:
-            first_rows = min(FIRST_BATCH_ROWS, self.batch_rows)  # decoded by themselves, so that they are there early
-            groups = (
-                file.read(group, self.columns, self.batch_rows if group else first_rows) for group in file.row_groups
+        """The rows of the files."""
+        return cut(itertools.chain.from_iterable(map(self._read, self.files, self.of_folders)))
+
+    def _read(self, file: File, of_folder: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+        if len(self.files) == 1 and not of_folder:
+            return self.format.batches(file, self.in_files, self.columns)
+        wanted = columns_to_read(self.schema, self.in_files, of_folder)
+        batches = self.format.batches(file, self.in_files, wanted)
+        return (as_announced(batch, self.schema, of_folder) for batch in batches)
+
+
+def file_source(path: AnyPaths, name: str) -> Source:
+    """Files of any format that is known by their names, or else by their content.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> file = Path(mkdtemp(), "rows.csv")
+    >>> file.write_text("k,v\\n1,one\\n2,two\\n")
+    16
+    >>> file_source(file, "left").schema.names
+    ['k', 'v']
+    """
+    found = _of_each(_found(path, name), partial(format_of, name=name), "a file of rows", name)
+    (format_, first), *others = found
+    for other, file in others:
+        if other != format_:
+            raise InvalidCall(
+                f"{name}: {first.address} is {format_} and {file.address} is {other}; all files of an input have one "
+                "format, which a pattern such as 'rows/*.csv' can choose"
             )
-            yield from cut(itertools.chain.from_iterable(groups), self.batch_rows)
-
-
-@dataclass(frozen=True)
-class DatasetSource:
-    """A `pyarrow.dataset.Dataset`: many files, any format, anywhere."""
-
-    name: str
-    schema: pa.Schema
-    dataset: "arrow_dataset.Dataset"
-    batch_rows: int
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of the dataset, file by file."""
-        if not is_plain_parquet(self.dataset):
-            return cut(self._scanned(), self.batch_rows)
-        fragments = map(self._read, self.dataset.get_fragments())
-        return cut(itertools.chain.from_iterable(fragments), self.batch_rows)
-
-    def _scanned(self) -> Iterator[pa.RecordBatch]:
-        """The batches that PyArrow scans: those of Arrow files and row groups of Parquet files are read as wholes."""
-        # Its defaults read far ahead: 305 MB instead of 63 MB for two files, and no faster.
-        scanner = self.dataset.scanner(
-            columns=self.schema.names, batch_size=self.batch_rows, batch_readahead=2, fragment_readahead=1
-        )
-        batches: Iterator[pa.RecordBatch] = scanner.to_batches()
-        return batches
-
-    def _read(self, fragment: Any) -> Iterator[pa.RecordBatch]:
-        """The rows of a Parquet file; what the names of its folders say of them is the same for all."""
-        columns, of_folder = self.columns_of(fragment)
-        with open_parquet(fragment.path, fragment.filesystem) as file:
-            for row_group in fragment.row_groups:
-                for batch in file.read(row_group.id, columns, self.batch_rows):
-                    yield self.as_announced(batch, of_folder)
-
-    def columns_of(self, fragment: Any) -> tuple[list[str], dict[str, object]]:
-        """Which columns are read from a file, and what the names of its folders say."""
-        import pyarrow.dataset as arrow_dataset
-
-        of_folder = arrow_dataset.get_partition_keys(fragment.partition_expression)
-        in_file = set(fragment.physical_schema.names) - set(of_folder)
-        return [name for name in self.schema.names if name in in_file], of_folder
-
-    def as_announced(self, batch: pa.RecordBatch, of_folder: Mapping[str, object]) -> pa.RecordBatch:
-        """The batch with the columns of this source, in their types and order."""
-        columns = [
-            batch.column(field.name).cast(field.type)
-            if field.name in batch.schema.names
-            else pa.repeat(pa.scalar(of_folder.get(field.name), field.type), batch.num_rows)
-            for field in self.schema
-        ]
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
-
-
-@dataclass(frozen=True)
-class CsvSource:
-    """One CSV file with a header line."""
-
-    name: str
-    schema: pa.Schema
-    path: Path
-    columns: Sequence[str] | None
-    delimiter: str
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of the file."""
-        types = {field.name: field.type for field in self.schema}
-        with _open_csv(self.path, self.columns, types, self.delimiter) as reader:
-            yield from cut(reader)
-
-
-@dataclass(frozen=True)
-class ArrowFileSource:
-    """One Arrow IPC file, also known as Feather version 2, mapped into memory."""
-
-    name: str
-    schema: pa.Schema
-    path: Path
-
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows of the file."""
-        with pa.memory_map(str(self.path)) as mapped, pa.ipc.open_file(mapped) as file:
-            yield from cut(file.get_batch(index) for index in range(file.num_record_batches))
+    opened = [file for _, file in found]
+    if format_ == "parquet":
+        return _parquet(opened, None, DEFAULT_BATCH_ROWS, name)
+    return _streamed(opened, _FORMATS[format_], None, name)
 
 
 def parquet(
-    path: AnyPath | Sequence[AnyPath],
+    path: AnyPaths,
     *,
     columns: Sequence[str] | None = None,
     batch_rows: int = DEFAULT_BATCH_ROWS,
     name: str | None = None,
 ) -> Source:
-    """A Parquet file, a directory of them (partitioned as Hive and Spark do, or not), or a list of files.
+    """Parquet files: one, a directory (partitioned as Hive and Spark do, or not), a pattern, or a list of these.
 
     `columns` limits and orders the columns. No batch has more than `batch_rows` rows; the first have fewer.
     """
     if batch_rows < 1:
         raise InvalidCall(f"batch_rows is {batch_rows}; give 1 or more")
-    if not isinstance(path, str | os.PathLike):
-        return _parquet_list([Path(one) for one in path], columns, batch_rows, name or "parquet")
-    file = Path(path)
-    name = name or file.name
-    if file.is_dir():
-        return _parquet_directory(file, columns, batch_rows, name)
-    _require_file(file, name)
-    with _refusing(f"{name}: {file} cannot be read as Parquet"):
-        footer = read_footer(file)
-        schema = footer.metadata.schema.to_arrow_schema()
-    return ParquetSource(name, _only(schema, columns, name), file, columns, batch_rows, footer)
+    name = name or _name_of(path)
+    return _parquet(_found_and_unpacked(path, name), columns, batch_rows, name)
 
 
 def csv(
-    path: AnyPath,
+    path: AnyPaths,
     *,
     columns: Sequence[str] | None = None,
     column_types: Mapping[str, pa.DataType] | None = None,
-    delimiter: str = ",",
+    delimiter: str | None = None,
     name: str | None = None,
 ) -> Source:
-    """A CSV file with a header line, compressed or not.
+    """Files of delimited text with a line of names, compressed or not.
 
     Types that `column_types` does not give are guessed from the first megabyte; a later value of another type
-    fails the source. `columns` limits and orders the columns.
+    fails the source. `columns` limits and orders the columns. The delimiter is by default the one that is most frequent
+    in the first line: a comma, a tab, a semicolon or a bar.
     """
-    file = Path(path)
-    name = name or file.name
-    _require_file(file, name)
-    with (
-        _refusing(f"{name}: {file} cannot be read as CSV"),
-        _open_csv(file, None, column_types, delimiter) as reader,
-    ):
-        schema = reader.schema
+    name = name or _name_of(path)
+    source = _streamed(_found_and_unpacked(path, name), DelimitedText(delimiter, column_types), columns, name)
     for column in column_types or ():
-        _require_column(schema, column, name)
-    return CsvSource(name, _only(schema, columns, name), file, columns, delimiter)
+        _require_column(source.in_files, column, name)
+    return source
 
 
-def arrow_file(path: AnyPath, *, name: str | None = None) -> Source:
-    """An Arrow IPC file: `.arrow`, or `.feather` of version 2."""
-    file = Path(path)
-    name = name or file.name
-    _require_file(file, name)
-    with (
-        _refusing(f"{name}: {file} cannot be read as an Arrow file"),
-        pa.memory_map(str(file)) as mapped,
-        pa.ipc.open_file(mapped) as reader,
-    ):
-        return ArrowFileSource(name, reader.schema, file)
+def json(path: AnyPaths, *, columns: Sequence[str] | None = None, name: str | None = None) -> Source:
+    """Files of JSON objects, in lines, one after the other or in an array, compressed or not.
+
+    Columns and types are those of the first megabyte; a later value of another type, or a new field, fails the source.
+    """
+    name = name or _name_of(path)
+    return _streamed(_found_and_unpacked(path, name), JsonText(), columns, name)
 
 
-def is_dataset(thing: Any, kind: Literal["Dataset", "Scanner"]) -> bool:
-    """Whether this is of `pyarrow.dataset`, which is not loaded to find out: who made one has loaded it."""
-    module = sys.modules.get("pyarrow.dataset")
-    return module is not None and isinstance(thing, getattr(module, kind))
+def is_path(thing: object) -> TypeGuard[AnyPath]:
+    return isinstance(thing, str | os.PathLike)
 
 
-def dataset_source(
-    dataset: "arrow_dataset.Dataset",
-    name: str,
-    *,
-    columns: Sequence[str] | None = None,
-    batch_rows: int = DEFAULT_BATCH_ROWS,
-) -> Source:
-    """A `pyarrow.dataset.Dataset`; unlike other sources it cannot have two columns of one name."""
-    wanted = dataset.schema.names if columns is None else columns
-    return DatasetSource(name, _only(dataset.schema, wanted, name), dataset, batch_rows)
+_FORMATS: Final[Mapping[Format, FileFormat]] = {
+    "arrow": ArrowFiles(),
+    "csv": DelimitedText(),
+    "tsv": DelimitedText("\t"),
+    "json": JsonText(),
+}
 
 
-def _parquet_list(files: list[Path], columns: Sequence[str] | None, batch_rows: int, name: str) -> Source:
-    if not files:
-        raise InvalidCall(f"{name}: the list of Parquet files is empty; give at least one path")
-    for file in files:
-        _require_file(file, name)
-    with _refusing(f"{name}: the list of files cannot be read as Parquet"):
-        dataset = _parquet_dataset([str(file) for file in files])
-    return dataset_source(dataset, name, columns=columns, batch_rows=batch_rows)
+def _parquet(found: Sequence[File], columns: Sequence[str] | None, batch_rows: int, name: str) -> Source:
+    parts = _of_each(found, parquet_part, "Parquet", name)
+    in_files = schema_of_all(found, [part.schema for part in parts], name)
+    schema, of_folders = with_folders(in_files, found, name)
+    parts = [replace(part, of_folder=values) for part, values in zip(parts, of_folders, strict=True)]
+    return ParquetSource(name, _only(schema, columns, name), parts, columns, batch_rows)
 
 
-def _parquet_directory(folder: Path, columns: Sequence[str] | None, batch_rows: int, name: str) -> Source:
-    if (folder / "_delta_log").is_dir():
-        raise InvalidCall(
-            f"{name}: {folder} is a Delta table, and not all of its files are part of it; give "
-            "deltalake.DeltaTable(...).to_pyarrow_dataset()"
-        )
-    with _refusing(f"{name}: {folder} cannot be read as a directory of Parquet files"):
-        dataset = _parquet_dataset(str(folder), partitioning="hive")
-    if not dataset.files:
-        raise InvalidCall(f"{name}: the directory {folder} holds no Parquet file")
-    return dataset_source(dataset, name, columns=columns, batch_rows=batch_rows)
+def _streamed(found: Sequence[File], format_: FileFormat, columns: Sequence[str] | None, name: str) -> FileSource:
+    schemas = _of_each(found, format_.schema, format_.said, name)
+    in_files = schema_of_all(found, schemas, name, nulls_where_missing=not format_.has_all_fields)
+    schema, of_folders = with_folders(in_files, found, name)
+    return FileSource(name, _only(schema, columns, name), found, of_folders, format_, in_files, columns)
 
 
-def _parquet_dataset(source: str | list[str], partitioning: str | None = None) -> "arrow_dataset.Dataset":
-    import pyarrow.dataset as arrow_dataset  # here, because it loads pandas, which takes longer than all else
-
-    options = arrow_dataset.ParquetFragmentScanOptions(pre_buffer=False)
-    format_ = arrow_dataset.ParquetFileFormat(default_fragment_scan_options=options)
-    return arrow_dataset.dataset(source, format=format_, partitioning=partitioning)
-
-
-def is_plain_parquet(dataset: "arrow_dataset.Dataset") -> bool:
-    """Whether it consists of Parquet files, all rows of which are meant."""
-    import pyarrow.dataset as arrow_dataset
-
-    return (
-        isinstance(dataset, arrow_dataset.FileSystemDataset)
-        and isinstance(dataset.format, arrow_dataset.ParquetFileFormat)
-        and not dataset._scan_options  # a filter
-    )
+def _found(path: AnyPaths, name: str) -> list[File]:
+    if isinstance(path, str | os.PathLike):
+        return files_at(path, name)
+    found = [file for one in path for file in files_at(one, name)]
+    if not found:
+        raise InvalidCall(f"{name}: the list of files is empty; give at least one path")
+    return found
 
 
-def _open_csv(
-    path: Path,
-    columns: Sequence[str] | None,
-    column_types: Mapping[str, pa.DataType] | None,
-    delimiter: str,
-) -> arrow_csv.CSVStreamingReader:
-    return arrow_csv.open_csv(
-        path,
-        parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
-        convert_options=arrow_csv.ConvertOptions(include_columns=columns, column_types=column_types),
-    )
+def _found_and_unpacked(path: AnyPaths, name: str) -> list[File]:
+    return _of_each(_found(path, name), with_compression, "a file of rows", name)
 
 
-def _require_file(path: Path, name: str) -> None:
-    if path.is_dir():
-        raise InvalidCall(f"{name}: {path} is a directory; give a file")
-    if not path.exists():
-        raise InvalidCall(f"{name}: there is no file {path}")
+def _of_each(found: Sequence[File], work: Callable[[File], T], said: str, name: str) -> list[T]:
+    """What is to be known of each file before it is read; over a network by several threads."""
+
+    def of(file: File) -> T:
+        try:
+            return work(file)
+        except InvalidCall:
+            raise
+        except (pa.ArrowException, OSError, ValueError) as error:  # no row has been read yet: it is a bad argument
+            raise InvalidCall(f"{name}: {file.address} cannot be read as {said}: {error}") from error
+
+    if len(found) == 1 or is_local(found[0]):
+        return list(map(of, found))
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(_THREADS) as threads:
+        return list(threads.map(of, found))
+
+
+def _name_of(path: AnyPaths) -> str:
+    if isinstance(path, str | os.PathLike):
+        return os.fspath(path).rstrip("/").rpartition("/")[2]
+    return "files"
 
 
 def _only(schema: pa.Schema, columns: Sequence[str] | None, name: str) -> pa.Schema:
@@ -309,14 +223,3 @@ def _require_column(schema: pa.Schema, column: str, name: str) -> None:
         raise InvalidCall(f"{name}: there is no column {column!r}; there are {', '.join(schema.names)}")
     if found > 1:
         raise InvalidCall(f"{name}: there are {found} columns {column!r}; rename all but one")
-
-
-@contextmanager
-def _refusing(what: str) -> Iterator[None]:
-    """Files that cannot be opened are bad arguments: no row has been read yet."""
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        raise InvalidCall(f"{what}: {error}") from error
-    except UnicodeEncodeError as error:  # Arrow takes names that are text
-        raise InvalidCall(f"{what}: its name is not UTF-8; rename it") from error

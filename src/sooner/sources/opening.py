@@ -6,27 +6,28 @@ Not covered: two relations of the same DuckDB connection, where DuckDB streams t
 per connection at a time; the second is refused with the cure, a cursor of its own.
 """
 
+import inspect
+import io
 import itertools
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TypeGuard
 
 import pyarrow as pa
 
 from sooner.errors import InvalidCall, InvalidJoin
-from sooner.sources.files import arrow_file, csv, dataset_source, is_dataset, parquet
+from sooner.sources.datasets import dataset_source, is_of
+from sooner.sources.files import file_source, is_path
 from sooner.sources.in_memory import StreamSource, TableSource
-from sooner.sources.parquet_batches import AnyPath
+from sooner.sources.iterables import is_batch, is_row, rows
+from sooner.sources.lazy_frames import LazyFrameSource
 from sooner.sources.plain_columns import with_plain_columns
 from sooner.sources.source import Source, close_source
 
 _WELCOME = (
-    "give an Arrow table, batch, reader or dataset, "
-    "an object with __arrow_c_stream__ (as of Polars, DuckDB or pandas), "
-    "a path to a .parquet, .csv, .arrow or .feather file, a directory or list of Parquet files, "
-    "or a sooner Source"
+    "give an Arrow table, batch, reader or dataset, a frame of Polars or pandas, a relation of DuckDB or anything else "
+    "with __arrow_c_stream__, the path of a file, a directory or a pattern, a list or generator of rows (dicts or "
+    "dataclasses) or batches, or a sooner Source"
 )
 
 
@@ -72,7 +73,8 @@ def _require_two_streams(one: object, name: str, other: object, its_name: str) -
     """A stream can be read once: given twice, each side would get some of its rows."""
     once = (
         isinstance(one, pa.RecordBatchReader)
-        or is_dataset(one, "Scanner")
+        or is_of(one, "pyarrow.dataset", "Scanner")
+        or isinstance(one, Iterator | AsyncIterator)
         or (hasattr(type(one), "batches") and isinstance(one, Source))
     )
     if one is other and once:
@@ -82,16 +84,32 @@ def _require_two_streams(one: object, name: str, other: object, its_name: str) -
         )
 
 
-def _open(thing: object, name: str) -> Source:
+def _open(thing: Any, name: str) -> Source:
     if _is_source(thing):
         return thing
-    if isinstance(thing, str | os.PathLike):
-        return _open_path(thing, name)
-    if isinstance(thing, list | tuple) and all(isinstance(one, str | os.PathLike) for one in thing):
-        return parquet(thing, name=name)
-    if is_dataset(thing, "Dataset"):
+    if is_path(thing):
+        return file_source(thing, name)
+    if isinstance(thing, list | tuple):
+        return _open_list(thing, name)
+    if isinstance(thing, Iterator | AsyncIterator) and not is_batch(thing) and not isinstance(thing, io.IOBase):
+        return rows(thing, name=name)
+    if is_of(thing, "pyarrow.dataset", "Dataset"):
         return dataset_source(thing, name)
+    if is_of(thing, "polars", "LazyFrame"):
+        return LazyFrameSource(name, thing)
     return _open_arrow(thing, name)
+
+
+def _open_list(things: Sequence[object], name: str) -> Source:
+    if paths := [one for one in things if is_path(one)]:
+        if len(paths) < len(things):
+            raise InvalidCall(f"{name} is a list of paths and other things; give a list of paths alone")
+        return file_source(paths, name)
+    for kind in (is_row, is_batch):
+        if all(map(kind, things)):
+            return rows(things, name=name)
+    kinds = ", ".join(dict.fromkeys(type(one).__name__ for one in things))
+    raise InvalidCall(f"{name} is a {type(things).__name__} of {kinds}; {_WELCOME}")
 
 
 def _is_source(thing: object) -> TypeGuard[Source]:
@@ -99,31 +117,14 @@ def _is_source(thing: object) -> TypeGuard[Source]:
     return hasattr(type(thing), "batches") and isinstance(thing, Source) and isinstance(thing.schema, pa.Schema)
 
 
-def _open_path(path: AnyPath, name: str) -> Source:
-    file = Path(path)
-    if file.is_dir():
-        return parquet(file, name=name)
-    match file.suffix.lower():
-        case ".parquet":
-            return parquet(file, name=name)
-        case ".csv":
-            return csv(file, name=name)
-        case ".arrow" | ".feather":
-            return arrow_file(file, name=name)
-    if not file.exists():
-        raise InvalidCall(f"{name}: there is no file {path}")
-    raise InvalidCall(
-        f"{name}: {path} ends in {file.suffix!r}; a file ends in .parquet, .csv, .arrow or .feather, "
-        "or open it yourself with sooner.sources"
-    )
-
-
 def _open_arrow(thing: Any, name: str) -> Source:
     if isinstance(thing, pa.Table):
         return TableSource(name, thing)
     if isinstance(thing, pa.RecordBatch):
         return TableSource(name, pa.Table.from_batches([thing]))
-    if is_dataset(thing, "Scanner"):
+    if is_of(thing, "polars", "DataFrame") or is_of(thing, "pandas", "DataFrame"):  # here as a whole
+        return TableSource(name, pa.table(thing))
+    if is_of(thing, "pyarrow.dataset", "Scanner"):
         return StreamSource(name, thing.to_reader())
     try:
         if hasattr(thing, "__arrow_c_stream__"):
@@ -137,7 +138,24 @@ def _open_arrow(thing: Any, name: str) -> Source:
                 f"make {name} with a cursor of its own: cursor = connection.cursor(), then cursor.sql(...)."
             ) from error
         raise InvalidCall(f"{name} is {_a(thing)} that gives no stream of Arrow rows: {error}") from error
-    raise InvalidCall(f"{name} is {_a(thing)}; {_WELCOME}")
+    raise InvalidCall(f"{name} is {_a(thing)}{_nearly(thing)}; {_WELCOME}")
+
+
+def _nearly(thing: object) -> str:
+    """What makes it a source, if that is little."""
+    if isinstance(thing, type):
+        return f", {thing.__name__}, and not an object of it"
+    if inspect.isroutine(thing):
+        return ", and not what it returns: call it"
+    if isinstance(thing, Mapping):
+        return ", which may be a row or columns: pyarrow.table(...) makes a table of columns"
+    if hasattr(type(thing), "batches"):
+        lacks = [what for what in ("name", "schema") if not hasattr(thing, what)]
+        its = "no " + " and no ".join(lacks) if lacks else f"a schema that is {_a(thing.schema)}"  # type: ignore[attr-defined]
+        return f" with batches() and {its}; a sooner Source has a name, a schema (pyarrow.Schema) and batches()"
+    if isinstance(thing, io.IOBase):
+        return ", which is open; give its path"
+    return ""
 
 
 def _a(thing: object) -> str:

@@ -7,10 +7,9 @@ decoded after they were cut.
 Not covered: a row group whose heavy rows all lie together among many light ones. A batch of them weighs more.
 """
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, TypeAlias
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as arrow_parquet
@@ -28,8 +27,6 @@ _DICTIONARY_BYTES: Final = 2 * 2**20
 _INDEX_BYTES: Final = 8
 _TEXTS: Final = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
 _VIEWS: Final = (pa.string_view(), pa.binary_view())
-
-AnyPath: TypeAlias = str | os.PathLike[str]
 
 
 class ParquetBatches:
@@ -63,7 +60,7 @@ class ParquetBatches:
 
 @contextmanager
 def open_parquet(
-    path: AnyPath, filesystem: fs.FileSystem | None = None, *, encoded: bool = False
+    path: str, filesystem: fs.FileSystem | None = None, *, encoded: bool = False
 ) -> Iterator[ParquetBatches]:
     """Encoded: texts that are dictionaries in the file stay so."""
     footer = arrow_parquet.read_metadata(path, filesystem=filesystem)

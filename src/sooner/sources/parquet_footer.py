@@ -8,7 +8,6 @@ Not covered: a file that is changed in place, with its size and time of change a
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
@@ -52,11 +51,9 @@ class ParquetFooter:
             raise SourceFailed(f"{self.path} was changed after it was opened; open it again")
 
 
-def read_footer(path: Path) -> ParquetFooter:
-    """The footer of a local file."""
-    filesystem = fs.LocalFileSystem()
-    seen = _seen(str(path), filesystem)  # first: who changes the file meanwhile is found out
-    return ParquetFooter(str(path), filesystem, arrow_parquet.read_metadata(path), seen)
+def read_footer(path: str, filesystem: fs.FileSystem) -> ParquetFooter:
+    seen = _seen(path, filesystem)  # first: who changes the file meanwhile is found out
+    return ParquetFooter(path, filesystem, arrow_parquet.read_metadata(path, filesystem=filesystem), seen)
 
 
 def footer_of(path: str, filesystem: fs.FileSystem, metadata: arrow_parquet.FileMetaData) -> ParquetFooter:

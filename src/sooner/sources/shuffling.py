@@ -36,8 +36,8 @@ from sooner.kernels.sizes import cuts_by_bytes, data_bytes, row_bytes
 from sooner.sources.checking import checked
 from sooner.sources.dealt_rows import DealtRows, disk_trouble, gathered
 from sooner.sources.opening import open_source
-from sooner.sources.parquet_batches import AnyPath
 from sooner.sources.parquet_footer import ORDER_KEY, RANDOM_ROWS
+from sooner.sources.paths import AnyPath
 from sooner.sources.source import close_source, n_rows_of
 
 GROUP_ROWS: Final = 122_880  # in a row group at most
