@@ -52,6 +52,7 @@ MAY_ENTER: dict[str, set[str]] = {
         "sides",
     },
     "trace": {"arguments", "errors", "finalizing", "operators"},
+    "viewing": set(),
     "asked": {*BOTTOM, "arguments", "budget", "how", "named_algorithms", "operators"},
 }
 INSIDE = set(MAY_ENTER)

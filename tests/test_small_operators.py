@@ -25,7 +25,7 @@ from sooner.operators.operator import Means, Port
 from sooner.sources.arrival_patterns import Fixed
 from sooner.sources.opening import open_source
 from sooner.sources.pacing import paced
-from sooner.trace import Entry, Tracing
+from sooner.trace import Entry
 from union import DistinctUnion, UnionPlan
 
 NAMES = ("first", "second", "third")
@@ -42,8 +42,7 @@ def test_in_process(memory_bytes: int, tmp_path: Path) -> None:
     sources = [open_source(table, name) for table, name in zip(inputs, NAMES, strict=True)]
     entries: list[Entry] = []
     plan = UnionPlan("k")
-    tracing = Tracing(entries.append, "a union", [plan])
-    query = Query(plan, sources, Settings(memory_bytes, 4, 1, tmp_path), NAMES, tracing)
+    query = Query(plan, sources, Settings(memory_bytes, 4, 1, tmp_path), NAMES, entries.append)
     found = Counter(query.to_table()["k"].to_pylist())
     assert found == Counter({key for table in inputs for key in table["k"].to_pylist()})
     kinds = {type(entry.event).__name__ for entry in entries}
@@ -67,8 +66,7 @@ def test_one_with_blocked_ports_in_process(memory_bytes: int, tmp_path: Path) ->
     slow = paced(allowed, Fixed(1e-5))
     sources = [open_source(one, name) for one, name in zip((left, right, slow), NAMES, strict=True)]
     plan, entries = GuardedPlan("k", ALGORITHMS["rpj"]), list[Entry]()
-    tracing = Tracing(entries.append, "a join", [plan])
-    query = Query(plan, sources, Settings(memory_bytes, 4, 2, tmp_path), NAMES, tracing)
+    query = Query(plan, sources, Settings(memory_bytes, 4, 2, tmp_path), NAMES, entries.append)
     budget = query._operator.account.budget
     assert [*budget.accounts] == ["rows that wait", "the operator", "the operator, join"]
     found = query.to_table()

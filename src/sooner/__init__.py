@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sooner.local.query import Query
     from sooner.local.sql import sql
     from sooner.version import __version__
+    from sooner.viewing import dashboard
 
 __all__ = [
     "Algorithm",
@@ -48,6 +49,7 @@ __all__ = [
     "__version__",
     "algorithm",
     "algorithms",
+    "dashboard",
     "enrich",
     "estimate",
     "join",
@@ -65,6 +67,7 @@ __getattr__, __dir__ = lazily(
         "LiveGroups": "sooner.local.groups",
         "Query": "sooner.local.query",
         "__version__": "sooner.version",
+        "dashboard": "sooner.viewing",
         "enrich": "sooner.local.enrich",
         "estimate": "sooner.local.estimate",
         "join": "sooner.local.join",

@@ -15,8 +15,9 @@ import json
 import logging
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TextIO, get_args
 
@@ -39,6 +40,9 @@ class TraceHeader:
     query: str  # its id
     began_at: float  # second 0, in seconds since 1970
     plan: Sequence[Any]  # of each operator, in the order of their numbers
+    inputs: Sequence[str] = ()  # their names
+    rows: Sequence[int | None] = ()  # of each input, where its source knows
+    memory_bytes: int | None = None  # for rows; None where there is no limit, or nobody said
 
     def to_line(self) -> str:
         fields = {name: list(kind._fields) for name, kind in _KINDS.items()}
@@ -114,40 +118,60 @@ def _close(file: TextIO) -> None:
 
 
 class Tracing:
-    """Hands what the operators of one query report to a tracer. One that fails is told no more; the query goes on."""
+    """Hands what the operators of one query report to tracers. One that fails is told no more; the query goes on."""
 
-    def __init__(self, trace: str | Path | Tracer, what: str, plan: Sequence[Any]) -> None:
-        self._query = uuid.uuid4().hex
+    def __init__(self, header: TraceHeader) -> None:
+        self.header = header
         self._started = time.monotonic()
-        header = TraceHeader(what, self._query, time.time(), [repr(one) for one in plan])
-        self._tracer: Tracer | None = trace if callable(trace) else TraceFile(Path(trace), header)
+        self._tracers: list[Tracer] = []
+
+    @property
+    def seconds(self) -> float:
+        """Since the start, as entries have them."""
+        return time.monotonic() - self._started
+
+    def add(self, tracer: Tracer) -> None:
+        """It is told what happens from now on."""
+        self._tracers.append(tracer)
 
     def listener(self, operator: int = 0) -> Listener:
         """A listener for one of the operators: its entries have the seconds since the start."""
-        return lambda event: self._tell(Entry(time.monotonic() - self._started, event, 0, operator, self._query))
+        return lambda event: self._tell(event, operator)
 
     def close(self) -> None:
-        if isinstance(tracer := self._tracer, TraceFile):
-            self._or_drop(tracer.close)
+        for tracer in self._tracers:
+            if isinstance(tracer, TraceFile):
+                self._or_drop(tracer, tracer.close)
 
-    def _tell(self, entry: Entry) -> None:
-        if (tracer := self._tracer) is not None:
-            self._or_drop(lambda: tracer(entry))
+    def _tell(self, event: Event, operator: int) -> None:
+        if self._tracers:
+            entry = Entry(self.seconds, event, 0, operator, self.header.query)
+            for tracer in tuple(self._tracers):
+                self._or_drop(tracer, partial(tracer, entry))
 
-    def _or_drop(self, act: Callable[[], None]) -> None:
+    def _or_drop(self, tracer: Tracer, act: Callable[[], None]) -> None:
         try:
             act()
         except Exception as error:  # whatever it is, it is not the query's
-            self._tracer = None
+            self._tracers = [one for one in self._tracers if one is not tracer]
             LOG.warning("The trace ends here, since what takes its entries failed (%r). The query goes on.", error)
 
 
-def open_trace(trace: object, what: str, plan: Sequence[Any]) -> Tracing | None:
-    """What a user gave as `trace`: a path to write to, something that takes entries, or nothing."""
+def open_trace(
+    trace: object, what: str, plan: Sequence[Any], inputs: Mapping[str, int | None], memory_bytes: int | None
+) -> Tracing:
+    """What a user gave as `trace`: a path to write to, something that takes entries, or nothing.
+
+    `inputs` has the names, and how many rows there are of each, where that is known.
+    """
+    names, rows = list(inputs), list(inputs.values())
+    plans = [repr(one) for one in plan]
+    tracing = Tracing(TraceHeader(what, uuid.uuid4().hex, time.time(), plans, names, rows, memory_bytes))
     if trace is None:
-        return None
+        return tracing
     try:
-        return Tracing(trace if callable(trace) else plain_path("trace", trace), what, plan)
+        tracing.add(trace if callable(trace) else TraceFile(plain_path("trace", trace), tracing.header))
+        return tracing
     except OSError as error:
         raise InvalidJoin(f"trace={trace!r} cannot be written: {error}; give another file.") from error
 
@@ -166,7 +190,7 @@ def read_whole_trace(path: Path) -> Trace:
     headers, entries, dropped = [], [], 0
     for file in sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]:
         missing = 0
-        for told in _lines_of(file):
+        for told in lines_of(file):
             if isinstance(told, TraceHeader):
                 headers.append(told)
             elif isinstance(told, Entry):
@@ -182,23 +206,29 @@ def read_trace(path: Path) -> list[Entry]:
     return list(read_whole_trace(path).entries)
 
 
-def _lines_of(file: Path) -> Iterator[TraceHeader | Entry | int]:
-    for number, line in enumerate(_whole(file.read_text().splitlines(keepends=True)), 1):
-        try:
-            data = json.loads(line)
-            if "trace" in data:
-                yield TraceHeader(data["what"], data["query"], data["began_at"], data["plan"])
-            else:
-                yield data["dropped"] if "dropped" in data else _entry(data)
-        except (ValueError, KeyError, TypeError) as error:
-            raise InvalidCall(
-                f"Line {number} of {file} is not of a trace that this version reads: {error!r}."
-            ) from error
+def lines_of(file: Path, wanted: Callable[[str], bool] = bool) -> Iterator[TraceHeader | Entry | int]:
+    """What a file has, a line at a time: headers, entries, and how many entries are missing."""
+    with file.open(encoding="utf-8", newline="\n") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.endswith("\n"):
+                return  # it was cut off when its writer was killed
+            if not wanted(line):
+                continue
+            try:
+                data = json.loads(line)
+                if "trace" in data:
+                    yield _header(data)
+                else:
+                    yield data["dropped"] if "dropped" in data else _entry(data)
+            except (ValueError, KeyError, TypeError) as error:
+                raise InvalidCall(
+                    f"Line {number} of {file} is not of a trace that this version reads: {error!r}."
+                ) from error
 
 
-def _whole(lines: Sequence[str]) -> Iterable[str]:
-    """The lines without a last one that was cut off when its writer was killed."""
-    return lines[:-1] if lines and not lines[-1].endswith("\n") else lines
+def _header(data: dict[str, Any]) -> TraceHeader:
+    known = {name: data[name] for name in ("inputs", "rows", "memory_bytes") if name in data}
+    return TraceHeader(data["what"], data["query"], data["began_at"], data["plan"], **known)
 
 
 def _entry(data: dict[str, Any]) -> Entry:

@@ -14,7 +14,7 @@ from sooner.operators.enrich.scanning import Queue
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
 from sooner.sources.source import Source, n_rows_of
-from sooner.trace import Tracer, open_trace
+from sooner.trace import Tracer
 
 
 def enrich(
@@ -94,8 +94,8 @@ def _enriched(
         kept = kept_columns(sources[1].schema.names, plan, changes=len(things) > 2)
         wanted = [sources[0], only_columns(sources[1], kept)]
         wanted += [only_columns(one, changed_columns(one.schema.names, kept, plan)) for one in sources[2:]]
-        tracing = open_trace(trace, "an enrichment in process", [plan])
-        return Query(plan, wanted, settings, names, tracing, _expected(plan, wanted, settings))
+        notes = _expected(plan, wanted, settings)
+        return Query(plan, wanted, settings, names, trace, notes, what="an enrichment in process")
 
 
 def _expected(plan: EnrichPlan, sources: Sequence[Source], settings: Settings) -> list[str]:

@@ -155,6 +155,7 @@ class Estimates(Running[Folds | SampledFolds]):
         self._sizes = sizes
         self._limits = limits
         self._held: list[list[pa.RecordBatch]] = [[] for _ in sources]
+        self.newest: Estimate | None = None  # that was given
 
     def __iter__(self) -> Iterator[Estimate]:
         return self._estimates(self._read_once())
@@ -190,6 +191,7 @@ class Estimates(Running[Folds | SampledFolds]):
                 pace.begin()
                 found = self._estimate(folds, pace.seconds, exact=exact)
                 pace.end(folds.n_groups)
+                self.newest = found
                 yield found
                 if exact or self._limits.are_reached(found):
                     return

@@ -16,6 +16,7 @@ from sooner.local.rows import Rows
 from sooner.local.running import QueryProgress
 from sooner.operators.folding.running_groups import GroupWorkings, RunningGroups
 from sooner.queries.answered import Answering
+from sooner.viewing import Dashboard
 
 if TYPE_CHECKING:
     import pandas
@@ -99,6 +100,10 @@ class LiveGroups:
         """What it will do and why, a line each. Nothing is read for it."""
         figures = "figures of groups: those of the rows so far, until all are joined"
         return "\n".join([self._query.explain(), figures, *self._notes])
+
+    def dashboard(self) -> Dashboard:
+        """A page that shows how the join goes, for this machine only; it is closed when the query ends."""
+        return self._query.dashboard()
 
     def stop(self) -> None:
         """End it now, from any thread."""

@@ -20,7 +20,7 @@ from sooner.sources.at_rest import resting_rows
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.opening import opened
 from sooner.sources.source import Source
-from sooner.trace import Tracer, open_trace
+from sooner.trace import Tracer
 
 
 def join(
@@ -87,8 +87,8 @@ def join(
         choice = choice_of(algorithm, sources, [resting_rows(source) for source in sources], memory)
         plan = replace(plan, algorithm=choice.algorithm)
         settings = settings_of(plan.algorithm, memory, partitions, workers, spill_dir, silence_seconds)
-        tracing = open_trace(trace, "a join in process", [plan])
-        return Query(plan, sources, settings, tracing=tracing, notes=explained(plan, choice, settings))
+        notes = explained(plan, choice, settings)
+        return Query(plan, sources, settings, trace=trace, notes=notes, what="a join in process")
 
 
 def choice_of(

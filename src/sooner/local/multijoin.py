@@ -14,7 +14,7 @@ from sooner.operators.multiway.plan import MultiPlan
 from sooner.operators.plans.plan import JoinsPlan
 from sooner.sources.at_rest import resting_rows
 from sooner.sources.opening import opened
-from sooner.trace import Tracer, open_trace
+from sooner.trace import Tracer
 
 
 def multijoin(
@@ -76,9 +76,9 @@ def multijoin(
         plan.output([source.schema for source in sources])  # refused before anything is made
         plan, reasons = chosen_plan(plan, sources, algorithm, order)
         settings = settings_of_many(plan, memory, partitions, None, spill_dir)
-        tracing = open_trace(trace, "a join of many inputs in process", [plan])
         last = read_last([resting_rows(source) for source in sources])
-        return Query(plan, sources, settings, names, tracing, [*explained_of_many(plan, last), *reasons], last)
+        notes = [*explained_of_many(plan, last), *reasons]
+        return Query(plan, sources, settings, names, trace, notes, last, "a join of many inputs in process")
 
 
 def settings_of_many(

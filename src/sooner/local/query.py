@@ -1,6 +1,7 @@
 """A running join: iterate it for batches of results as they come."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -11,7 +12,7 @@ from sooner.operators.operator import OperatorPlan
 from sooner.operators.two_way.plan import INPUTS
 from sooner.plain_text import plain_text
 from sooner.sources.source import Source, n_rows_together
-from sooner.trace import Tracing
+from sooner.trace import Tracer
 
 
 class Query(Running[pa.RecordBatch], Rows):
@@ -26,13 +27,14 @@ class Query(Running[pa.RecordBatch], Rows):
         sources: Sequence[Source],
         settings: Settings,
         names: Sequence[str] = INPUTS,
-        tracing: Tracing | None = None,
+        trace: str | Path | Tracer | None = None,
         notes: Sequence[str] = (),
         last: int | None = None,
+        what: str = "a query in process",
     ) -> None:
         """`notes` are what whoever put the plan together has to explain; `last` is the input that is to come last."""
         self.schema = plan.output([source.schema for source in sources])
-        super().__init__(plan, sources, settings, names, tracing, n_rows_together(sources), notes, last)
+        super().__init__(plan, sources, settings, names, trace, n_rows_together(sources), notes, last, what)
 
     def _found(self) -> Iterator[pa.RecordBatch]:
         return self._read_once()

@@ -21,7 +21,7 @@ from typing import Any, Final, Generic, Self, TypeVar
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from sooner.budget import Budget
+from sooner.budget import UNLIMITED_BYTES, Budget
 from sooner.errors import InvalidJoin, SoonerError
 from sooner.fallbacks import report
 from sooner.kernels.sizes import data_bytes
@@ -33,13 +33,14 @@ from sooner.operators.inputs import Storage
 from sooner.operators.operator import FLUSH_FRACTION, Interrupted, Means, OperatorPlan
 from sooner.operators.two_way.plan import INPUTS
 from sooner.policies.view import SILENT, Surroundings
-from sooner.progress import Progress
+from sooner.progress import PerInput, Progress
 from sooner.runs.custody.private_directory import PrivateDirectory
 from sooner.runs.formats.files import RunFiles
 from sooner.sources.checking import checked
-from sooner.sources.source import Source, close_source
+from sooner.sources.source import Source, close_source, n_rows_of
 from sooner.threads import Staying
-from sooner.trace import Tracing
+from sooner.trace import TraceHeader, Tracer, open_trace
+from sooner.viewing import Dashboard, dashboard
 
 # Disk work between two looks at what arrives, and between two looks at whether it was stopped when nothing does
 QUANTUM_BYTES: Final = 4 * 2**20
@@ -66,6 +67,17 @@ class QueryProgress(Progress):
     """How far a query in process is, and by which algorithm."""
 
     algorithm: str = ""  # its name; nothing if there is no choice
+    expected_rows: tuple[int | None, ...] = ()  # of each input, where its source knows
+    held_rows: PerInput = ()  # of each input, that have come and wait to be joined
+    seconds: float = 0.0  # since the first row was asked for
+
+    @property
+    def read_fraction(self) -> float | None:
+        """The fraction of all rows that has arrived; None if a source does not know how many it has."""
+        known = [rows for rows in self.expected_rows if rows is not None]
+        if len(known) < len(self.arrived_rows):
+            return None
+        return min(sum(self.arrived_rows) / max(sum(known), 1), 1.0)
 
 
 class Running(Generic[R]):
@@ -80,15 +92,20 @@ class Running(Generic[R]):
         sources: Sequence[Source],
         settings: Settings,
         names: Sequence[str] = INPUTS,
-        tracing: Tracing | None = None,
+        trace: str | Path | Tracer | None = None,
         expected_rows: int | None = None,
         notes: Sequence[str] = (),
         last: int | None = None,
+        what: str = "a query in process",
     ) -> None:
         """Any operator, from the plan of it, over any sources; nothing has begun to read. Rows of the input that is to
-        come `last` come slowly until all others have ended.
+        come `last` come slowly until all others have ended. `what` it is, a trace says.
         """
         memory_bytes = settings.memory_bytes
+        self._rows_of_sources = tuple(map(n_rows_of, sources))
+        sizes = dict(zip(names, self._rows_of_sources, strict=True))
+        limit_bytes = None if memory_bytes == UNLIMITED_BYTES else memory_bytes
+        self._tracing = open_trace(trace, what, [plan], sizes, limit_bytes)
         self._piece_bytes = piece_bytes_of(memory_bytes, len(sources))
         self._silence_seconds = settings.silence_seconds
         self._spill_directory = _spill_directory(settings.spill_parent)
@@ -107,7 +124,7 @@ class Running(Generic[R]):
             settings.workers,
             _flush_fraction(account.share_bytes),
             CROWD,
-            listener=None if tracing is None else tracing.listener(),
+            listener=self._tracing.listener(),
             expected_rows=expected_rows,
             memory_bytes=memory_bytes,
         )
@@ -120,20 +137,43 @@ class Running(Generic[R]):
         self._stopped = False
         self._abandoned = False
         self._silent = False
-        self._started = 0.0
+        self._started = self._ended = 0.0
         self._at_end = ExitStack()
-        if tracing is not None:
-            self.at_end(tracing.close)
+        self.at_end(self._tracing.close)
 
     @property
     def progress(self) -> QueryProgress:
         """How far the join is; may be asked from any thread."""
         told = vars(self._operator.progress()) | {"fallbacks": self._fallbacks}
-        return QueryProgress(**told, algorithm=self._algorithm)
+        return QueryProgress(
+            **told,
+            algorithm=self._algorithm,
+            expected_rows=self._rows_of_sources,
+            held_rows=self._inbox.waiting_rows,
+            seconds=0.0 if not self._started else (self._ended or time.monotonic()) - self._started,
+        )
 
     def explain(self) -> str:
         """What it will do and why, a line each. Nothing is read for it."""
         return "\n".join(self._notes)
+
+    @property
+    def traced(self) -> TraceHeader:
+        """What a trace of it is of."""
+        return self._tracing.header
+
+    @property
+    def traced_seconds(self) -> float:
+        """The time, as entries of a trace have it."""
+        return self._tracing.seconds
+
+    def watch(self, tracer: Tracer) -> None:
+        """Tell it from now on what happens, as a trace does."""
+        self._tracing.add(tracer)
+
+    def dashboard(self) -> Dashboard:
+        """A page that shows how it goes, for this machine only; it is closed when the query ends."""
+        return dashboard(self)
 
     def _read_once(self) -> Iterator[R]:
         if self._asked:
@@ -150,6 +190,7 @@ class Running(Generic[R]):
             self._results.close()
         except ValueError:
             return  # it is at work in another thread, which will see the flag and tidy up
+        self._at_end.close()  # of a query that nobody has begun to read
         self._spill_directory.remove()
 
     def finish(self, side: str) -> None:
@@ -199,6 +240,7 @@ class Running(Generic[R]):
             is_cut_off = self._abandoned
         finally:
             _running.discard(self)
+            self._ended = time.monotonic()
             self._stop_reading()
             self._operator.close()
             self._at_end.close()

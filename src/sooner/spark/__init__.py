@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from sooner.spark.query.query import Query, start
     from sooner.spark.session.session import local_session
     from sooner.spark.step.standing import JoinProgress
+    from sooner.viewing import dashboard
 
 __all__ = [
     "JoinProgress",
     "Query",
+    "dashboard",
     "enrich",
     "estimate",
     "explain",
@@ -52,6 +54,7 @@ __getattr__, __dir__ = lazily(
     {
         "JoinProgress": "sooner.spark.step.standing",
         "Query": "sooner.spark.query.query",
+        "dashboard": "sooner.viewing",
         "enrich": "sooner.spark.joins.enrich",
         "estimate": "sooner.spark.joins.estimate",
         "explain": "sooner.spark.query.joins",

@@ -157,6 +157,13 @@ def _shuffle(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=run_shuffle)
 
 
+def _dashboard(parser: argparse.ArgumentParser) -> None:
+    from sooner.ui.dashboard_command import add_dashboard_arguments, run_dashboard
+
+    add_dashboard_arguments(parser)
+    parser.set_defaults(run=run_dashboard)
+
+
 def _results(parser: argparse.ArgumentParser) -> None:
     from sooner.ui.results_command import add_results_arguments, write_results
 
@@ -229,6 +236,7 @@ COMMANDS: Final = (
     Command("estimate", "Estimate aggregates over a join of two files.", _estimate),
     Command("sql", "Answer a query over several files while they are read.", _sql),
     Command("shuffle", "Write a table with its rows in random order.", _shuffle),
+    Command("dashboard", "Show a trace, or several, or a state, as a page.", _dashboard),
     Command("state", "The state of a join on Spark.", _state),
     Command("results", "Write a page of what experiments found.", _results),
     Command("lab", "The papers' experiments.", _lab),

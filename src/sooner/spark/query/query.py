@@ -31,6 +31,7 @@ from sooner.spark.step.estimates import read_estimate
 from sooner.spark.step.standing import JoinProgress, newest_batch, read_progress
 from sooner.spark.step.state_directory import location_of
 from sooner.threads import start_thread
+from sooner.viewing import Dashboard, dashboard
 
 POLL_SECONDS: Final = 0.05
 Listener = Callable[[JoinProgress], None]
@@ -87,6 +88,20 @@ class Query:
     def progress_of(self, state: str | Path) -> JoinProgress | None:
         """The progress of the join with this state."""
         return self._progress.get(self._join(state).state)
+
+    @property
+    def joins(self) -> list[RunningJoin]:
+        """The joins that are in it."""
+        return self._joins
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether there may be news of it; asks nothing of Spark, which may be gone."""
+        return self._watcher.is_alive()
+
+    def dashboard(self) -> Dashboard:
+        """A page that shows how it goes, for this machine only; it is closed when the query ends."""
+        return dashboard(self)
 
     @property
     def estimate(self) -> Estimate | None:
@@ -147,7 +162,7 @@ class Query:
 
     def __repr__(self) -> str:
         """A description that asks nothing of Spark, which may be gone."""
-        running = "running" if self._watcher.is_alive() else "ended"
+        running = "running" if self.is_watched else "ended"
         known = "no batch yet" if self.progress is None else str(self.progress.total)
         return f"<sooner.spark.Query {running}, {known}; state {self._joins[-1].state}>"
 

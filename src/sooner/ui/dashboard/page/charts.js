@@ -1,0 +1,120 @@
+// Curves over time, drawn by uPlot, and canvases that are drawn here.
+
+import { bytes, clock, colour } from "./words.js";
+
+const HEIGHT = 230;
+const POWERS_OF_TWO = [...Array(50).keys()].map(power => 2 ** power);
+
+// A chart of curves: [{ label, colour, dash, fill, band: [at, at] }]. `show` gives it its columns.
+export class Chart {
+  constructor(parent, curves, words, height = HEIGHT) {
+    this.curves = curves;
+    this.words = words;
+    this.height = height;
+    this.moment = null;
+    this.box = document.createElement("div");
+    this.box.setAttribute("role", "img");
+    parent.append(this.box);
+    this.data = [[], ...curves.map(() => [])];
+    this.draw();
+    new ResizeObserver(() => this.plot.setSize({ width: this.width, height })).observe(this.box);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+  }
+
+  get width() {
+    return Math.max(this.box.clientWidth, 100);
+  }
+
+  show(data, said, moment = null) {
+    this.moment = moment;
+    this.data = data;
+    if (said) this.box.setAttribute("aria-label", said);
+    this.plot.setData(data);
+  }
+
+  draw() {
+    this.plot?.destroy();
+    const axis = { stroke: colour("faint"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, font: "12px system-ui, DejaVu Sans, sans-serif" };
+    this.plot = new uPlot({
+      width: this.width,
+      height: this.height,
+      padding: [10, 16, 0, 0],
+      legend: { show: false },
+      cursor: { points: { size: 6 }, y: false, drag: { x: false } },
+      scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(low ?? 0, this.lowest ?? 0), (high > 0 ? high : 1) * 1.05] } },
+      axes: [
+        { ...axis, values: (_, ticks) => ticks.map(clock), space: 70, size: 30 },
+        { ...axis, values: (_, ticks) => ticks.map(this.words), size: 62, space: 36, incrs: this.words === bytes ? POWERS_OF_TWO : undefined },
+      ],
+      series: [{}, ...this.curves.map(curve => ({
+        label: curve.label,
+        stroke: colour(curve.colour),
+        width: curve.width ?? 2,
+        dash: curve.dash,
+        fill: curve.fill ? colour(curve.colour) + "26" : undefined,
+        points: { show: false },
+        spanGaps: true,
+        paths: curve.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
+      }))],
+      bands: this.curves.filter(curve => curve.band).map(curve => ({ series: curve.band, fill: colour(curve.colour) + "33" })),
+      hooks: { draw: [plot => this.mark(plot)] },
+    }, this.data, this.box);
+  }
+
+  // Where the slider is.
+  mark(plot) {
+    if (this.moment == null) return;
+    const x = Math.round(plot.valToPos(this.moment, "x", true));
+    plot.ctx.save();
+    plot.ctx.strokeStyle = colour("ink");
+    plot.ctx.setLineDash([3, 3]);
+    plot.ctx.beginPath();
+    plot.ctx.moveTo(x, plot.bbox.top);
+    plot.ctx.lineTo(x, plot.bbox.top + plot.bbox.height);
+    plot.ctx.stroke();
+    plot.ctx.restore();
+  }
+}
+
+export const HOW = [["arrival", "sky"], ["memory-disk", "orange"], ["disk-disk", "green"], ["clean-up", "pink"]];
+
+// The rectangle of two inputs: a pixel for each place, coloured by how its pairs met; the frame is all rows there are.
+export function drawRectangle(canvas, rectangle, expected) {
+  const { places, width, rows } = rectangle;
+  const met = Uint8Array.from(atob(rectangle.met), letter => letter.charCodeAt(0));
+  const span = [0, 1].map(side => Math.max(expected?.[side] ?? 0, rows[side], 1) / width[side]);
+  const size = 4 * 96, context = canvas.getContext("2d");
+  canvas.width = canvas.height = size;
+  const inks = [...HOW.map(([, name]) => rgb(colour(name))), rgb(colour("track"))];
+  context.fillStyle = colour("ground");
+  context.fillRect(0, 0, size, size);
+  const area = places * places;
+  for (let x = 0; x < places && x * width[0] < rows[0]; x++)
+    for (let y = 0; y < places && y * width[1] < rows[1]; y++) {
+      const at = x * places + y, shares = HOW.map((_, how) => met[how * area + at] / 255);
+      const open = Math.max(0, 1 - shares.reduce((a, b) => a + b, 0)), all = Math.max(1, shares.reduce((a, b) => a + b, 0));
+      const mixed = [0, 1, 2].map(part => inks.reduce((sum, ink, how) => sum + ink[part] * (how < 4 ? shares[how] / all : open), 0));
+      context.fillStyle = `rgb(${mixed.map(Math.round).join(" ")})`;
+      const [left, right] = [x, Math.min(x + 1, rows[0] / width[0])].map(one => Math.round(one / span[0] * size));
+      const [low, high] = [y, Math.min(y + 1, rows[1] / width[1])].map(one => Math.round(one / span[1] * size));
+      context.fillRect(left, size - high, right - left, high - low);
+    }
+}
+
+function rgb(hex) {
+  return [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16));
+}
+
+const PHASES = { arriving: "sky", reactive: "orange", "clean-up": "pink", done: "grey" };
+export const PHASE_WORDS = [["sky", "arriving: new rows meet memory"], ["orange", "reactive: sources are silent, disk work"], ["pink", "clean-up: all rows have come"]];
+
+export function drawPhases(canvas, phases, end) {
+  const width = canvas.width = Math.max(canvas.clientWidth, 1) * devicePixelRatio, context = canvas.getContext("2d");
+  const all = [[0, "arriving"], ...phases];
+  context.clearRect(0, 0, width, canvas.height);
+  all.forEach(([begin, phase], at) => {
+    const until = all[at + 1]?.[0] ?? end;
+    context.fillStyle = colour(PHASES[phase] ?? "grey");
+    if (phase !== "done" && end > 0) context.fillRect(begin / end * width, 0, (until - begin) / end * width, canvas.height);
+  });
+}

@@ -1,0 +1,69 @@
+"""The command `sooner dashboard`, and `--dashboard` of the commands that run a query."""
+
+import argparse
+import sys
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sooner.ui.dashboard.comparing import Comparison
+from sooner.ui.dashboard.recorded import RecordedQuery, is_trace
+from sooner.ui.dashboard.server import Server
+from sooner.ui.dashboard.subject import Subject
+from sooner.ui.numbers import whole_number
+from sooner.viewing import Dashboard, dashboard
+
+
+def add_dashboard_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "places",
+        nargs="+",
+        metavar="TRACE",
+        help="what trace= wrote, a file or a folder; several are compared; or the state of a join on Spark",
+    )
+    parser.add_argument("--port", type=whole_number, default=0, help="of the page (default: any that is free)")
+    parser.add_argument("--open", action="store_true", help="open it in the browser")
+
+
+def add_dashboard_option(parser: argparse.ArgumentParser) -> None:
+    """For a command that runs a query."""
+    parser.add_argument("--dashboard", action="store_true", help="show a page of how it goes, at the link it prints")
+
+
+@contextmanager
+def shown(query: object, options: argparse.Namespace) -> Iterator[None]:
+    """The link to the query's page on standard error, if `--dashboard` was given."""
+    if not options.dashboard:
+        yield
+        return
+    page: Dashboard = dashboard(query)
+    print(f"dashboard: {page.url}", file=sys.stderr)
+    try:
+        yield
+    finally:
+        page.close()
+
+
+def run_dashboard(options: argparse.Namespace) -> int:
+    page = Server(subject_of(options.places), options.port)
+    print(f"{page.url}\nCtrl-C ends it.", flush=True)
+    if options.open:
+        webbrowser.open(page.url)
+    try:
+        page.wait()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        page.close()
+    return 0
+
+
+def subject_of(places: list[str]) -> Subject:
+    """What there is at these places: traces, or one state."""
+    if len(places) == 1 and not is_trace(Path(places[0])):
+        from sooner.ui.dashboard.on_spark import StateOnSpark  # here, because it loads Spark
+
+        return StateOnSpark(places[0])
+    traces = [RecordedQuery(Path(place)) for place in places]
+    return traces[0] if len(traces) == 1 else Comparison(traces)

@@ -1,0 +1,32 @@
+"""The one way up: what runs may be asked for a view of itself.
+
+Views are readers, in the rooms above; this loads the room of dashboards by its name when somebody asks for one.
+"""
+
+from importlib import import_module
+from typing import Final, Protocol
+
+OPENING: Final = "sooner.ui.dashboard.opening"
+
+
+class Dashboard(Protocol):
+    """A page on this machine, at a link that nobody else can guess."""
+
+    @property
+    def url(self) -> str:
+        """The link; it has a token."""
+        ...
+
+    def close(self) -> None:
+        """Serve it no more. What it showed goes on."""
+        ...
+
+    def _repr_html_(self) -> str:
+        """The link, as a notebook shows it."""
+        ...
+
+
+def dashboard(query: object) -> Dashboard:
+    """Open a page that shows how a query goes, in process or on Spark. It is closed when the query ends."""
+    opened: Dashboard = import_module(OPENING).open_dashboard(query)
+    return opened
