@@ -5,9 +5,10 @@ from typing import Final, TypedDict
 
 from sooner.arguments import Columns, key_names, usable_suffixes
 from sooner.asked.choosing_algorithm import AskedAlgorithm, Choice, choose
+from sooner.asked.intervals import AskedWidth, AskedWithin, interval_of, usable_width, usable_within
 from sooner.errors import InvalidJoin
 from sooner.how import How, kind_of
-from sooner.kernels.ranges import Near, Width, Within
+from sooner.kernels.ranges import Near
 from sooner.operators.two_way.plan import TwoWayPlan
 
 BY: Final = ("by", "left_by", "right_by")
@@ -19,12 +20,12 @@ class Asked(TypedDict):
     on: Columns | None
     left_on: Columns | None
     right_on: Columns | None
-    within: Within | None
+    within: AskedWithin | None
     by: Columns | None
     left_by: Columns | None
     right_by: Columns | None
-    lateness: Width | None
-    retention: dt.timedelta | None
+    lateness: AskedWidth | None
+    retention: dt.timedelta | str | None
     how: How
     suffixes: tuple[str, str] | None
     algorithm: AskedAlgorithm
@@ -34,7 +35,8 @@ def plan_of(asked: Asked) -> TwoWayPlan:
     """The plan of a join; what cannot be right for any inputs is refused. For "auto" nothing is known of them yet."""
     kind = kind_of(asked["how"])
     left_on, right_on, near = _columns(asked)
-    lateness, retention = asked["lateness"], asked["retention"]
+    lateness = None if asked["lateness"] is None else usable_width("lateness", asked["lateness"])
+    retention = _usable_retention(asked["retention"])
     _require_forgetting(lateness, retention, asked["within"])
     return TwoWayPlan(
         tuple(left_on),
@@ -88,7 +90,7 @@ def _columns(asked: Asked) -> tuple[list[str], list[str], Near | None]:
             f"within={within!r} is for one column of each side, and on= names {', '.join(lefts) or 'none'}; "
             "give columns that must be equal as by=."
         )
-    near = Near(lefts[0], rights[0], within)
+    near = Near(lefts[0], rights[0], usable_within(within))
     return (*key_names(asked["by"], asked["left_by"], asked["right_by"], BY), near) if given else ([], [], near)
 
 
@@ -98,9 +100,14 @@ def _require_forgetting(lateness: object, retention: object, within: object) -> 
         raise InvalidJoin(
             f"lateness={lateness!r} was given without within=; for equal keys give retention=, by time since arrival."
         )
-    if retention is None:
-        return
-    if within is not None:
+    if retention is not None and within is not None:
         raise InvalidJoin(f"retention={retention!r} is for equal keys alone; with within= give lateness=.")
-    if not isinstance(retention, dt.timedelta) or retention <= dt.timedelta():
-        raise InvalidJoin(f"retention={retention!r} must be a datetime.timedelta, longer than nothing.")
+
+
+def _usable_retention(given: dt.timedelta | str | None) -> dt.timedelta | None:
+    retention = interval_of("retention", given) if isinstance(given, str) else given
+    if retention is not None and (not isinstance(retention, dt.timedelta) or retention <= dt.timedelta()):
+        raise InvalidJoin(
+            f'retention={given!r} must be a datetime.timedelta, longer than nothing, or an interval such as "7 days".'
+        )
+    return retention

@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
+from sooner.asked.intervals import AskedWithin, usable_within
 from sooner.asked.joining_in_turn import joins_of
 from sooner.errors import InvalidJoin
 from sooner.how import INNER, How, Kind, kind_of
-from sooner.kernels.ranges import Within
 from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS, MultiAlgorithm
 from sooner.operators.multiway.graph import ColumnOf, Range, graph_of
 from sooner.operators.multiway.plan import MultiPlan
@@ -37,7 +37,7 @@ MultiAlgorithmName = Literal[
 ]
 Kinds = Mapping[str, How]
 Equality = str | tuple[str, str]
-Ranges = Mapping[tuple[str, str], Within]
+Ranges = Mapping[tuple[str, str], AskedWithin]
 FEWEST: Final = 2
 AUTO: Final = "auto"
 KNOWN: Final = (AUTO, *MULTI_ALGORITHMS, *PLAN_NAMES)
@@ -136,7 +136,7 @@ def _ranges(within: object, names: Sequence[str]) -> list[Range]:
                 f"within= has {pair!r}, which is not a column of each of two inputs; write it {RANGE_FORM}."
             )
         left, right = (_column_of(one.strip(), names) for one in pair)
-        ranges.append(Range(left, right, width))
+        ranges.append(Range(left, right, usable_within(width)))
     return ranges
 
 

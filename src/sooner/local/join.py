@@ -7,10 +7,10 @@ from pathlib import Path
 
 from sooner.arguments import Columns
 from sooner.asked.choosing_algorithm import AskedAlgorithm, Choice, Known, bytes_of_all, choose
+from sooner.asked.intervals import AskedWidth, AskedWithin
 from sooner.asked.joins import Asked, in_words, plan_of
 from sooner.budget import UNLIMITED_BYTES, format_bytes
 from sooner.how import How
-from sooner.kernels.ranges import Width, Within
 from sooner.local.arguments import Settings, settings_of, usable_memory
 from sooner.local.query import Query
 from sooner.local.running import rows_bytes_of
@@ -30,12 +30,12 @@ def join(
     *,
     left_on: Columns | None = None,
     right_on: Columns | None = None,
-    within: Within | None = None,
+    within: AskedWithin | None = None,
     by: Columns | None = None,
     left_by: Columns | None = None,
     right_by: Columns | None = None,
-    lateness: Width | None = None,
-    retention: dt.timedelta | None = None,
+    lateness: AskedWidth | None = None,
+    retention: dt.timedelta | str | None = None,
     how: How = "inner",
     suffixes: tuple[str, str] | None = None,
     algorithm: AskedAlgorithm = "auto",
@@ -52,7 +52,8 @@ def join(
         Parquet, CSV or Arrow file, or a `sooner.sources.Source`.
     on, left_on, right_on: the key columns, by one name for both sides or by a name for each.
     within: how far apart the values of `on` may be: 5 is |left - right| <= 5, and (low, high) is low <= right - left <=
-        high, where None is no limit. Numbers for numbers, a `datetime.timedelta` for dates and times.
+        high, where None is no limit. Numbers for numbers; for dates and times a `datetime.timedelta` or an interval in
+        words: "10 minutes", or ("-1 hour", "5 minutes"). So are `lateness` and `retention`.
     by, left_by, right_by: beside `within`, columns that must be equal.
     lateness: beside `within`, how far behind the newest value of its own input a row may come. Rows that nothing can
         match any more are then forgotten, and unmatched ones come out; rows that come later are counted and left out.

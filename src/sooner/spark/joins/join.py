@@ -11,10 +11,10 @@ from pyspark.sql.types import StructField, StructType
 
 from sooner.arguments import Columns
 from sooner.asked.choosing_algorithm import AUTO, AskedAlgorithm, Choice, Known, bytes_of_all, choose
+from sooner.asked.intervals import AskedWidth, AskedWithin
 from sooner.asked.joins import Asked, in_words, plan_of
 from sooner.errors import InvalidJoin
 from sooner.how import How, Kind
-from sooner.kernels.ranges import Width, Within
 from sooner.operators.two_way.output import OutputPlan
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sides import SIDES
@@ -38,12 +38,12 @@ def join(
     *,
     left_on: Columns | None = None,
     right_on: Columns | None = None,
-    within: Within | None = None,
+    within: AskedWithin | None = None,
     by: Columns | None = None,
     left_by: Columns | None = None,
     right_by: Columns | None = None,
-    lateness: Width | None = None,
-    retention: dt.timedelta | None = None,
+    lateness: AskedWidth | None = None,
+    retention: dt.timedelta | str | None = None,
     how: How = "inner",
     suffixes: tuple[str, str] | None = None,
     algorithm: AskedAlgorithm = "auto",
