@@ -75,7 +75,7 @@ REFUSED = [
     ("SELECT name FROM orders o LEFT JOIN customers c", ["which columns of o and c"]),
     ("SELECT COUNT(*) FROM orders JOIN orders ON orders.id = orders.id", ["two tables named orders", "AS"]),
     ("SELECT COUNT(*) FROM orders TABLESAMPLE 10% JOIN customers USING (customer)", ["FROM has", "its name and AS"]),
-    ("SELECT COUNT(*) FROM read_csv('x') r JOIN customers c ON r.id = c.id", ["READ_CSV", "tables="]),
+    ("SELECT COUNT(*) FROM read_csv('x') r JOIN customers c ON r.id = c.id", ["csv of x", "no file"]),
     (f"SELECT name, COUNT(*) {JOINED}", ["SELECT has name", "neither grouped by nor aggregated"]),
     (f"SELECT *, COUNT(*) {JOINED}", ["* beside aggregates"]),
     (f"SELECT COUNT(*) {JOINED} GROUP BY 2", ["GROUP BY has 2", "1 items"]),

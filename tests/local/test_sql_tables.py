@@ -1,16 +1,22 @@
-"""Names in FROM mean what was given under them: nothing else is ever opened."""
+"""Names in FROM mean what was given under them, or else what DuckDB would take: variables of the caller, and files.
+
+With `replacements=()` nothing but what was given is ever opened.
+"""
 
 import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 
 import sooner
+from queries import refused
 from sooner.errors import InvalidJoin
-from sooner.ui.command_line import main
+
+OUTER_ = pa.table({"k": [1]})
 
 OTHERS = [
     "'{path}'",
@@ -73,17 +79,79 @@ def queries(secret: Path) -> list[str]:
     return joins + [query.format(path=secret) for query in SHADOWS]
 
 
-def test_nothing_that_was_not_given_is_opened(
-    secret: Path, opened: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nothing_that_was_not_given_is_opened(secret: Path, opened: list[str]) -> None:
     given: dict[str, Any] = {"a": pa.table({"k": [1]}), "b": pa.table({"k": [1]})}
-    pq.write_table(given["a"], "given.parquet")
     for query in queries(secret):
         with pytest.raises(InvalidJoin):
-            sooner.sql(query, given)
-        assert main(["sql", query, "--table", "a=given.parquet", "--table", "b=given.parquet"]) != 0
-        assert "Traceback" not in capsys.readouterr().err
+            sooner.sql(query, given, replacements=())
     assert not [path for path in opened if "secret" in path or "passwd" in path]
+
+
+def test_a_name_is_a_variable_of_the_caller() -> None:
+    orders, Customers = OUTER_, pa.table({"id": [1, 2], "name": ["Ada", "Alan"]})  # noqa: N806, F841 - found by name
+    rows: Any = sooner.sql("SELECT name FROM orders o JOIN customers c ON o.k = c.id ")
+    assert rows.to_table().to_pydict() == {"name": ["Ada"]}
+    rows = sooner.sql("SELECT x.k AS one FROM OUTER_ x JOIN (SELECT k FROM orders) y ON x.k = y.k")
+    assert rows.to_table().to_pydict() == {"one": [1]}
+    given: Any = sooner.sql("SELECT o.k FROM orders o JOIN OUTER_ u ON o.k = u.k", {"orders": pa.table({"k": [7]})})
+    assert given.to_table().num_rows == 0
+
+
+def test_a_variable_of_another_function_is_not_seen() -> None:
+    def inner() -> None:
+        sooner.sql("SELECT 1 AS one FROM hidden JOIN OUTER_ ON OUTER_.k = hidden.k")
+
+    hidden = OUTER_  # noqa: F841 - it is of another frame
+    with refused(InvalidJoin, "FROM has hidden", "nor is there such a variable", "OUTER_"):
+        inner()
+
+
+@pytest.mark.parametrize(
+    ("name", "mentions"),
+    [
+        ("number", ["the variable number is an int", "no rows"]),
+        ("Path", ["the variable Path is a type"]),
+        ("sys", ["the variable sys is a module"]),
+        ("lines", ["lines is a list", "give an Arrow table"]),
+        ("word", ["there is no file nowhere.parquet"]),
+        ("OUTER__", ["did you mean OUTER_?"]),
+        ("a.parquet", ["FROM has a.parquet", "in quotes: 'a.parquet'"]),
+        ("'a.parquet'", ["there is no file a.parquet"]),
+        ("read_csv('a.csv', header=true)", ["no options", "sooner.sources"]),
+        ("range(3)", ["no name of a table", "read_parquet"]),
+    ],
+)
+def test_what_is_no_input_is_named(name: str, mentions: list[str]) -> None:
+    number, lines, word = 3, [OUTER_.schema], "nowhere.parquet"  # noqa: F841 - found by name
+    with refused(InvalidJoin, *mentions):
+        sooner.sql(f"SELECT 1 FROM {name} JOIN OUTER_ USING (k)")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["'a.parquet'", '"a.parquet"', "'a.csv'", "'a.arrow'", "read_parquet('a.parquet')", "read_parquet(['a.parquet'])",
+     "parquet_scan('a')", "read_csv('a.txt')", "read_csv_auto('a.csv')", "'{folder}/a.parquet'", "folder"],
+)  # fmt: skip
+def test_files_are_named_in_quotes_or_by_functions(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(OUTER_, "a.parquet")
+    pq.write_table(OUTER_, "a")
+    for file in ("a.csv", "a.txt"):
+        csv.write_csv(OUTER_, file)
+    with pa.OSFile("a.arrow", "wb") as file_, pa.ipc.new_file(file_, OUTER_.schema) as writer:
+        writer.write_table(OUTER_)
+    folder = tmp_path / "a.parquet"  # noqa: F841 - a path in a variable
+    name = name.format(folder=tmp_path)
+    rows: Any = sooner.sql(f"SELECT x.k FROM {name} AS x JOIN OUTER_ ON OUTER_.k = x.k")
+    assert rows.to_table().to_pydict() == {"k": [1]}
+
+
+def test_a_file_is_called_as_by_duckdb(tmp_path: Path) -> None:
+    pq.write_table(OUTER_, tmp_path / "some.parquet")
+    rows: Any = sooner.sql(f"SELECT some.k FROM '{tmp_path}/some.parquet' JOIN OUTER_ ON OUTER_.k = some.k")
+    assert rows.to_table().num_rows == 1
+    with refused(InvalidJoin, "replacements='files'", "()"):
+        sooner.sql("SELECT 1 FROM a JOIN b USING (k)", replacements="files")  # type: ignore[arg-type]
 
 
 def test_names_that_look_like_paths_mean_what_was_given(secret: Path) -> None:

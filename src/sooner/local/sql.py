@@ -4,7 +4,8 @@ Rows come as from `sooner.join` and `sooner.multijoin`. Aggregates over inner jo
 by `sooner.estimate`; all others are figures so far until they are exact.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from sooner.errors import InvalidJoin
 from sooner.expressions.tree import Column, Node
 from sooner.local.arguments import usable_memory
 from sooner.local.estimate import Estimates, EstimateTerms, Limits
+from sooner.local.given_tables import GivenTables, Replacement
 from sooner.local.groups import GroupedRows, Grouping, LiveGroups, bytes_of_join
 from sooner.local.query import Query
 from sooner.local.rows import Rows
@@ -27,11 +29,10 @@ from sooner.operators.folding.running_groups import EXTREMES, group_workings_of
 from sooner.queries.answered import Answering
 from sooner.queries.answers import answer_of
 from sooner.queries.joining import Joining, joining_of
-from sooner.queries.naming import hint_of, nearest_of
 from sooner.queries.questions import Asked, rows_to_group
 from sooner.queries.reading import asked_in
 from sooner.queries.rows import RowsWanted, all_columns, outputs_of
-from sooner.queries.statement import NO_ENDING, Statement, TableName, UnionAll, selects_in, tables_in
+from sooner.queries.statement import NO_ENDING, Statement, UnionAll, selects_in, tables_in
 from sooner.sides import SIDES
 from sooner.sources.opening import opened, require_streams_once
 from sooner.sources.sampling import Sampling
@@ -40,8 +41,9 @@ from sooner.sources.source import Source
 
 def sql(
     query: str,
-    tables: Mapping[str, object],
+    tables: Mapping[str, object] | None = None,
     *,
+    replacements: Collection[Replacement] = ("variables", "files"),
     confidence: float = 0.95,
     until: float | str | None = None,
     seconds: float | None = None,
@@ -63,6 +65,8 @@ def sql(
         or LIMIT, and of more than two tables where the size of one is not known, there are `LiveGroups`: figures so
         far, exact in the end.
     tables: what the names in FROM mean: anything that `sooner.join` takes.
+    replacements: where other names are looked for, as by DuckDB: in the "variables" of the caller, local first, and
+        among "files", named in quotes or by read_parquet('...') or read_csv('...'). () is for queries of strangers.
     total_rows: how many rows tables have that do not know it, by their names.
     confidence, until, seconds, sampling, seed: as for `sooner.estimate`, for what is estimated. Of more than two tables
         sampling={"orders": "blocks"} also says which one is sampled, and then no size has to be known.
@@ -78,18 +82,19 @@ def sql(
     asked, terms = asked_in(query), Terms(algorithm, memory, partitions, workers, spill_dir)
     if isinstance(asked, Statement) and len(asked.tables) == 1:
         raise InvalidJoin(f"The query reads 1 table ({asked.first.name}); a join is of two or more.")
+    given_tables = GivenTables(tables, _scopes_of_caller(), replacements)
     leaves = list(tables_in(asked))
-    require_streams_once([_given(table, tables) for table in leaves], [table.alias for table in leaves])
+    require_streams_once([given_tables.of(table) for table in leaves], [table.alias for table in leaves])
     terms = terms.shared_by(selects_in(asked))
     given = {"until": until, "seconds": seconds, "sampling": sampling, "total_rows": total_rows}
     if not isinstance(asked, Statement) or not asked.is_grouped:
         _require_no_limits(given, is_grouped=False)
-        return _rows(asked, tables, terms)
+        return _rows(asked, given_tables, terms)
     wishes = None
     if _is_estimated(asked):
         sampled, how = _sampling_of(sampling)
         wishes = EstimateTerms(Limits(confidence, until, seconds), how, _sizes(total_rows, asked), seed, sampled)
-    with _opened(asked, tables, terms) as (sources, joining):
+    with _opened(asked, given_tables, terms) as (sources, joining):
         found = None if wishes is None else estimates_of_query(asked, joining, sources, terms, wishes)
         if found is not None:
             return found
@@ -99,7 +104,7 @@ def sql(
         return LiveGroups(rows, grouping, () if wishes is None else WHY_NO_SAMPLE)
 
 
-def _rows(asked: Statement | UnionAll, tables: Mapping[str, object], terms: Terms) -> Rows:
+def _rows(asked: Statement | UnionAll, tables: GivenTables, terms: Terms) -> Rows:
     """All rows of the answer; figures of groups when they are exact."""
     if isinstance(asked, UnionAll):
         return UnionOfRows([_rows(part, tables, terms) for part in asked.parts])
@@ -113,10 +118,10 @@ def _rows(asked: Statement | UnionAll, tables: Mapping[str, object], terms: Term
 
 
 @contextmanager
-def _opened(statement: Statement, tables: Mapping[str, object], terms: Terms) -> Iterator[tuple[list[Source], Joining]]:
+def _opened(statement: Statement, tables: GivenTables, terms: Terms) -> Iterator[tuple[list[Source], Joining]]:
     """The tables of a statement; those that it asks for itself are queries, which run when they are read."""
     things = [
-        _given(table, tables) if table.of is None else Subselect(table.alias, _rows(table.of, tables, terms))
+        tables.of(table) if table.of is None else Subselect(table.alias, _rows(table.of, tables, terms))
         for table in statement.tables
     ]
     with opened(things, [table.alias for table in statement.tables]) as sources:
@@ -155,14 +160,10 @@ def _everything(joining: Joining) -> dict[str, Node]:
     }
 
 
-def _given(table: TableName, tables: object) -> object:
-    if not isinstance(tables, Mapping) or not all(isinstance(name, str) for name in tables):
-        raise InvalidJoin("tables= must be a dict of what the names in FROM mean, such as {'orders': orders}.")
-    name = nearest_of(table.name, list(tables))
-    if name is None:
-        there_are = hint_of(table.name, list(tables))
-        raise InvalidJoin(f"FROM has {table.name}, and tables= has no such name; {there_are}.")
-    return tables[name]
+def _scopes_of_caller() -> list[Mapping[str, object]]:
+    """The variables of whoever called `sql`."""
+    frame = sys._getframe(2)
+    return [frame.f_locals, frame.f_globals]
 
 
 def _sizes(given: object, statement: Statement) -> list[int | None] | None:

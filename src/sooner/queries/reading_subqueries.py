@@ -1,6 +1,7 @@
 """EXISTS and IN with a SELECT, as sqlglot has parsed them: a semi join, or an anti join where NOT stands before."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sooner.errors import InvalidJoin
 from sooner.expressions.parsed import Parsed, sql_of
@@ -87,7 +88,7 @@ def _with_other_name(table: TableName, nodes: Sequence[Node], taken: Sequence[st
     for node in nodes:
         own = [one for one in columns_of(node) if one.table is not None and one.table.lower() == table.alias.lower()]
         found.append(renamed(node, {one: Column(one.name, alias) for one in own}))
-    return TableName(table.name, alias, table.of), found
+    return replace(table, alias=alias), found
 
 
 def _free(name: str, taken: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from sooner.errors import InvalidJoin
 from sooner.expressions.parsed import Parsed, sql_of
 from sooner.expressions.reading import from_sqlglot
 from sooner.expressions.tree import conjuncts
-from sooner.queries.statement import Join, Statement, TableName, UnionAll
+from sooner.queries.statement import FileNamed, Join, Statement, TableName, UnionAll
 
 KINDS: Final = {
     "": "inner",
@@ -20,6 +20,12 @@ KINDS: Final = {
     "ANTI": "anti",
     "LEFT ANTI": "anti",
 }
+
+
+_READING: Final = {
+    "read_parquet": "parquet", "parquet_scan": "parquet", "read_csv": "csv", "read_csv_auto": "csv",
+    "read_json": "json", "read_json_auto": "json",
+}  # fmt: skip
 
 
 def arguments_of(node: Parsed) -> dict[str, Any]:
@@ -64,14 +70,22 @@ class Tables:
             raise InvalidJoin(f"FROM has {sql_of(node)}; of a table there is its name and AS with another name.")
         if type(node).__name__ == "Subquery" and arguments.keys() <= {"this", "alias"} and alias is not None:
             return TableName(node.alias, node.alias, self.read(node.this))
-        if type(node).__name__ != "Table" or type(node.this).__name__ != "Identifier":
-            raise InvalidJoin(f"FROM has {sql_of(node)}, which is no name of a table; give it in tables=, and name it.")
+        file = _read_by_function(node)
+        if file is None and (type(node).__name__ != "Table" or type(node.this).__name__ != "Identifier"):
+            raise InvalidJoin(
+                f"FROM has {sql_of(node)}, which is no name of a table; give it in tables=, and name it. There are "
+                f"{', '.join(_READING)} of files."
+            )
         if arguments.keys() - {"this", "alias", "db"}:
             raise InvalidJoin(f"FROM has {sql_of(node)}; of a table there is its name and AS with another name.")
+        if file is not None:
+            return TableName(file.paths[0], node.alias or f"read_{file.function}", file=file)
         name = ".".join(part for part in (node.text("db"), node.name) if part)
         if name.lower() in self._named:
             select, known = self._named[name.lower()]
             return TableName(name, node.alias or node.name, self._read(select, known))
+        if node.this.args.get("quoted") and not node.text("db"):
+            return TableName(name, node.alias or _base_name(name), file=FileNamed((name,)))
         return TableName(name, node.alias or node.name)
 
     def _join(self, join: Parsed) -> Join:
@@ -86,3 +100,25 @@ class Tables:
         using = tuple(str(one.name) for one in arguments.get("using") or ())
         on = tuple(conjuncts(from_sqlglot(arguments["on"], "ON"))) if "on" in arguments else ()
         return Join(self.table(join.this), how, on, using)
+
+
+def _read_by_function(node: Parsed) -> FileNamed | None:
+    """What read_parquet and its like read, if a table of FROM is such a call."""
+    call = node.this
+    name = {"ReadParquet": "read_parquet", "ReadCSV": "read_csv"}.get(type(call).__name__)
+    name = str(call.this).lower() if type(call).__name__ == "Anonymous" else name
+    if name not in _READING:
+        return None
+    given = [part for part in (call.this, *call.expressions) if not isinstance(part, str) and part is not None]
+    paths = given[0].expressions if given and type(given[0]).__name__ == "Array" else given[:1]
+    if len(given) != 1 or not paths or not all(one.is_string for one in paths):
+        raise InvalidJoin(
+            f"FROM has {sql_of(node)}; {name} takes a path in quotes or a list of them, and no options; give tables= "
+            "what sooner.sources opens with options."
+        )
+    return FileNamed(tuple(str(one.this) for one in paths), _READING[name])
+
+
+def _base_name(path: str) -> str:
+    """The name of a file without its folder and its kind, as DuckDB calls its table."""
+    return path.replace("\\", "/").rpartition("/")[2].partition(".")[0] or path

@@ -2,19 +2,27 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sooner.estimation.question import Aggregate
 from sooner.expressions.tree import Node
 
 
+class FileNamed(NamedTuple):
+    """Files that FROM names: in quotes, or as what a function such as read_csv takes."""
+
+    paths: tuple[str, ...]
+    function: str | None = None  # what it reads, such as parquet
+
+
 @dataclass(frozen=True)
 class TableName:
-    """`of` is what is asked for it, if it is no table that was given."""
+    """`of` is what is asked for it, if it is no table that was given; `file` is what it may be besides."""
 
     name: str
     alias: str
     of: "Statement | UnionAll | None" = None
+    file: FileNamed | None = None
 
 
 @dataclass(frozen=True)
