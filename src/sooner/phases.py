@@ -19,10 +19,7 @@ class Phases:
         if history[-1] not in NEXT:
             raise PhaseError(f"A join is never {history[-1]!r}.")
         self._history = list(history)
-
-    @property
-    def now(self) -> Phase:
-        return self._history[-1]
+        self.now = history[-1]
 
     def enter(self, phase: Phase) -> None:
         if phase == self.now:
@@ -30,6 +27,7 @@ class Phases:
         if phase not in NEXT[self.now]:
             raise PhaseError(f"A join cannot go from {self.now} to {phase}; it went through: {self._recent()}.")
         self._history.append(phase)
+        self.now = phase
         del self._history[:-20]  # enough to explain a mistake, and no more for an endless stream
 
     def require(self, *allowed: Phase) -> None:

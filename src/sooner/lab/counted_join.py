@@ -77,13 +77,13 @@ class CountedJoin:
         """The most urgent task, all of it."""
         if not self.has_work(around):
             return
-        if self.phase == "clean-up":
+        if self._phases.now == "clean-up":
             self._clean_up()
         else:
             self._enter("reactive")
             self._react(around)
         self._report_reached()
-        if self.phase == "clean-up" and self._next_to_clean == len(self._state.partitions):
+        if self._phases.now == "clean-up" and self._next_to_clean == len(self._state.partitions):
             self._enter("done")
 
     def rehearse(self, around: Surroundings) -> Event | None:
@@ -125,7 +125,7 @@ class CountedJoin:
         return self._tasks.do(NestedLoop(p, outer, state.account.share_bytes - state.means.device.page_bytes))
 
     def _enter(self, phase: Phase) -> None:
-        if phase != self.phase:
+        if phase != self._phases.now:
             self._phases.enter(phase)
             self._state.report(Entered(self._state.tick, phase))
 

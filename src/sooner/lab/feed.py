@@ -5,6 +5,7 @@ its device: a block of each scan at a time, or one scan after the other, a block
 back and forth between two scans on one device pays a seek for each block.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -75,9 +76,10 @@ class Feed:
 
     def around(self, clock: float, *, silent: bool, after_silence: bool = False) -> Surroundings:
         """What an operator may know of its inputs."""
-        arrived = self._trace.arrived(clock)
-        if arrived <= self.taken and not after_silence:
+        next_row = self.next_row_seconds()
+        if not after_silence and (next_row is None or next_row > clock):  # hundred thousands of times
             return SILENT if silent else BUSY
+        arrived = self._trace.arrived(clock)
         counts = tuple(max(0, before[arrived] - before[self.taken]) for before in self._before)
         return Surroundings(silent, counts, after_silence=after_silence)
 
@@ -106,9 +108,9 @@ class Feed:
         return Chunk(taken, end > first, *times, reading, ended)
 
     def _chunk_end(self, clock: float) -> int:
-        noticed = self._trace.silences.next_noticed(clock)
-        end = max(self._trace.arrived(max(clock, noticed)), self.taken + 1)
-        return min(end, self.taken + self._chunk_rows)
+        until, first = max(clock, self._trace.silences.next_noticed(clock)), self.taken
+        most = min(first + self._chunk_rows, len(self._trace))
+        return max(bisect_right(self._moments, until, first, most), first + 1)
 
     def _next_scans(self) -> list[Scan]:
         """All that are open, or the one whose turn it is."""
