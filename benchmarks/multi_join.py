@@ -1,6 +1,7 @@
 """Many inputs in one operator: beside DuckDB in process, beside Spark's joins on Spark, and beside a chain of our own.
 
     python benchmarks/multi_join.py --json results.json
+    python benchmarks/multi_join.py --brief --json results.json
     python benchmarks/multi_join.py --parts process --scale 0.1 --rounds 1 --limits 64 32 --even-if-busy
 
 `lineitem`, `orders`, `customer` and `nation` of TPC-H, joined by their keys, from Parquet files without the comments. A
@@ -68,6 +69,7 @@ ROW_GROUP = 122_880
 SHARES = (0.01, 0.1, 0.5, 1.0)
 BUSY_SECONDS, BUSY_ROWS = 1.3, 5_000_000
 LIMITS = [256, 128, 64]  # megabytes, of 465 that the rows of scale 1 have
+BRIEF_ROUNDS, BRIEF_PATIENCE = 3, 45.0
 MEGABYTE = 2**20
 Run = dict[str, Any]
 Runs = dict[str, list[Run]]
@@ -551,13 +553,15 @@ def run_alone(what: str, arguments: list[Any]) -> Run:
 
 
 def run_part(part: str, folder: Path, options: argparse.Namespace) -> tuple[list[dict[str, Any]], Runs]:
+    few = part in ("process", "statistics")  # take few seconds
+    rounds = (BRIEF_ROUNDS if few else 1) if options.brief else options.rounds
     if part == "process":
-        return in_process(folder, options.rounds, options.limits)
+        return in_process(folder, rounds, options.limits)
     if part == "statistics":
-        return cost_of_statistics(folder, options.rounds)
+        return cost_of_statistics(folder, rounds)
     if part == "state":
-        return state(folder, options.rounds)
-    return on_spark(folder, options.rounds, options.patience)
+        return state(folder, rounds)
+    return on_spark(folder, rounds, options.patience)
 
 
 def main() -> None:
@@ -568,12 +572,15 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="that count (default: 5)")
     parser.add_argument("--limits", type=int, nargs="*", default=LIMITS, help="of memory, in MB, for both in process")
     parser.add_argument("--patience", type=float, default=300, help="seconds until Spark's chain is given up")
+    parser.add_argument("--brief", action="store_true", help="3 rounds in process, one of the others: about 8 minutes")
     parser.add_argument("--even-if-busy", action="store_true", help="go on if the machine is busy, to try it out")
     parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.alone:
         print(json.dumps(run_alone(options.alone[0], json.loads(options.alone[1]))))
         return
+    if options.brief:
+        options.patience = min(options.patience, BRIEF_PATIENCE)
     found: list[dict[str, Any]] = []
     series: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="sooner-benchmark-", ignore_cleanup_errors=True) as name:

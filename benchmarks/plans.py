@@ -1,6 +1,7 @@
 """Plans of joins under one budget: beside fixed shares of memory, over time, and SQL over many tables beside DuckDB.
 
     python benchmarks/plans.py --json results.json
+    python benchmarks/plans.py --brief --json results.json
     python benchmarks/plans.py --parts shares --rows 50000 --rounds 1 --tries 4 --even-if-busy
 
 *shares*: five joins of six tables, with 4, 0.5, 3, 0.5 and 1 matches a row, in a tenth of the memory that a plan of
@@ -45,6 +46,7 @@ EQUAL = [(f"r{at}.k{at}", f"r{at + 1}.k{at}") for at in range(len(MATCHES))]
 OF_ALL_MEMORY = 10  # one part in so many
 SMALLEST_SHARE = 0.02  # of the memory, for one join
 FINALISTS = 3
+BRIEF_TRIES = 8
 ALGORITHMS = ("agf", "state_spill", "rpj", "hmj", "miner")
 FIXED = "hmj"  # of joins with fixed shares: of the two-way algorithms it leaves least to do on disk
 BURST_SECONDS, BURSTS = 10.0, 6
@@ -261,7 +263,7 @@ def run_query(folder: str, engine: str, query: str, until: str | None) -> Run:
         began, cpu_before = time.perf_counter(), cpu_seconds()
         asked = sooner.sql(query, files) if until is None else sooner.sql(query, files, until=until)
         *_, last = asked
-        answer = [] if until is not None else [list(row.values()) for row in last.to_table().to_pylist()]
+        answer = [] if until is not None else [list(row.values()) for row in last.table.to_pylist()]
     seconds = time.perf_counter() - began
     return {
         "results": json.dumps(answer, default=str),
@@ -310,6 +312,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=10, help="of TPC-H, for the queries (default: 10)")
     parser.add_argument("--rounds", type=int, default=3, help="that count (default: 3)")
     parser.add_argument("--tries", type=int, default=14, help="of random shares of memory (default: 14)")
+    parser.add_argument("--brief", action="store_true", help="fewer tries, and one round but for the shares: 8 minutes")
     parser.add_argument("--even-if-busy", action="store_true", help="go on if the machine is busy, to try it out")
     parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -317,6 +320,8 @@ def main() -> None:
         what, arguments = options.alone
         print(json.dumps(RUNS[what](*json.loads(arguments))))
         return
+    if options.brief:
+        options.tries = BRIEF_TRIES
     found: list[dict[str, Any]] = []
     series: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="sooner-benchmark-", ignore_cleanup_errors=True) as name:
@@ -326,7 +331,8 @@ def main() -> None:
             print(f"{part}: DuckDB takes {seconds:.2f} s for 5 M x 5 M rows", flush=True)
             if seconds > BUSY_SECONDS and not options.even_if_busy:
                 sys.exit(f"The machine is busy: {BUSY_SECONDS} s is the most. Try again, or with --even-if-busy.")
-            claims, runs = PARTS[part](Path(name), options)
+            rounds = 1 if options.brief and part != "shares" else options.rounds
+            claims, runs = PARTS[part](Path(name), argparse.Namespace(**{**vars(options), "rounds": rounds}))
             found += claims
             series[part] = {"busy_seconds": seconds, "runs": runs}
     for one in found:

@@ -188,11 +188,36 @@ def test_an_input_that_is_to_come_last_has_its_turn_now_and_then_until_all_other
     assert sum(turns) == 3
     assert inbox.waiting_rows == (5, 0)
     inbox.end(1, Ended())
-    for _ in range(2):
+    for batches in (0, 1, 1):  # the end of the other comes first
         taken = inbox.take(0)
         assert taken is not None
-        assert [len(one.batches) for one in taken] == [1, 0]
+        assert [len(one.batches) for one in taken] == [batches, 0]
         inbox.put(0, rows_numbered(5), 40)
+
+
+def test_of_an_input_that_is_to_come_last_a_batch_is_taken_at_a_time_until_all_others_are_in() -> None:
+    inbox = Inbox(2, piece_bytes=10**6, last=0)
+
+    def taken() -> list[list[int]]:
+        waiting = inbox.take(0)
+        assert waiting is not None
+        return [[batch.num_rows for batch in one.batches] for one in waiting]
+
+    for rows in (1, 2, 3, 4):
+        inbox.put(0, rows_numbered(rows), 2**16)  # the first room is of four of these
+    inbox.put(1, rows_numbered(5), 40)
+    assert taken() == [[1], [5]]
+    inbox.put(0, rows_numbered(6), 2**16)  # into the room of what was taken
+    inbox.put(1, rows_numbered(5), 40)
+    inbox.end(1, Ended())
+    assert taken() == [[], [5]]  # its turn is over
+    assert taken() == [[2, 3, 4, 6], []]
+    inbox = Inbox(2, piece_bytes=10**6, last=0)
+    for rows in (1, 2):
+        inbox.put(0, rows_numbered(rows), 40)
+    inbox.end(1, Ended())  # comes with the first batch: rows of the others are taken in by the same call
+    assert taken() == [[1], []]
+    assert taken() == [[2], []]
 
 
 def test_a_table_that_is_larger_than_all_others_is_read_last() -> None:

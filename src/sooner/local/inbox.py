@@ -39,6 +39,7 @@ class Stopped(Exception):  # noqa: N818 - not an error: how a thread that waits 
 @dataclass
 class _Queue:
     batches: list[pa.RecordBatch] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)  # of each batch, in bytes
     n_bytes: int = 0
     end: Ended | None = None
     has_ended: bool = False  # nothing comes after it
@@ -46,7 +47,9 @@ class _Queue:
 
 class Inbox:
     def __init__(self, inputs: int, piece_bytes: int, last: int | None = None) -> None:
-        """The input that is to come last, if there is one, is taken from now and then until all others have ended."""
+        """Of the input that is to come last, if there is one, a batch is taken now and then until all others have ended:
+        what comes before that has to be sorted and kept.
+        """
         self._piece_bytes = piece_bytes
         self._last = last
         self._since_last = LAST_IN_TURNS  # turns
@@ -74,6 +77,7 @@ class Inbox:
             if queue.has_ended:
                 raise Stopped
             queue.batches.append(batch)
+            queue.sizes.append(n_bytes)
             queue.n_bytes += n_bytes
             self._changed.notify_all()
 
@@ -96,11 +100,17 @@ class Inbox:
             has_last = self._last not in blocked and self._last is not None and self._queues[self._last].batches
             self._since_last = 0 if has_last else self._since_last + 1
             self._room_bytes = min(2 * self._room_bytes, self._piece_bytes)
-            queues = enumerate(self._queues)
-            return [Waiting([], None) if which in blocked else self._empty(queue) for which, queue in queues]
+            return [self._taken(which, queue, which in blocked) for which, queue in enumerate(self._queues)]
+
+    def _taken(self, which: int, queue: _Queue, is_blocked: bool) -> Waiting:
+        if is_blocked:
+            return Waiting([], None)
+        is_early = which == self._last and self._are_open_before(which)
+        return self._first_of(queue) if is_early and len(queue.batches) > 1 else self._empty(queue)
 
     def _are_open_before(self, last: int) -> bool:
-        return not all(queue.has_ended for which, queue in enumerate(self._queues) if which != last)
+        """Until the operator has the ends of all others in its hands."""
+        return any(queue.end or not queue.has_ended for at, queue in enumerate(self._queues) if at != last)
 
     def stop(self) -> None:
         with self._changed:
@@ -113,8 +123,13 @@ class Inbox:
             raise Stopped
         return bool(reached)
 
+    def _first_of(self, queue: _Queue) -> Waiting:
+        queue.n_bytes -= queue.sizes.pop(0)
+        self._changed.notify_all()
+        return Waiting([queue.batches.pop(0)], None)
+
     def _empty(self, queue: _Queue) -> Waiting:
         taken = Waiting(queue.batches, queue.end)
-        queue.batches, queue.n_bytes, queue.end = [], 0, None
+        queue.batches, queue.sizes, queue.n_bytes, queue.end = [], [], 0, None
         self._changed.notify_all()
         return taken

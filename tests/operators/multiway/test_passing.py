@@ -70,6 +70,22 @@ def test_rows_of_the_last_input_pass_if_all_others_are_in_memory(tmp_path: Path)
     join.close()
 
 
+def test_rows_that_pass_one_after_the_other_are_not_copied(tmp_path: Path) -> None:
+    """Unless they are few of those with which they came: those would stay in memory with them."""
+    tables = in_order(1_000, 500)
+    join = join_of(tmp_path, PLENTY)
+    assert not [*arrived(join, 1, tables[1].slice(0, 300)), *arrived(join, 2, tables[2])]
+    ended(join, 1, 2)
+    for first, matches, is_copied in ((0, 400, False), (300, 300, False), (500, 100, True)):
+        rows = tables[0].slice(first, 400).combine_chunks().to_batches()[0]
+        [found] = join.arrive([[rows], [], []], 0.0)
+        assert found.num_rows == matches
+        numbers = [batch.column(batch.schema.get_field_index("row_0")).buffers()[1].address for batch in (rows, found)]
+        assert (numbers[0] != numbers[1]) == is_copied
+        assert rows_of([found]) == answer([tables[0].slice(first, matches), *tables[1:]])
+    join.close()
+
+
 def test_of_the_last_input_those_rows_are_kept_that_may_match_what_is_on_disk(tmp_path: Path) -> None:
     """A part of the neighbour has left, by its keys: the facts of all other keys pass."""
     tables = in_order(6_000, 2_000)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from sooner.kernels.gathering import gather_from
+from sooner.kernels.gathering import Columns, gather_from
 from sooner.kernels.sorting import Places
 from sooner.operators.multiway.combining import Combinations, picked
 from sooner.operators.multiway.output import OutputColumn
@@ -22,17 +22,16 @@ class Results:
         """These combinations of rows in these runs of each input, a bounded number of bytes at a time."""
         row_bytes = sum(max(run.n_bytes / len(run) for run in there) for there in runs)
         n_rows, at_once = len(found[0].positions), max(int(PAIRS_BYTES / row_bytes), 1)
+        as_they_lie = {which for which, places in found.items() if _are_most_as_they_lie(places, runs[which])}
         for first in range(0, n_rows, at_once):
             some = slice(first, first + at_once)
             arrays: dict[OutputColumn, pa.Array] = {}
             for which, places in found.items():
                 mine = [column for column in self._columns if column.input == which]
                 if mine:
-                    numbers = tuple(column.column for column in mine)
-                    parts = None if places.parts is None else places.parts[some]
-                    where = places._replace(positions=places.positions[some], parts=parts)
-                    gathered = gather_from([run.columns.only(numbers) for run in runs[which]], where)
-                    arrays.update(zip(mine, gathered, strict=True))
+                    parts = [run.columns.only(tuple(column.column for column in mine)) for run in runs[which]]
+                    taken = (_sliced if which in as_they_lie else gather_from)(parts, _cut(places, some))
+                    arrays.update(zip(mine, taken, strict=True))
             yield pa.RecordBatch.from_arrays([arrays[column] for column in self._columns], schema=self._schema)
 
     def missing(self, found: Combinations, runs: Sequence[Sequence[Run]], horizon: int) -> Iterator[pa.RecordBatch]:
@@ -45,6 +44,24 @@ class Results:
         is_new = np.flatnonzero((arrived > departed) & (arrived > horizon))
         if len(is_new):
             yield from self.of({which: picked(places, is_new) for which, places in found.items()}, runs)
+
+
+def _are_most_as_they_lie(places: Places, runs: Sequence[Run]) -> bool:
+    """Whether these are most rows of a run, one after the other: then they need not be copied, and whoever keeps them
+    keeps little else in memory.
+    """
+    positions = places.positions
+    return len(runs) == 1 and 2 * len(positions) > len(runs[0]) and bool((np.diff(positions) == 1).all())
+
+
+def _sliced(parts: Sequence[Columns], places: Places) -> list[pa.Array]:
+    """The columns of rows of one run that lie one after the other."""
+    rows: list[pa.Array] = parts[0].rows.slice(int(places.positions[0]), len(places.positions)).columns
+    return rows
+
+
+def _cut(places: Places, some: slice) -> Places:
+    return Places(places.positions[some], None if places.parts is None else places.parts[some])
 
 
 def _stamps_of(places: Places, stamps: Sequence[Stamp]) -> Ticks:
