@@ -131,11 +131,23 @@ class Running(Generic[R]):
         told = vars(self._operator.progress()) | {"fallbacks": self._fallbacks}
         return QueryProgress(**told, algorithm=self._algorithm)
 
+    @property
+    def is_done(self) -> bool:
+        """Whether all of the answer has come."""
+        return self._operator.phase == "done"
+
+    @property
+    def _how_far(self) -> str:
+        stopped = self._stopped and not self.is_done
+        return f"stopped; {self.progress}" if stopped else str(self.progress)
+
     def explain(self) -> str:
         """What it will do and why, a line each. Nothing is read for it."""
         return "\n".join(self._notes)
 
     def _read_once(self) -> Iterator[R]:
+        if self._stopped and not self.is_done:
+            raise SoonerError("This query was stopped; call join again for another reading.")
         if self._asked:
             raise SoonerError("The results of this query were read before; call join again for another reading.")
         self._asked = True
