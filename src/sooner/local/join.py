@@ -49,8 +49,8 @@ def join(
     """Join two inputs while they arrive.
 
     left, right: anything with rows in Arrow form (tables, readers, datasets, Polars, DuckDB, pandas), the path of a
-        Parquet, CSV, JSON or Arrow file, a directory, a pattern or a list of them, a list or generator of rows (dicts or
-        dataclasses) or batches, or a `sooner.sources.Source`.
+        Parquet, CSV, JSON or Arrow file, a directory, a pattern or a list of them, a list or generator of rows (dicts
+        or dataclasses) or batches, or a `sooner.sources.Source`.
     on, left_on, right_on: the key columns, by one name for both sides or by a name for each.
     within: how far apart the values of `on` may be: 5 is |left - right| <= 5, and (low, high) is low <= right - left <=
         high, where None is no limit. Numbers for numbers, a `datetime.timedelta` for dates and times.
