@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -243,10 +244,21 @@ def test_results_before_a_stop_are_part_of_the_answer() -> None:
     assert found <= multiset(soon(query().to_table))
 
 
-def test_a_query_that_is_stopped_before_it_is_read_gives_nothing() -> None:
+def test_a_query_that_was_stopped_says_so() -> None:
     running = query()
     running.stop()
-    assert soon(lambda: list(running)) == []
+    assert repr(running).startswith("<sooner.Query stopped; arriving: ")
+    for again in (list, sooner.Query.to_table, sooner.Query.head):
+        with refused(SoonerError, "This query was stopped; call join again"):
+            again(running)  # type: ignore[operator]
+
+
+def test_a_query_says_after_its_head_that_it_was_stopped_and_after_its_end_that_it_was_read() -> None:
+    for rows, said in ((1, "was stopped; call join again"), (N_RESULTS + 1, "were read before; call join again")):
+        running = query()
+        soon(partial(running.head, rows))
+        with refused(SoonerError, said):
+            running.to_table()
 
 
 def test_stopping_twice_is_stopping_once() -> None:

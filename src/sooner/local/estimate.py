@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ import pyarrow as pa
 from sooner.arguments import Columns
 from sooner.asked.choosing_algorithm import AskedAlgorithm, Known, choose
 from sooner.asked.joins import equi_join, in_words
-from sooner.errors import InvalidJoin
+from sooner.errors import InvalidJoin, SoonerError
 from sooner.estimation.estimate import Estimate, as_rows
 from sooner.estimation.preparation import TAG
 from sooner.estimation.question import Aggregates, By, Question, question_of
 from sooner.estimation.reading_off import Sizes, estimate_of, sizes_by_now, usable_confidence, usable_sizes
 from sooner.estimation.workings import workings_of
+from sooner.local.answer import Answer
 from sooner.local.arguments import Settings, settings_of
 from sooner.local.inbox import Waiting
 from sooner.local.pacing import Pace
@@ -136,8 +138,11 @@ class EstimateTerms:
     sampled: str | None = None  # of more than two tables, the one that is sampled; None: the largest
 
 
-class Estimates(Running[Folds | SampledFolds]):
-    """Iterate for estimates as they come: the last one is exact, unless it was to stop before."""
+class Estimates(Running[Folds | SampledFolds], Answer):
+    """Iterate for estimates as they come: the last one is exact, unless it was to stop before.
+
+    `to_table`, `to_pandas`, `write` and the like are of the last one; `to_reader` has all of them.
+    """
 
     def __init__(
         self,
@@ -154,6 +159,7 @@ class Estimates(Running[Folds | SampledFolds]):
         self._workings = plan.workings
         self._sizes = sizes
         self._limits = limits
+        self._has_ended = False
         self._held: list[list[pa.RecordBatch]] = [[] for _ in sources]
         self.newest: Estimate | None = None  # that was given
 
@@ -162,8 +168,26 @@ class Estimates(Running[Folds | SampledFolds]):
 
     def final(self) -> Estimate:
         """The last one: exact, or good enough, or as good as it is when the time is over."""
-        *_, last = self
-        return last
+        if not self._has_ended:
+            for _ in self:
+                pass
+        if self.newest is None:
+            raise SoonerError("The query was stopped before there was an estimate; ask it again.")
+        return self.newest
+
+    def to_table(self) -> pa.Table:
+        """The last estimate, a row for each group."""
+        return self.final().to_table()
+
+    def __repr__(self) -> str:
+        said = self._how_far if self.newest is None else str(self.newest)
+        return f"<sooner.Estimates {said}>"
+
+    def _repr_html_(self) -> str:
+        """The last estimate that was read, or how far it is. Nothing is read for it."""
+        if self.newest is None:
+            return f"<div><strong>sooner.Estimates</strong> {escape(self._how_far)}</div>"
+        return self.newest._repr_html_()
 
     def to_reader(self) -> pa.RecordBatchReader:
         """All estimates as an Arrow stream: a row for each group and estimate, with when it was made.
@@ -189,12 +213,14 @@ class Estimates(Running[Folds | SampledFolds]):
                     continue
                 known = folds.changes
                 pace.begin()
-                found = self._estimate(folds, pace.seconds, exact=exact)
+                found = self.newest = self._estimate(folds, pace.seconds, exact=exact)
                 pace.end(folds.n_groups)
-                self.newest = found
+                is_last = exact or self._limits.are_reached(found)
+                self._has_ended = self._has_ended or is_last
                 yield found
-                if exact or self._limits.are_reached(found):
+                if is_last:
                     return
+            self._has_ended = True
 
     def _take_in(self, waiting: Sequence[Waiting]) -> Iterator[Folds | SampledFolds]:
         """Rows wait for the tallies behind them: until those come it is not known which share of all rows they are.

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import Final, Self
 
 import pyarrow as pa
 
 from sooner.budget import format_bytes
 from sooner.errors import BudgetTooSmall, SoonerError
+from sooner.local.answer import Answer
 from sooner.local.arguments import LEAST_MEMORY_BYTES
 from sooner.local.figures import Figures
 from sooner.local.pacing import Pace
@@ -17,10 +18,6 @@ from sooner.local.running import QueryProgress
 from sooner.operators.folding.running_groups import GroupWorkings, RunningGroups
 from sooner.queries.answered import Answering
 from sooner.viewing import Dashboard
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
 
 GROUPS_SHARE: Final = 4  # of the memory, one part in so many is for groups,
 LEAST_GROUPS_BYTES: Final = 4 * 2**20  # or so many bytes beside it, if that is more
@@ -78,7 +75,7 @@ class GroupedRows(Rows):
         self._rows.stop()
 
 
-class LiveGroups:
+class LiveGroups(Answer):
     """Iterate for `Figures` as they come: those so far, and at last the exact ones. Good for one reading.
 
     Leave a `with` block, call `stop()` or drop it, and its threads and spill files are gone.
@@ -89,6 +86,7 @@ class LiveGroups:
         self._query = query
         self._grouping = grouping
         self._notes = notes
+        self._last: Figures | None = None
         self.schema = grouping.answering.schema
 
     @property
@@ -124,22 +122,15 @@ class LiveGroups:
 
     def final(self) -> Figures:
         """The exact figures, when all rows are joined."""
-        *_, last = self
-        if not last.exact:
+        if self._last is None or not self._last.exact:
+            *_, self._last = self
+        if not self._last.exact:
             raise SoonerError("The query was stopped before its figures were exact; ask it again.")
-        return last
+        return self._last
 
     def to_table(self) -> pa.Table:
         """The exact figures as a table of Arrow."""
         return self.final().table
-
-    def to_pandas(self) -> "pandas.DataFrame":
-        """The same as a DataFrame of pandas."""
-        return self.final().to_pandas()
-
-    def to_polars(self) -> "polars.DataFrame":
-        """The same as a DataFrame of Polars."""
-        return self.final().to_polars()
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_table().__arrow_c_stream__(requested_schema)
@@ -153,7 +144,8 @@ class LiveGroups:
             for groups in self._grouping.so_far(batches):
                 if pace.allows(len(groups)) and not self._query.is_done:
                     yield self._read_off(groups, pace, exact=False)
-            yield self._read_off(groups, pace, exact=self._query.is_done)
+            self._last = self._read_off(groups, pace, exact=self._query.is_done)
+            yield self._last
 
     def _read_off(self, groups: RunningGroups, pace: Pace, *, exact: bool) -> Figures:
         pace.begin()

@@ -48,8 +48,9 @@ def join(
 ) -> Query:
     """Join two inputs while they arrive.
 
-    left, right: anything with rows in Arrow form (tables, readers, datasets, Polars, DuckDB, pandas), a path to a
-        Parquet, CSV or Arrow file, or a `sooner.sources.Source`.
+    left, right: anything with rows in Arrow form (tables, readers, datasets, Polars, DuckDB, pandas), the path of a
+        Parquet, CSV, JSON or Arrow file, a directory, a pattern or a list of them, a list or generator of rows (dicts
+        or dataclasses) or batches, or a `sooner.sources.Source`.
     on, left_on, right_on: the key columns, by one name for both sides or by a name for each.
     within: how far apart the values of `on` may be: 5 is |left - right| <= 5, and (low, high) is low <= right - left <=
         high, where None is no limit. Numbers for numbers; for dates and times a `datetime.timedelta` or an interval in

@@ -39,12 +39,8 @@ class Query(Running[pa.RecordBatch], Rows):
     def _found(self) -> Iterator[pa.RecordBatch]:
         return self._read_once()
 
-    @property
-    def is_done(self) -> bool:
-        return self._operator.phase == "done"
-
     def __repr__(self) -> str:
-        return f"<sooner.Query {self.progress}>"
+        return f"<sooner.Query {self._how_far}>"
 
     def _repr_html_(self) -> str:
         """How far it is, and which columns it gives. Nothing is read for it."""
@@ -53,6 +49,6 @@ class Query(Running[pa.RecordBatch], Rows):
         columns = [(escape(plain_text(field.name)), escape(plain_text(field.type))) for field in self.schema]
         rows = "".join(f"<tr><td>{name}</td><td>{type_}</td></tr>" for name, type_ in columns)
         return (
-            f"<div><strong>sooner.Query</strong> {escape(str(self.progress))}"
+            f"<div><strong>sooner.Query</strong> {escape(self._how_far)}"
             f"<table><thead><tr><th>column</th><th>type</th></tr></thead><tbody>{rows}</tbody></table></div>"
         )

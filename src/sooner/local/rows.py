@@ -1,21 +1,18 @@
 """Rows that come as they are found, and the forms in which they can be had."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import pyarrow as pa
 
 from sooner.arguments import require_count
-from sooner.extras import require
-
-if TYPE_CHECKING:
-    import pandas
-    import polars
+from sooner.errors import SoonerError
+from sooner.local.answer import Answer, Batches
 
 Change = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
-class Rows:
+class Rows(Answer):
     """Iterate for `pyarrow.RecordBatch`es, or hand it to anything that reads an Arrow stream. Good for one reading."""
 
     schema: pa.Schema
@@ -59,20 +56,14 @@ class Rows:
         """The whole answer, when it is complete."""
         return pa.Table.from_batches(iter(self), schema=self.schema)
 
-    def to_pandas(self) -> "pandas.DataFrame":
-        """The whole answer, when it is complete, as a DataFrame of pandas."""
-        require("pandas", f"{type(self).__name__}.to_pandas()")
-        return self.to_table().to_pandas()
+    def _whole(self) -> tuple[pa.Schema, Batches]:
+        return self.schema, self._all()
 
-    def to_polars(self) -> "polars.DataFrame":
-        """The whole answer, when it is complete, as a DataFrame of Polars."""
-        require("polars", f"{type(self).__name__}.to_polars()")
-        import polars
-
-        # Not polars.DataFrame(self): what goes wrong on the way would come out as an error of Polars.
-        frame = polars.from_arrow(self.to_table())
-        assert isinstance(frame, polars.DataFrame)
-        return frame
+    def _all(self) -> Batches:
+        with self:
+            yield from self
+            if not self.is_done:
+                raise SoonerError("The query was stopped before all of its rows had come; ask it again.")
 
     def head(self, n: int = 5) -> pa.Table:
         """The first n rows to come, as soon as they are there; then the query is stopped.

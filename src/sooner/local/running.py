@@ -153,6 +153,16 @@ class Running(Generic[R]):
             seconds=0.0 if not self._started else (self._ended or time.monotonic()) - self._started,
         )
 
+    @property
+    def is_done(self) -> bool:
+        """Whether all of the answer has come."""
+        return self._operator.phase == "done"
+
+    @property
+    def _how_far(self) -> str:
+        stopped = self._stopped and not self.is_done
+        return f"stopped; {self.progress}" if stopped else str(self.progress)
+
     def explain(self) -> str:
         """What it will do and why, a line each. Nothing is read for it."""
         return "\n".join(self._notes)
@@ -176,6 +186,8 @@ class Running(Generic[R]):
         return dashboard(self)
 
     def _read_once(self) -> Iterator[R]:
+        if self._stopped and not self.is_done:
+            raise SoonerError("This query was stopped; call join again for another reading.")
         if self._asked:
             raise SoonerError("The results of this query were read before; call join again for another reading.")
         self._asked = True

@@ -33,6 +33,7 @@ class UnionOfRows(Rows):
 
     def __init__(self, parts: Sequence[Rows]) -> None:
         self._parts = parts
+        self._stopped = False
         self.schema = _common_schema([part.schema for part in parts])
 
     def explain(self) -> str:
@@ -43,6 +44,8 @@ class UnionOfRows(Rows):
         return itertools.chain.from_iterable(map(self._of, self._parts))
 
     def _of(self, part: Rows) -> Iterator[pa.RecordBatch]:
+        if self._stopped:
+            return
         with part:
             for batch in part:
                 pairs = zip(batch.columns, self.schema, strict=True)
@@ -54,6 +57,7 @@ class UnionOfRows(Rows):
         return all(part.is_done for part in self._parts)
 
     def stop(self) -> None:
+        self._stopped = True
         for part in self._parts:
             part.stop()
 

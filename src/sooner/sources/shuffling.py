@@ -17,9 +17,7 @@ Not covered: remote outputs, and a few rows that are far heavier than all others
 
 import contextlib
 import math
-import secrets
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeAlias
@@ -39,6 +37,7 @@ from sooner.sources.opening import open_source
 from sooner.sources.parquet_footer import ORDER_KEY, RANDOM_ROWS
 from sooner.sources.paths import AnyPath
 from sooner.sources.source import close_source, n_rows_of
+from sooner.whole_files import in_place_of, new_file
 
 GROUP_ROWS: Final = 122_880  # in a row group at most
 LEAST_MEMORY_BYTES: Final = 2**20
@@ -76,7 +75,11 @@ def shuffle(source: object, path: AnyPath, *, seed: int = 0, memory: int | str |
     shuffling = _Shuffling(np.random.default_rng(seed), n_bytes, target.parent)
     group_bytes = max(n_bytes // _GROUP_PART, _LEAST_GROUP_BYTES)
     try:
-        with _in_place_of(target) as file, _RowGroups(file, rows.schema, group_bytes) as groups:
+        with (
+            disk_trouble(target.parent),
+            in_place_of(target) as file,
+            _RowGroups(file, rows.schema, group_bytes) as groups,
+        ):
             for load, order in shuffling.permuted(checked(rows).batches(), n_rows_of(rows)):
                 groups.add(load, order)
         return groups.n_rows
@@ -185,30 +188,6 @@ def _n_rows(load: Load) -> int:
 
 
 def _new_parquet(path: AnyPath) -> Path:
-    """Refused now, and not after minutes of work, if that cannot be."""
-    file = Path(path)
-    if file.suffix.lower() != ".parquet":
+    if Path(path).suffix.lower() != ".parquet":
         raise InvalidCall(f"path={str(path)!r} is what to write; give a name that ends in .parquet")
-    if file.is_dir():
-        raise InvalidCall(f"path={str(path)!r} is a directory; give the name of a file")
-    if not _is_utf8(str(file.absolute())):
-        raise InvalidCall(f"path={str(path)!r} is not UTF-8; give another name")
-    if not file.parent.is_dir():
-        raise InvalidCall(f"path={str(path)!r} is in a directory that is not there; make it first")
-    return file.resolve()  # a link stays, and what it leads to is replaced
-
-
-def _is_utf8(name: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in name)
-
-
-@contextmanager
-def _in_place_of(target: Path) -> Iterator[Path]:
-    """A file beside it, which takes its place at the end or is gone. Readers of directories pass over hidden files."""
-    file = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
-    try:
-        yield file
-        with disk_trouble(target.parent):
-            file.replace(target)
-    finally:
-        file.unlink(missing_ok=True)
+    return new_file(path)

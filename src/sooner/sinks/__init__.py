@@ -1,0 +1,1 @@
+"""Where answers go: files that appear when they are whole, Delta tables, and sinks of one's own."""
