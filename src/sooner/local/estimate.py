@@ -240,6 +240,8 @@ def _share(name: str, given: object) -> float | None:
         share = float(text[:-1]) / 100 if isinstance(text, str) and text.endswith("%") else float(text)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         share = -1.0
-    if isinstance(given, bool) or not 0 <= share < 1:
+    if share == 0 and not isinstance(given, bool):
+        raise InvalidJoin(f"{name}={given!r} would never stop before the exact answer; leave it out for that.")
+    if isinstance(given, bool) or not 0 < share < 1:
         raise InvalidJoin(f"{name}={given!r} must be a share, such as 0.01 or '1%'.")
     return share
