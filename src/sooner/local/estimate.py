@@ -137,7 +137,16 @@ class EstimateTerms:
 
 
 class Estimates(Running[Folds | SampledFolds]):
-    """Iterate for estimates as they come: the last one is exact, unless it was to stop before."""
+    """Iterate for estimates as they come: the last one is exact, unless it was to stop before.
+
+    >>> import pyarrow as pa, sooner
+    >>> orders = pa.table({"customer": [1, 2, 1], "amount": [10, 20, 30]})
+    >>> customers = pa.table({"customer": [1, 2], "name": ["Ada", "Alan"]})
+    >>> for estimate in sooner.estimate(orders, customers, on="customer", aggregates={"n": "count"}):
+    ...     pass
+    >>> estimate["n"].value
+    3
+    """
 
     def __init__(
         self,
