@@ -3,6 +3,8 @@
 import contextlib
 import io
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ import pytest
 
 import sooner
 import sql_chain
+from sooner.ui.examples_command import write_examples
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
@@ -29,7 +32,7 @@ def blocks_of(text: str) -> list[str]:
 
 
 IN_PROCESS = section("In process")
-FIRST, OUTPUT, OTHERS = blocks_of(IN_PROCESS)
+FIRST, OUTPUT, COMMANDS, CHAIN, CHAINED, OTHERS = blocks_of(IN_PROCESS)
 ORDERS = pa.table({"cust": [3, 1, 2, 1], "cents": [500, 120, 990, 75]})
 CUSTOMERS = pa.table({"id": [1, 2, 3], "name": ["Ada", "Grace", "Edsger"]})
 
@@ -43,6 +46,22 @@ def printed_by(program: str, **known: object) -> str:
 
 def test_the_first_query_prints_what_the_readme_says() -> None:
     assert printed_by(FIRST) == OUTPUT
+
+
+def test_a_chain_of_joins_with_a_source_of_ones_own_prints_what_the_readme_says() -> None:
+    orders = pa.table({"customer": [3, 1, 2, 1], "cents": [500, 120, 990, 75]})
+    customers = CUSTOMERS.rename_columns(["customer", "name"])
+    assert printed_by(CHAIN, sooner=sooner, pa=pa, orders=orders, customers=customers) == CHAINED
+
+
+def test_commands_do_what_the_readme_says(tmp_path: Path) -> None:
+    write_examples(tmp_path)
+    arrow_csv.write_csv(ORDERS.rename_columns(["customer", "cents"]), tmp_path / "orders.csv")
+    shell = f'sooner() {{ "{sys.executable}" -m sooner "$@"; }}\nset -e\n'
+    join, pipe = COMMANDS.splitlines()
+    for command in (join, pipe.replace("tail -f", "tail")):  # which would wait for more orders
+        subprocess.run(["bash", "-c", shell + command], cwd=tmp_path, check=True)
+    assert arrow_parquet.read_metadata(tmp_path / "joined.parquet").num_rows == 1_000
 
 
 def test_a_look_up_explains_itself_as_the_readme_says() -> None:

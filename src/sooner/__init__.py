@@ -14,7 +14,6 @@ from sooner.errors import (
     StateCorrupted,
 )
 from sooner.lazily import lazily
-from sooner.named_algorithms import Algorithm, algorithm, algorithms
 
 if TYPE_CHECKING:
     from sooner import sources
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from sooner.local.multijoin import multijoin
     from sooner.local.query import Query
     from sooner.local.sql import sql
+    from sooner.named_algorithms import Algorithm, algorithm, algorithms
     from sooner.version import __version__
     from sooner.viewing import dashboard
 
@@ -61,12 +61,15 @@ __all__ = [
 __getattr__, __dir__ = lazily(
     __name__,
     {
+        "Algorithm": "sooner.named_algorithms",
         "Estimate": "sooner.estimation.estimate",
         "Estimates": "sooner.local.estimate",
         "Figures": "sooner.local.figures",
         "LiveGroups": "sooner.local.groups",
         "Query": "sooner.local.query",
         "__version__": "sooner.version",
+        "algorithm": "sooner.named_algorithms",
+        "algorithms": "sooner.named_algorithms",
         "dashboard": "sooner.viewing",
         "enrich": "sooner.local.enrich",
         "estimate": "sooner.local.estimate",

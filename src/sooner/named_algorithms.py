@@ -56,7 +56,14 @@ Flushes = Literal["a share of the memory", "what is needed"] | int  # or so many
 
 @dataclass(frozen=True)
 class Algorithm:
-    """Make your own: `sooner.join(..., algorithm=Algorithm("mine", flush=..., react=...))`."""
+    """Make your own: `sooner.join(..., algorithm=Algorithm("mine", flush=..., react=...))`.
+
+    >>> import sooner
+    >>> from sooner.policies.flush.smallest import Smallest
+    >>> from sooner.policies.react.merge import Merge
+    >>> sooner.Algorithm("mine", flush=Smallest("both sides"), react=Merge()).name
+    'mine'
+    """
 
     name: str
     flush: FlushPolicy
@@ -137,12 +144,23 @@ ALGORITHMS: Final = {
 
 
 def algorithms() -> tuple[str, ...]:
-    """The names that `algorithm=` takes, beside "auto"."""
+    """The names that `algorithm=` takes, beside "auto".
+
+    >>> import sooner
+    >>> "rpj" in sooner.algorithms()
+    True
+    """
     return tuple(ALGORITHMS)
 
 
 def algorithm(name: AlgorithmName, /, **changes: Any) -> Algorithm:
-    """The algorithm of this name, with other choices: `algorithm("pr_join", react=Growth(gamma=0.5))`."""
+    """The algorithm of this name, with other choices: `algorithm("pr_join", react=Growth(gamma=0.5))`.
+
+    >>> import sooner
+    >>> from sooner.policies.react.never import Never
+    >>> type(sooner.algorithm("hmj", react=Never()).react).__name__
+    'Never'
+    """
     return replace(find_algorithm(name), **changes)
 
 

@@ -143,8 +143,8 @@ MUTATIONS: Final = (
     Mutation(
         "time-left-never-shrinks",
         "ui/progress_bar.py",
-        old="_duration(seconds / share * (1 - share))",
-        new="_duration(seconds / share)",
+        old="max(whole - seconds, 0.0)",
+        new="whole",
         breaks="The bar says how long all takes instead of what is left.",
         tests=("ui/test_progress_bar.py",),
     ),

@@ -1,7 +1,9 @@
 """The commands `sooner estimate` and `sooner sql`: a table at the end, and sentences instead of tracebacks."""
 
 import importlib.util
+import os
 import re
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +18,10 @@ from sooner.estimation.estimate import Estimate
 from sooner.estimation.reckoning import Value
 from sooner.estimation.workings import GroupColumn
 from sooner.local.estimate import Estimates
+from sooner.ui.cells import number
 from sooner.ui.command_line import main
-from sooner.ui.estimate_view import EstimateView, bar_width, number
+from sooner.ui.estimate_view import bar_width, shown_estimate
+from sooner.ui.watching_figures import frame_of
 from sql_tables import ORDERS, PEOPLE, duckdb_rows
 
 GROUP = GroupColumn("g", 0, pa.int64())
@@ -64,9 +68,23 @@ def test_a_query_is_answered_and_an_order_that_is_not_known_is_told(
 
 def test_without_aggregates_the_first_rows_are_shown(tables: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     query = "SELECT o.id, name FROM orders o JOIN customers c ON o.customer = c.id"
-    assert main(["sql", query, *tables, "--rows", "3"]) == 0
+    assert main(["sql", query, *tables, "--limit", "3"]) == 0
     titles, *rows, last = capsys.readouterr().out.splitlines()
     assert (titles.split(), len(rows), last) == (["id", "name"], 3, "the first 3 rows to come")
+
+
+def test_a_query_has_the_columns_of_its_select_list_in_their_order(
+    tables: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    query = REVENUE.replace("region, SUM(price) AS revenue", "SUM(price) AS revenue, region")
+    assert main(["sql", query, *tables, "--sampling", "rows"]) == 0
+    titles, *rows, _ = capsys.readouterr().out.splitlines()
+    assert titles.split() == ["revenue", "region"]
+    assert sorted(map(str.split, rows)) == sorted([f"{revenue:,}", region] for region, revenue in duckdb_rows(REVENUE))
+    assert main(["sql", query, *tables, "--sampling", "rows", "--format", "csv"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == '"revenue","region"'
+    assert main(["sql", query, *tables, "--sampling", "rows", "--format", "csv", "--until", "90%"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == '"revenue","revenue_low","revenue_high","region"'
 
 
 GROUPS = """SELECT a.region, MAX(price) AS m, COUNT(*) AS n FROM orders o JOIN customers a ON o.customer = a.id
@@ -90,7 +108,7 @@ def test_figures_of_groups_over_many_tables_are_shown_until_they_are_exact(
 @pytest.mark.parametrize(
     ("arguments", "exit_code", "mentions"),
     [
-        (["sql", "SELECT 1", "--table", "x"], 2, "'x' is not NAME=FILE"),
+        (["sql", "SELECT 1", "--table", "x"], 2, "'x' is not NAME=VALUE"),
         (["sql", "SELECT 1", "--table", "x=y.parquet"], 1, "sooner: The query has no FROM"),
         (
             ["sql", REVENUE, "--table", "orders=none.csv", "--table", "customers=none.csv"],
@@ -102,6 +120,7 @@ def test_figures_of_groups_over_many_tables_are_shown_until_they_are_exact(
         (["estimate", "a.csv", "b.csv", "--on", "k", "--aggregate", "max(x)"], 1, "there is no file a.csv"),
         (["estimate", "a", "b", "--on", "k", "--aggregate", "n=count", "--aggregate", "n=sum(x)"], 1, "a name twice"),
         (["estimate", "a", "b", "--on", "k", "--aggregate", "n=count", "--until", "x"], 1, "until='x'"),
+        (["estimate", "a", "b", "--on", "k", "--aggregate", "n=count", "--until", "0%"], 1, "would never stop before"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(
@@ -123,12 +142,15 @@ def test_an_interrupted_estimate_is_shown_as_far_as_it_is(
     every = Estimates.__iter__
 
     def interrupted(self: Estimates) -> Iterator[Estimate]:
-        yield next(every(self))
-        raise KeyboardInterrupt
+        for estimate in every(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            yield estimate
 
     monkeypatch.setattr(Estimates, "__iter__", interrupted)
     assert main(["sql", REVENUE, *tables, "--sampling", "rows"]) == 130
-    assert "read in" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "read in" in printed.out
+    assert printed.err == "sooner: interrupted\n"
 
 
 @pytest.mark.parametrize("with_rich", [True, False])
@@ -140,16 +162,14 @@ def test_a_terminal_has_a_living_table_if_rich_is_there(
         monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert main(["sql", REVENUE, *tables, "--sampling", "rows"]) == 0
     printed = capsys.readouterr().out
-    assert ("relative error" in printed) == with_rich
+    assert ("\x1b[?25l" in printed or "waiting for the first rows" in printed) == with_rich
     assert "exact: 100.0% of the rows read" in printed
 
 
 def test_many_groups_are_cut_to_what_a_terminal_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    view = EstimateView()
-    Console().print(view.frame())
+    Console().print(frame_of(None))
     values = {(at,): {"n": Value(at, None, None)} for at in range(100)}
-    view.last = Estimate(("n",), (GROUP,), values, 10, None, 0.5, False)
-    Console().print(view.frame())
+    Console().print(frame_of(shown_estimate(Estimate(("n",), (GROUP,), values, 10, None, 0.5, False))))
     printed = capsys.readouterr().out
     assert "waiting for the first rows" in printed
     assert "and 70 more" in printed

@@ -29,6 +29,14 @@ class Estimate:
     """`estimate["revenue"].value`, `.low` and `.high`; with groups, `estimate["revenue"]["Europe"].value`.
 
     low and high are None as long as there is no interval.
+
+    >>> import pyarrow as pa, sooner
+    >>> orders = pa.table({"customer": [1, 2, 1], "amount": [10, 20, 30]})
+    >>> customers = pa.table({"customer": [1, 2], "name": ["Ada", "Alan"]})
+    >>> asked = {"total": ("sum", "amount")}
+    >>> estimate = sooner.estimate(orders, customers, on="customer", aggregates=asked).final()
+    >>> estimate["total"].value, estimate.exact
+    (60, True)
     """
 
     names: tuple[str, ...]  # of aggregates

@@ -142,6 +142,14 @@ class Estimates(Running[Folds | SampledFolds], Answer):
     """Iterate for estimates as they come: the last one is exact, unless it was to stop before.
 
     `to_table`, `to_pandas`, `write` and the like are of the last one; `to_reader` has all of them.
+
+    >>> import pyarrow as pa, sooner
+    >>> orders = pa.table({"customer": [1, 2, 1], "amount": [10, 20, 30]})
+    >>> customers = pa.table({"customer": [1, 2], "name": ["Ada", "Alan"]})
+    >>> for estimate in sooner.estimate(orders, customers, on="customer", aggregates={"n": "count"}):
+    ...     pass
+    >>> estimate["n"].value
+    3
     """
 
     def __init__(
@@ -268,6 +276,8 @@ def _share(name: str, given: object) -> float | None:
         share = float(text[:-1]) / 100 if isinstance(text, str) and text.endswith("%") else float(text)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         share = -1.0
-    if isinstance(given, bool) or not 0 <= share < 1:
+    if share == 0 and not isinstance(given, bool):
+        raise InvalidJoin(f"{name}={given!r} would never stop before the exact answer; leave it out for that.")
+    if isinstance(given, bool) or not 0 < share < 1:
         raise InvalidJoin(f"{name}={given!r} must be a share, such as 0.01 or '1%'.")
     return share

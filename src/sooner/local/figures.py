@@ -20,6 +20,14 @@ class Figures:
     """A row for each group, with the columns of the select list; `figures["revenue"]` are the values of one.
 
     As long as they are not `exact`, they are those of the joined rows so far: counts, sums and maxima still grow.
+
+    >>> import pyarrow as pa, sooner
+    >>> orders = pa.table({"customer": [1, 2, 1], "amount": [10, 20, 30]})
+    >>> customers = pa.table({"customer": [1, 2], "name": ["Ada", "Alan"]})
+    >>> query = "SELECT name, MAX(amount) AS most FROM o JOIN c ON o.customer = c.customer GROUP BY name ORDER BY name"
+    >>> groups = sooner.sql(query, {"o": orders, "c": customers})
+    >>> groups.final()["most"]
+    [30, 20]
     """
 
     table: pa.Table

@@ -79,6 +79,15 @@ class LiveGroups(Answer):
     """Iterate for `Figures` as they come: those so far, and at last the exact ones. Good for one reading.
 
     Leave a `with` block, call `stop()` or drop it, and its threads and spill files are gone.
+
+    >>> import pyarrow as pa, sooner
+    >>> orders = pa.table({"customer": [1, 2, 1], "amount": [10, 20, 30]})
+    >>> customers = pa.table({"customer": [1, 2], "name": ["Ada", "Alan"]})
+    >>> query = "SELECT name, MAX(amount) AS most FROM o JOIN c ON o.customer = c.customer GROUP BY name ORDER BY name"
+    >>> groups = sooner.sql(query, {"o": orders, "c": customers})
+    >>> *_, figures = groups
+    >>> figures.exact, figures["name"]
+    (True, ['Ada', 'Alan'])
     """
 
     def __init__(self, query: Query, grouping: Grouping, notes: Sequence[str] = ()) -> None:

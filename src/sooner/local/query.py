@@ -19,6 +19,15 @@ class Query(Running[pa.RecordBatch], Rows):
     """Iterate for `pyarrow.RecordBatch`es, or hand it to anything that reads an Arrow stream. Good for one reading.
 
     Leave a `with` block, call `stop()` or drop the query, and its threads and spill files are gone.
+
+    >>> import pyarrow as pa, sooner
+    >>> orders = pa.table({"customer": [1, 2, 1], "amount": [10, 20, 30]})
+    >>> customers = pa.table({"customer": [1, 2], "name": ["Ada", "Alan"]})
+    >>> with sooner.join(orders, customers, on="customer") as query:
+    ...     sum(batch.num_rows for batch in query)
+    3
+    >>> query.progress.results
+    3
     """
 
     def __init__(

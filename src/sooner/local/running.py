@@ -343,6 +343,10 @@ class OneReader(Generic[R]):
         try:
             with Staying():  # a daemon of the user's may be inside Arrow, too
                 return next(self._results)
+        except ValueError:
+            if getattr(self._results, "gi_running", False):  # whoever stops the query is closing it
+                raise StopIteration from None
+            raise
         finally:
             self._in_hands.release()
 

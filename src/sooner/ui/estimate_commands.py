@@ -1,53 +1,53 @@
 """The commands `sooner estimate` and `sooner sql`: answers about files while they are read."""
 
 import argparse
+import itertools
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from sooner.errors import InvalidCall
+from sooner.estimation.estimate import Estimate
 from sooner.local.estimate import Estimates, estimate
 from sooner.local.groups import LiveGroups
 from sooner.local.sql import sql
-from sooner.ui.estimate_view import EstimateView, warnings_as_lines
+from sooner.queries.reading import asked_in
+from sooner.queries.statement import Item, Statement
+from sooner.ui.estimate_view import shown_as_in_sql, shown_estimate, shown_figures, warnings_as_lines
+from sooner.ui.join_commands import INPUT, add_key_arguments, named
 from sooner.ui.numbers import positive, whole_number
-from sooner.ui.tables import print_table
-from sooner.ui.watching_figures import FiguresView, cells_of, watch
+from sooner.ui.output import add_output_arguments, format_of, write_rows
+from sooner.ui.standard_input import inputs_of
+from sooner.ui.watching_figures import View, show_figures
 
 _AGGREGATE = re.compile(r"\s*(?:([^=()]+?)\s*=)?\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
 def add_estimate_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("left", metavar="LEFT", help="a Parquet, CSV or Arrow file, or a directory of Parquet files")
+    parser.add_argument("left", metavar="LEFT", help=INPUT)
     parser.add_argument("right", metavar="RIGHT", help="another")
-    parser.add_argument("--on", action="append", metavar="COLUMN", help="that must be equal; may be given again")
-    parser.add_argument("--left-on", action="append", metavar="COLUMN", help="where names differ: that of the left")
-    parser.add_argument("--right-on", action="append", metavar="COLUMN", help="and that of the right")
+    add_key_arguments(parser, "left", "right")
     parser.add_argument(
         "--aggregate", action="append", type=_aggregate, required=True, metavar="NAME=FUNCTION(EXPRESSION)",
-        help="such as 'revenue=sum(price * (1 - discount))' or n=count; may be given again",
+        help="such as 'revenue=sum(price * (1 - discount))' or n=count; again",
     )  # fmt: skip
     parser.add_argument("--by", action="append", metavar="COLUMN", help="or an expression, to group by")
     parser.add_argument("--where", metavar="CONDITION", help="in SQL: only such rows of the join count")
     _add_terms(parser)
+    parser.set_defaults(run=_run_estimate)
 
 
 def add_sql_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", metavar="QUERY", help="SELECT ... FROM a JOIN b ON a.k = b.k ... GROUP BY ...")
     parser.add_argument(
-        "query", metavar="QUERY", help="SELECT ... FROM a JOIN b ON a.k = b.k ... WHERE ... GROUP BY ..."
-    )
-    parser.add_argument(
-        "--table",
-        action="append",
-        type=_table,
-        required=True,
-        metavar="NAME=FILE",
-        help="what a name in FROM means; may be given again",
-    )
-    parser.add_argument("--rows", type=whole_number, default=20, help="to show without aggregates (default: 20)")
+        "--table", action="append", type=named, default=[], metavar="NAME=INPUT",
+        help=f"what a name in FROM means: {INPUT}; may be given again",
+    )  # fmt: skip
     _add_terms(parser)
+    parser.set_defaults(run=_run_sql)
 
 
 def _add_terms(parser: argparse.ArgumentParser) -> None:
@@ -57,13 +57,16 @@ def _add_terms(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", default="1GB", help="for rows (default: 1GB)")
     parser.add_argument("--sampling", choices=("rows", "blocks"), help="what comes in random order")
     parser.add_argument("--seed", type=whole_number, default=0, help="of the random order (default: 0)")
+    add_output_arguments(parser)
 
 
-def run_estimate(options: argparse.Namespace) -> int:
+def _run_estimate(options: argparse.Namespace) -> int:
+    format_ = format_of(options)
+    left, right = inputs_of((options.left, options.right), ("LEFT", "RIGHT"))
     with warnings_as_lines():
         found = estimate(
-            options.left,
-            options.right,
+            left,
+            right,
             options.on,
             left_on=options.left_on,
             right_on=options.right_on,
@@ -72,29 +75,40 @@ def run_estimate(options: argparse.Namespace) -> int:
             where=options.where,
             **_terms(options),
         )
-        return watch(found, EstimateView())
+        return show_figures(found, View(shown_estimate, Estimate.to_table), options, format_)
 
 
-def run_sql(options: argparse.Namespace) -> int:
+def _run_sql(options: argparse.Namespace) -> int:
+    format_ = format_of(options)
+    names = [name for name, _ in options.table]
+    tables = dict(zip(names, inputs_of([given for _, given in options.table], names), strict=True))
     with warnings_as_lines():
-        found = sql(options.query, dict(options.table), **_terms(options))
+        found = sql(options.query, tables, **_terms(options))
         if isinstance(found, Estimates):
-            return watch(found, EstimateView())
+            return show_figures(found, _view_as_in_sql(options), options, format_)
         if isinstance(found, LiveGroups):
-            return watch(found, FiguresView())
-        _print_rows(found.head(options.rows))
-    return 0
+            return show_figures(found, View(shown_figures, lambda one: one.table), options, format_)
+        return write_rows(found, options, format_)
+
+
+def _view_as_in_sql(options: argparse.Namespace) -> View[Estimate]:
+    """With the columns of the select list; in a file also with the ends of intervals, if it is to stop early."""
+    asked = asked_in(options.query)
+    assert isinstance(asked, Statement), "no union is estimated"
+    columns = [item.name for item in asked.items if isinstance(item, Item)]
+    ends = () if options.until is None and options.seconds is None else ("_low", "_high")
+
+    def table(found: Estimate) -> pa.Table:
+        wanted = [[name, *(name + end for end in ends if name in found.names)] for name in columns]
+        return found.to_table().select(list(itertools.chain(*wanted)))
+
+    return View(partial(shown_as_in_sql, columns=columns), table)
 
 
 def _terms(options: argparse.Namespace) -> dict[str, Any]:
     """The arguments that both commands take."""
     names = ("confidence", "until", "seconds", "sampling", "seed", "memory")
     return {name: getattr(options, name) for name in names}
-
-
-def _print_rows(rows: pa.Table) -> None:
-    print_table(rows.column_names, cells_of(rows))
-    print(f"the first {rows.num_rows:,} rows to come")
 
 
 def _aggregate(text: str) -> tuple[str, list[str]]:
@@ -110,10 +124,3 @@ def _named(aggregates: Sequence[tuple[str, list[str]]]) -> dict[str, list[str]]:
     if len(found) < len(aggregates):
         raise InvalidCall("--aggregate gives a name twice; give each a name of its own.")
     return found
-
-
-def _table(text: str) -> tuple[str, str]:
-    name, equals, path = text.partition("=")
-    if not (name and equals and path):
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=FILE, such as orders=orders.parquet")
-    return name, path

@@ -5,6 +5,7 @@ import difflib
 import fnmatch
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -15,14 +16,19 @@ from sooner.plain_text import plain_text
 from sooner.ui.exit_codes import NOT_UNDERSTOOD
 from sooner.ui.new_files import folder, new_file_or_folder, new_picture_or_folder
 from sooner.ui.numbers import whole_number
-from sooner.ui.progress_bar import ProgressBar
+from sooner.ui.progress_bar import Told
+from sooner.ui.progress_line import add_progress_arguments, progress_line
 from sooner.ui.reports import to_json
 from sooner.ui.tables import print_table
 
 ALL: Final = "all"
 
 
-def list_experiments(options: argparse.Namespace) -> int:  # noqa: ARG001 - the contract
+def add_list_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_list)
+
+
+def _list(options: argparse.Namespace) -> int:  # noqa: ARG001 - the contract
     rows = [(one.name, one.paper, one.title, f"{one.seconds:.0f} s") for one in EXPERIMENTS.values()]
     print_table(("experiment", "paper", "what it shows", "takes about, on one core"), rows)
     return 0
@@ -41,9 +47,11 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plot", type=new_picture_or_folder, metavar="FILE.png", help="draw the curves; or to a folder"
     )
+    add_progress_arguments(parser)
+    parser.set_defaults(run=_run)
 
 
-def run(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> int:
     experiments = _named(options.names)
     why_not = next((name for name, found in experiments.items() if not found), None)
     if why_not is not None:
@@ -54,10 +62,10 @@ def run(options: argparse.Namespace) -> int:
     if not options.seeds or not options.workers:
         return _not_understood("--seeds and --workers must be 1 or more")
     seeds = range(options.seed, options.seed + options.seeds)
-    with ProgressBar() as bar:
-        for report in run_experiments(chosen, options.scale, seeds, options.workers, bar.tell, options.kept):
-            bar.clear()
-            _show(EXPERIMENTS[report.name], report, options)
+    told = Told(sum(one.seconds for one in chosen) * len(seeds) / max(options.scale, 1) / options.workers)
+    with progress_line(options, told.in_words) as line:
+        for report in run_experiments(chosen, options.scale, seeds, options.workers, told.tell, options.kept):
+            line.wiped(partial(_show, EXPERIMENTS[report.name], report, options))
     return 0
 
 

@@ -1,46 +1,42 @@
-"""A bar that tells how far a long piece of work is; only on a terminal."""
+"""A bar that tells how far a long piece of work is, of which it is known about how long it takes."""
 
-import sys
 import time
-from types import TracebackType
 from typing import Final
 
-from sooner.plain_text import plain_text
-
 WIDTH: Final = 30
+NEARLY_ALL: Final = 0.99  # as long as it is not over
 
 
-class ProgressBar:
-    """On standard error, so that what is printed meanwhile can go to a file."""
+class Told:
+    """What the work tells of itself now and then; in between the clock says how far it should be."""
 
-    def __init__(self) -> None:
+    def __init__(self, expected_seconds: float) -> None:
         self._began = time.monotonic()
-        self._is_shown = sys.stderr.isatty()
-
-    def __enter__(self) -> "ProgressBar":
-        self.tell(0.0, "starting")
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.clear()
+        self._expected = max(expected_seconds, 1.0)
+        self._share = 0.0
+        self._at = 0.0  # seconds, when that was told
+        self._last = ""
 
     def tell(self, share: float, what: str) -> None:
         """Which share of the work is done, and what was done last."""
-        if self._is_shown:
-            sys.stderr.write(f"\r\x1b[2K{line(share, time.monotonic() - self._began, what)}")
-            sys.stderr.flush()
+        self._share, self._at, self._last = share, self._seconds, what
 
-    def clear(self) -> None:
-        """Leave the line to somebody else."""
-        if self._is_shown:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
+    def in_words(self) -> str:
+        seconds = self._seconds
+        # Once something is done, its pace is known better than what was expected.
+        whole = self._at / self._share if self._share else self._expected
+        share = max(self._share, min(seconds / whole, NEARLY_ALL))
+        return line(share, max(whole - seconds, 0.0), self._last)
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._began
 
 
-def line(share: float, seconds: float, what: str) -> str:
+def line(share: float, seconds_left: float, last: str) -> str:
     filled = round(share * WIDTH)
-    left = f"about {_duration(seconds / share * (1 - share))} left" if share else "no time known yet"
-    return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {share:4.0%}, {left}: {plain_text(what)}"
+    done = f": {last} is done" if last else ""
+    return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {share:4.0%}, about {_duration(seconds_left)} left{done}"
 
 
 def _duration(seconds: float) -> str:

@@ -7,11 +7,12 @@ from sooner.extras import require
 from sooner.plain_text import plain_text
 from sooner.ui.new_files import new_file
 from sooner.ui.paper_pictures import FOLDER, PaperPicture, SweepPicture, pictures_of
+from sooner.ui.progress_line import add_progress_arguments, progress_line
 from sooner.ui.result_files import read_reports
 from sooner.ui.results_page import results_page
 
 
-def add_results_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="+", type=Path, metavar="FILE.json", help="of `sooner lab run` or a benchmark; or a folder"
     )
@@ -22,13 +23,16 @@ def add_results_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE.md",
         help=f"the page to write; its pictures go to the folder {FOLDER} beside it",
     )
+    add_progress_arguments(parser)
+    parser.set_defaults(run=_run)
 
 
-def write_results(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> int:
     reports = read_reports(options.files)
     pictures, folder = pictures_of(reports), options.to.parent / FOLDER
-    if pictures:
-        _draw(pictures, folder)
+    with progress_line(options, lambda: f"drawing {len(pictures)} pictures"):
+        if pictures:
+            _draw(pictures, folder)
     options.to.write_text(results_page(reports))
     count = f"{len(pictures)} picture{'s' * (len(pictures) > 1)}"
     print(f"wrote {plain_text(options.to)}" + (f", with {count} in {plain_text(folder)}" if pictures else ""))

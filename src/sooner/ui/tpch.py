@@ -67,10 +67,18 @@ def make_tables(folder: Path, scale: float) -> tuple[Table, Table]:
 
 def _generator() -> str:
     """The command beside the Python that runs this, whether its environment is active or not; else any on the path."""
-    found = shutil.which(GENERATOR, path=str(Path(sys.executable).parent)) or shutil.which(GENERATOR)
+    found = _found_generator()
     if found is None:
         raise missing(GENERATOR, "The demo", "demo")
     return found
+
+
+def has_generator() -> bool:
+    return _found_generator() is not None
+
+
+def _found_generator() -> str | None:
+    return shutil.which(GENERATOR, path=str(Path(sys.executable).parent)) or shutil.which(GENERATOR)
 
 
 def _readable(table: pa.Table) -> pa.Table:

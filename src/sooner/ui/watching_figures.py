@@ -1,99 +1,116 @@
-"""Figures that come again and again, in a terminal: alive as long as they change, or the last of them in plain text."""
+"""Figures that come again and again: in a terminal alive as long as they change, else the last of them."""
 
+import argparse
 import importlib.util
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+import pyarrow as pa
 
 from sooner.local.estimate import Estimates
-from sooner.local.figures import Figures
 from sooner.local.groups import LiveGroups
 from sooner.plain_text import plain_text
-from sooner.ui.estimate_view import MOST_LINES, as_text, number
+from sooner.ui.estimate_view import Shown
+from sooner.ui.exit_codes import INTERRUPTED
+from sooner.ui.interrupts import Interrupts
+from sooner.ui.output import TABLE, is_for_standard_output, text_output, write_all
+from sooner.ui.progress_line import progress_line
 from sooner.ui.tables import print_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
-INTERRUPTED: Final = 130  # as shells have it
+BAR_WIDTH: Final = 24
+MOST_LINES: Final = 30  # of a living table: it must fit into a terminal
 F = TypeVar("F")
 
 
-class View(Protocol[F]):
-    """What is shown of the last figures."""
+@dataclass
+class View(Generic[F]):
+    """What becomes of figures: how they are shown, and the table that they are."""
 
-    last: F | None
+    shown: Callable[[F], Shown]
+    table: Callable[[F], pa.Table]
+    last: F | None = None
 
-    def frame(self) -> "RenderableType":
-        """As rich draws it."""
-
-    def print(self) -> None:
-        """In plain text, if there is anything."""
-
-
-class FiguresView:
-    """A table of the figures of groups."""
-
-    def __init__(self) -> None:
-        self.last: Figures | None = None
-
-    def frame(self) -> "RenderableType":
-        """As rich draws it."""
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-
-        if self.last is None:
-            return Text("waiting for the first rows", style="dim")
-        table = Table(box=None, padding=(0, 2))
-        for title in self.last.table.column_names:
-            table.add_column(as_text(title))
-        for row in cells_of(self.last.table.slice(0, MOST_LINES)):
-            table.add_row(*map(as_text, row))
-        rest = self.last.table.num_rows - MOST_LINES
-        more = [Text(f"and {rest:,} more", style="dim")] if rest > 0 else []
-        return Group(table, *more, Text(self.last.summary, style="green" if self.last.exact else "dim"))
-
-    def print(self) -> None:
-        """In plain text, if there is anything."""
-        if self.last is not None:
-            print_table(self.last.table.column_names, cells_of(self.last.table))
-            print(self.last.summary)
+    @property
+    def now(self) -> Shown | None:
+        return None if self.last is None else self.shown(self.last)
 
 
-def cells_of(table: Any) -> list[tuple[str, ...]]:
-    """The rows of an Arrow table as texts."""
-    columns = [[_cell(value) for value in column.to_pylist()] for column in table.columns]
-    return list(zip(*columns, strict=True))
-
-
-def _cell(value: object) -> str:
-    return number(value) if isinstance(value, float) else "null" if value is None else plain_text(value)
-
-
-def watch(running: Estimates | LiveGroups, view: View[Any]) -> int:
-    """Show figures until they end, or somebody has seen enough; gives the exit code."""
-    lives = sys.stdout.isatty() and importlib.util.find_spec("rich") is not None
-    exit_code = 0
-    with running, _live(view) if lives else _still(view):
-        try:
+def show_figures(running: Estimates | LiveGroups, view: View[Any], options: argparse.Namespace, format_: str) -> int:
+    """Take figures until they end, or somebody has seen enough; gives the exit code."""
+    lives = format_ == TABLE and is_for_standard_output(options) and _can_live()
+    with Interrupts(running.stop) as interrupts, running:
+        with _live(view) if lives else _still(view, options):
             for view.last in running:
                 pass
-        except KeyboardInterrupt:
-            exit_code = INTERRUPTED
-    return exit_code
+        if view.last is not None and not lives:
+            _write(view, options, format_)
+    if interrupts.noted:
+        print("sooner: interrupted", file=sys.stderr)
+    return INTERRUPTED if interrupts.noted else 0
+
+
+def _write(view: View[Any], options: argparse.Namespace, format_: str) -> None:
+    if format_ != TABLE:
+        table = view.table(view.last)
+        write_all(table.slice(0, options.limit).to_batches(), table.schema, options, format_)
+        return
+    shown = view.shown(view.last)
+    with text_output(options):
+        print_table(shown.titles, shown.rows[: options.limit])
+        print(shown.summary)
+
+
+def _can_live() -> bool:
+    return sys.stdout.isatty() and importlib.util.find_spec("rich") is not None
 
 
 @contextmanager
 def _live(view: View[Any]) -> Iterator[Any]:
     from rich.live import Live
 
-    with Live(get_renderable=view.frame, refresh_per_second=8) as live:
+    with Live(get_renderable=lambda: frame_of(view.now), refresh_per_second=8) as live:
         yield live
 
 
 @contextmanager
-def _still(view: View[Any]) -> Iterator[None]:
-    yield
-    view.print()
+def _still(view: View[Any], options: argparse.Namespace) -> Iterator[None]:
+    def said() -> str:
+        return "waiting for the first rows" if (now := view.now) is None else now.summary
+
+    with progress_line(options, said):
+        yield
+
+
+def frame_of(shown: Shown | None) -> "RenderableType":
+    """As rich draws it."""
+    from rich.console import Group
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    if shown is None:
+        return Text("waiting for the first rows", style="dim")
+    table = Table(box=None, padding=(0, 2))
+    for title in (*shown.titles, *(["relative error"] if shown.errors else [])):
+        table.add_column(_as_text(title))
+    for at, row in enumerate(shown.rows[:MOST_LINES]):
+        errors = shown.errors[at : at + 1]
+        bars = [ProgressBar(total=1.0, completed=one, width=BAR_WIDTH, complete_style="cyan") for one in errors]
+        table.add_row(*map(_as_text, row), *bars)
+    rest = len(shown.rows) - MOST_LINES
+    more = [Text(f"and {rest:,} more", style="dim")] if rest > 0 else []
+    return Group(table, *more, Text(shown.summary, style="green" if shown.exact else "dim"))
+
+
+def _as_text(value: str) -> "Text":
+    """The text in one line, cut where there is no room, and never read as markup."""
+    from rich.text import Text
+
+    return Text(plain_text(value), no_wrap=True, overflow="ellipsis")

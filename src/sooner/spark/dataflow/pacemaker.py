@@ -252,9 +252,10 @@ def with_figures(pulses: DataFrame, state: str, inputs: Sequence[str]) -> DataFr
 
 
 def _figures(progress: JoinProgress | None, inputs: int) -> Row:
-    """The figures of a join, in the order of `figures_of`."""
+    """The figures of a join, in the order of `figures_of`; before its first batch is done nothing has come."""
     if progress is None:
-        return (None,) * (1 + inputs + len(FIGURES))
+        nothing = {"long": 0, "double": 1.0, "string": ""}
+        return ("arriving", *(0 for _ in range(inputs)), *(nothing[type_] for type_ in FIGURES.values()))
     total = progress.total
     return (
         total.phase,

@@ -77,6 +77,32 @@ class Query:
         return str(self.spark_query.id)
 
     @property
+    def runId(self) -> str:  # noqa: N802 - as in Spark
+        """Another one whenever the query is started."""
+        return str(self.spark_query.runId)
+
+    @property
+    def name(self) -> str | None:
+        """As `queryName` of the writer has it."""
+        name: str | None = self.spark_query.name
+        return name
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """What Spark does at the moment."""
+        return dict(self.spark_query.status)
+
+    @property
+    def lastProgress(self) -> Any:  # noqa: N802 - as in Spark
+        """Spark's own progress of the last batch; the join's figures are among its observed metrics."""
+        return self.spark_query.lastProgress
+
+    @property
+    def recentProgress(self) -> Any:  # noqa: N802 - as in Spark
+        """The same of the newest batches."""
+        return self.spark_query.recentProgress
+
+    @property
     def isActive(self) -> bool:  # noqa: N802 - as in Spark
         return bool(self.spark_query.isActive)
 
@@ -148,6 +174,23 @@ class Query:
         if self._failure is not None:
             raise self._failure
         return True
+
+    def processAllAvailable(self) -> None:  # noqa: N802 - as in Spark
+        """Wait until all that is there by now is joined, and what came of it written. Raises what made it fail.
+
+        A query that ends meanwhile, since its inputs have, is no failure.
+        """
+        try:
+            self.spark_query.processAllAvailable()
+        except Exception as error:
+            if self.spark_query.isActive:
+                raise
+            if (failure := self.exception()) is not None:
+                raise failure from error
+
+    def explain(self, extended: bool = False) -> None:
+        """Print the plan by which Spark runs it."""
+        self.spark_query.explain(extended)
 
     def stop(self) -> None:
         """Stop now; started again with the same checkpoint and state, the query goes on."""
