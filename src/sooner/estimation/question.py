@@ -21,19 +21,26 @@ FUNCTIONS: Final[dict[str, str]] = {
     "variance": "variance", "var": "variance", "var_samp": "variance",
     "stddev": "stddev", "std": "stddev", "std_dev": "stddev", "stddev_samp": "stddev",
 }  # fmt: skip
+EXTREMES: Final = ("min", "max")
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """`of` is None for a count of all rows."""
+    """`of` is None for a count of all rows. `distinct`: each value of it counts once."""
 
     name: str
     function: str
     of: Node | None
+    distinct: bool = False
 
     @property
     def what(self) -> str:
         return f"aggregates[{self.name!r}]"
+
+
+def is_gathered(one: Aggregate) -> bool:
+    """Whether no sums tell it: it is that of the rows so far, and says nothing of others."""
+    return one.distinct or one.function in EXTREMES
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """`sooner.estimate`: aggregates over a join, as they seem to be and how sure that is, until they are exact."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,8 @@ from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sources.opening import opened
 from sooner.sources.sampling import Sampling, guided_side, samples_of
 from sooner.sources.source import Source
+
+Shape = Callable[[Estimate], Estimate]
 
 
 def estimate(
@@ -96,8 +98,11 @@ def estimates_of(
     terms: "EstimateTerms",
     settings: Settings,
     notes: Sequence[str],
+    shape: Shape | None = None,
 ) -> "Estimates":
-    """The same of a question that was read already. `notes` are what there is to explain of the join."""
+    """The same of a question that was read already. `notes` are what there is to explain of the join, and `shape` is
+    what becomes of each estimate.
+    """
     schemas = [source.schema for source in sources]
     keys = join.left_on, join.right_on
     workings = workings_of(question, schemas, keys, joined_columns(join, schemas))
@@ -105,7 +110,7 @@ def estimates_of(
     sizes = usable_sizes(terms.total_rows, [sample.n_rows for sample in samples])
     plan = FoldingPlan(*keys, join.algorithm, workings, guided_side(samples))
     prepared = prepared_sources(samples, workings.sides, settings.memory_bytes)
-    return Estimates(plan, prepared, settings, sizes, terms.limits, notes)
+    return Estimates(plan, prepared, settings, sizes, terms.limits, notes, shape=shape)
 
 
 class Limits:
@@ -148,12 +153,14 @@ class Estimates(Running[Folds | SampledFolds]):
         limits: Limits,
         notes: Sequence[str],
         names: Sequence[str] = INPUTS,
+        shape: Shape | None = None,
     ) -> None:
         known = None if None in sizes else sum(size or 0 for size in sizes)
         super().__init__(plan, sources, settings, names, expected_rows=known, notes=notes)
         self._workings = plan.workings
         self._sizes = sizes
         self._limits = limits
+        self._shape = shape
         self._held: list[list[pa.RecordBatch]] = [[] for _ in sources]
 
     def __iter__(self) -> Iterator[Estimate]:
@@ -163,6 +170,10 @@ class Estimates(Running[Folds | SampledFolds]):
         """The last one: exact, or good enough, or as good as it is when the time is over."""
         *_, last = self
         return last
+
+    def to_table(self) -> pa.Table:
+        """The values of the last one, as a table of Arrow."""
+        return self.final().table
 
     def to_reader(self) -> pa.RecordBatchReader:
         """All estimates as an Arrow stream: a row for each group and estimate, with when it was made.
@@ -228,7 +239,9 @@ class Estimates(Running[Folds | SampledFolds]):
         sizes = sizes_by_now(self._sizes, read, [one.ended for one in self._operator.inputs])
         reckoning = folds.reckoning(sizes, self._limits.confidence, exact=exact)
         keys = folds.groups[0].keys, folds.groups[1].keys
-        return estimate_of(self._workings, keys, reckoning, read, sizes, seconds, exact=exact)
+        gathered = folds.gathered() if isinstance(folds, SampledFolds) else {}
+        found = estimate_of(self._workings, keys, reckoning, read, sizes, seconds, exact=exact, gathered=gathered)
+        return found if self._shape is None else self._shape(found)
 
 
 def _share(name: str, given: object) -> float | None:
