@@ -61,8 +61,9 @@ def estimate(
     """Estimate aggregates over the inner join of two inputs while they are read, until they are exact.
 
     left, right, on, left_on, right_on, suffixes, memory, partitions, workers, spill_dir: as for `sooner.join`.
-    aggregates: names, and for each a function and an expression of SQL over the columns of the join, such as
-        {"revenue": ("sum", "price * (1 - discount)"), "n": "count"}; count, sum, avg, variance or stddev.
+    aggregates: names, and for each a function of an expression of SQL over the columns of the join, such as
+        {"revenue": "sum(price * (1 - discount))", "n": "count(*)"}, or ("sum", "price"); count, sum, avg, variance or
+        stddev. A list of such texts as well: ["sum(price)", "n = count(*)"].
     by: columns or expressions, in whose groups they are wanted.
     where: a condition in SQL or as an expression of PyArrow: only such rows of the join count.
     confidence: of the intervals: in so many of all cases they hold.

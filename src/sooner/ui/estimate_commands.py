@@ -1,22 +1,21 @@
 """The commands `sooner estimate` and `sooner sql`: answers about files while they are read."""
 
 import argparse
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from sooner.errors import InvalidCall
+from sooner.estimation.question import aggregate_in
 from sooner.local.estimate import Estimates, estimate
+from sooner.local.given_tables import FILES
 from sooner.local.groups import LiveGroups
 from sooner.local.sql import sql
 from sooner.ui.estimate_view import EstimateView, warnings_as_lines
 from sooner.ui.numbers import positive, whole_number
 from sooner.ui.tables import print_table
 from sooner.ui.watching_figures import FiguresView, cells_of, watch
-
-_AGGREGATE = re.compile(r"\s*(?:([^=()]+?)\s*=)?\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
 def add_estimate_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +76,7 @@ def run_estimate(options: argparse.Namespace) -> int:
 
 def run_sql(options: argparse.Namespace) -> int:
     with warnings_as_lines():
-        found = sql(options.query, dict(options.table), **_terms(options))
+        found = sql(options.query, dict(options.table), replacements=FILES, **_terms(options))
         if isinstance(found, Estimates):
             return watch(found, EstimateView())
         if isinstance(found, LiveGroups):
@@ -98,11 +97,10 @@ def _print_rows(rows: pa.Table) -> None:
 
 
 def _aggregate(text: str) -> tuple[str, list[str]]:
-    match = _AGGREGATE.fullmatch(text)
-    if match is None:
+    found = aggregate_in(text)
+    if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=FUNCTION(EXPRESSION), such as 'n=count(*)'")
-    name, function, expression = match.groups()
-    return name or text.strip(), [function] if expression is None else [function, expression]
+    return found
 
 
 def _named(aggregates: Sequence[tuple[str, list[str]]]) -> dict[str, list[str]]:
