@@ -208,11 +208,6 @@ def test_what_has_no_size_is_no_sample() -> None:
     assert found.final().exact
 
 
-@pytest.mark.parametrize("more", ["ORDER BY 2", "LIMIT 3", "HAVING COUNT(*) > 3"])
-def test_a_choice_of_groups_is_no_question_for_samples(more: str) -> None:
-    assert isinstance(sooner.sql(f"SELECT flag, COUNT(*) AS n {CHAIN} GROUP BY 1 {more}", TABLES), sooner.LiveGroups)
-
-
 def test_a_plan_of_joins_gives_figures_so_far() -> None:
     found = sooner.sql(f"SELECT flag, COUNT(*) AS n {CHAIN} GROUP BY 1", TABLES, algorithm="agf")
     assert isinstance(found, sooner.LiveGroups)

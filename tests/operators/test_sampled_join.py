@@ -16,7 +16,7 @@ from sooner.estimation.preparation import Preparation
 from sooner.estimation.question import question_of
 from sooner.estimation.reading_off import estimate_of
 from sooner.estimation.tags import InTurn
-from sooner.estimation.workings import workings_of_rows
+from sooner.operators.folding.running_groups import group_workings_of
 from sooner.operators.folding.sampled import SampledJoin, SampledPlan
 from sooner.operators.inputs import Storage
 from sooner.operators.multiway.graph import ColumnOf, graph_of
@@ -50,7 +50,7 @@ class World:
         self.preparation = Preparation((), self.facts.schema, columns=columns)
         self.schemas = [self.preparation.schema, self.a.schema, self.b.schema]
         joined = join.output(self.schemas)
-        self.plan = SampledPlan(join, 0, workings_of_rows(question_of(AGGREGATES, "g", None, joined), joined))
+        self.plan = SampledPlan(join, 0, group_workings_of(question_of(AGGREGATES, "g", None, joined), joined))
         self.folder = folder
 
     def operator(self) -> SampledJoin:

@@ -1,7 +1,7 @@
 """One estimate: what all aggregates seem to be at a moment, in each group, and how sure that is."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from html import escape
 from typing import Any, Final
@@ -46,6 +46,8 @@ class Estimate:
     share_read: float | None  # of all rows, where that is known
     seconds: float
     exact: bool
+    so_far: frozenset[str] = frozenset()  # the names of those that have no intervals, such as maxima
+    tabulated: "Callable[[Estimate], pa.Table] | None" = field(default=None, repr=False, compare=False)
 
     def __getitem__(self, name: str) -> Any:
         """A `Value`, or those of all groups: by their values, or tuples of them where there are several columns."""
@@ -56,9 +58,17 @@ class Estimate:
         return {key if len(self.by) > 1 else key[0]: of_group[name] for key, of_group in self.values.items()}
 
     @property
+    def table(self) -> pa.Table:
+        """The values alone, a row for each group; of a query in SQL its answer, as far as it is known."""
+        if self.tabulated is not None:
+            return self.tabulated(self)
+        return self.to_table().select([*(one.name for one in self.by), *self.names])
+
+    @property
     def relative_error(self) -> float | None:
         """The largest half interval over its value; None while a value has no interval."""
-        errors = [value.relative_error for group in self.values.values() for value in group.values()]
+        estimated = [group[name] for group in self.values.values() for name in self.names if name not in self.so_far]
+        errors = [value.relative_error for value in estimated]
         if self.exact:
             return 0.0
         if not errors or None in errors:
@@ -83,7 +93,7 @@ class Estimate:
         lines = [f"{said}, {self.seconds:.2f} s"]
         for key, group in self.values.items():
             label = ", ".join(map(plain_text, key)) + ": " if key else ""
-            lines.append(label + ", ".join(f"{plain_text(name)} = {in_words(value)}" for name, value in group.items()))
+            lines.append(label + ", ".join(f"{plain_text(name)} = {self._cell(group, name)}" for name in group))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -92,7 +102,7 @@ class Estimate:
         rows = "".join(
             "<tr>"
             + "".join(f"<td>{escape(plain_text(part))}</td>" for part in key)
-            + "".join(f"<td>{escape(in_words(value))}</td>" for value in group.values())
+            + "".join(f"<td>{escape(self._cell(group, name))}</td>" for name in group)
             + "</tr>"
             for key, group in self.values.items()
         )
@@ -101,6 +111,9 @@ class Estimate:
             f"<div><strong>sooner</strong> {escape(first)}"
             f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
         )
+
+    def _cell(self, group: Mapping[str, Value], name: str) -> str:
+        return in_words(group[name], is_so_far=name in self.so_far)
 
 
 def as_rows(found: Estimate, **how_far: float | None) -> pa.RecordBatch:
@@ -111,29 +124,38 @@ def as_rows(found: Estimate, **how_far: float | None) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=table.schema)
 
 
-def in_words(value: Value) -> str:
+def in_words(value: Value, *, is_so_far: bool = False) -> str:
     """A value as text, such as `123.4 ± 5.6`."""
     if value.value is None:
         return "null"
     if value.low is None or value.high is None:
-        return f"{_short(value.value)} (no interval yet)"
+        return f"{_short(value.value)} (no interval yet)" if not is_so_far else f"{_short(value.value)} so far"
     if value.is_known:
         return _short(value.value)
     half = (float(value.high) - float(value.low)) / 2
     return f"{_short(value.value)} ± {_short(half)}"
 
 
-def _short(number: float | int | Decimal) -> str:
-    return f"{number:,}" if isinstance(number, int | Decimal) else f"{number:,.6g}"
+def _short(number: object) -> str:
+    if isinstance(number, float):
+        return f"{number:,.6g}"
+    is_number = isinstance(number, int | Decimal) and not isinstance(number, bool)
+    return f"{number:,}" if is_number else plain_text(number)
 
 
 def _doubles(values: Sequence[Any]) -> pa.Array:
-    return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    return pa.array([float(value) if _is_number(value) else None for value in values], pa.float64())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
 def _numbers(values: Sequence[Any]) -> pa.Array:
     """The values as an array of integers, of decimals, or of doubles if any is one."""
     known = [value for value in values if value is not None]
+    if known and not all(_is_number(value) for value in known):  # the least of texts, dates, ...
+        return pa.array(values)
     if any(isinstance(value, float) for value in known) or not known:
         return _doubles(values)
     if all(isinstance(value, int) and abs(value) < 2**63 for value in known):

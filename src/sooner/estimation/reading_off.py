@@ -1,6 +1,7 @@
 """An estimate of all groups and aggregates, read off at one moment; and what a user may say of its certainty."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sooner.errors import InvalidJoin
 from sooner.estimation.estimate import NO_GROUP, Estimate
@@ -21,16 +22,23 @@ def estimate_of(
     seconds: float,
     *,
     exact: bool,
+    gathered: Mapping[str, Sequence[Any]] = {},
 ) -> Estimate:
-    """All that can be read off now, if anything. `keys` are the groups of both sides, `rows` have come of so many."""
-    names = tuple(result.name for result in workings.results)
+    """All that can be read off now, if anything. `keys` are the groups of both sides, `rows` have come of so many.
+
+    `gathered` is what no sums tell, of all groups of the left.
+    """
+    names = (*(result.name for result in workings.results), *gathered)
     values = {}
     if reckoning is not None:
         found = [reckoning.values(result) for result in workings.results]
         for (left, right), *of_group in zip(reckoning.groups, *found, strict=True):
-            values[_key(workings, keys[0][left], keys[1][right])] = dict(zip(names, of_group, strict=True))
+            told = [_known(some[left], exact=exact) for some in gathered.values()]
+            values[_key(workings, keys[0][left], keys[1][right])] = dict(zip(names, (*of_group, *told), strict=True))
     if not workings.by and not values:
-        values = {NO_GROUP: {one.name: _of_nothing(workings, one, exact=exact) for one in workings.results}}
+        nothing = [_of_nothing(workings, one, exact=exact) for one in workings.results]
+        told = [_known(some[0], exact=exact) for some in gathered.values()]
+        values = {NO_GROUP: dict(zip(names, (*nothing, *told), strict=True))}
     ordered = dict(sorted(values.items(), key=lambda entry: list(map(_in_order, entry[0]))))
     share = None if None in sizes else sum(rows) / max(sum(size or 0 for size in sizes), 1)
     return Estimate(names, workings.by, ordered, sum(rows), 1.0 if exact else share, seconds, exact)
@@ -61,6 +69,10 @@ def _of_nothing(workings: Workings, result: Measure | Formula, *, exact: bool) -
         value = exactly(result.node, {one.name: 0 if one.function == "count" else None for one in workings.measures})
     else:
         value = 0 if result.function == "count" else None
+    return _known(value, exact=exact)
+
+
+def _known(value: Any, *, exact: bool) -> Value:
     return Value(value, value, value) if exact else Value(value, None, None)
 
 

@@ -92,10 +92,8 @@ def _shift(left: Step, by: Interval, text: str, what: str) -> Step:
             return Constant(kinds.LOCAL_TIME, value is None, None if value is None else shifted(value, by))
         except (ValueError, OverflowError) as error:
             raise InvalidJoin(f"{what} has {text}, which is in no year from 1 to 9999; correct it.") from error
-    if by.months:
-        raise InvalidJoin(
-            f"{what} has {text}, and months have no fixed length; add the interval to the constant that it is compared "
-            "with, or write days."
-        )
     kind = kinds.LOCAL_TIME if left.kind == kinds.DATE or left.kind.type.unit in ("s", "ms") else left.kind
+    if by.months:
+        kind = kinds.LOCAL_TIME
+        left = applied("months later", (as_kind(left, kind, text, what),), kind, text, what, by.months)
     return applied("later", (as_kind(left, kind, text, what),), kind, text, what, by.microseconds)

@@ -21,10 +21,11 @@ from sooner.errors import InvalidJoin
 from sooner.expressions import kinds
 from sooner.expressions.arithmetic import arithmetic
 from sooner.expressions.arrow_conditions import ArrowCondition, Condition
+from sooner.expressions.checking_calls import call_of
 from sooner.expressions.columns import may_not_fit
 from sooner.expressions.conversion import as_kind, casted, read_literal
 from sooner.expressions.functions import FUNCTIONS
-from sooner.expressions.kinds import BOOLEAN, INTEGER, NULL, Kind
+from sooner.expressions.kinds import BOOLEAN, NULL, Kind
 from sooner.expressions.steps import Choose, Constant, Read, ReadAsFloat, Step, applied, evaluated
 from sooner.expressions.tree import (
     Arithmetic,
@@ -215,37 +216,11 @@ class _Checker:
             may_be_null = all(part.may_be_null for part in parts)
             kernel = _for_kind(node.name, parts[0].kind)
             return applied(kernel, tuple(parts), parts[0].kind, str(node), self._what, may_be_null=may_be_null)
-        of, *others = map(self.step, node.parts)
-        fits = {
-            "numbers": of.kind.is_numeric,
-            "text": of.kind.name == "text",
-            "moments": of.kind.name in ("date", "local time", "instant"),
-        }
-        if of.kind != NULL and not fits[function.takes]:
-            raise InvalidJoin(f"{self._what} has {node}, but {node.parts[0]} is {of.kind}; it takes {function.takes}.")
-        kind = of.kind if function.gives is None or function.gives == kinds.TEXT else function.gives
-        if of.kind == NULL:
-            return Constant(function.gives or INTEGER, True, None)
-        if of.kind == kinds.DATE and node.name in ("hour", "minute"):
-            of = as_kind(of, kinds.LOCAL_TIME, str(node), self._what)
-        return applied(node.name, (of,), kind, str(node), self._what, *self._places(node, others))
+        return call_of(node, [self.step(part) for part in node.parts], self._what)
 
     def arrow_condition(self, node: ArrowCondition) -> Step:
         names = tuple((name, column.name) for name, column in node.names)
         return Condition(BOOLEAN, True, node.expression, names, self._what)
-
-    def _places(self, node: Call, others: list[Step]) -> list[Any]:
-        """Where a substring begins, and how long it is."""
-        if node.name != "substring":
-            return []
-        found: list[Any] = []
-        for step in others:
-            if not isinstance(step, Constant) or step.kind != INTEGER or step.value is None or step.value < 0:
-                raise InvalidJoin(
-                    f"{self._what} has {node}; say where it begins and how long it is by numbers from 0 on."
-                )
-            found.append(step.value)
-        return [*found, None][:2]
 
     def _condition(self, node: Node, text: str) -> Step:
         found = self.step(node)

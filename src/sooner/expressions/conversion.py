@@ -88,6 +88,7 @@ def casted(step: Step, to: Kind, text: str, what: str) -> Step:
 _CASTS: Final = {
     ("boolean", kinds.INTEGER),
     ("boolean", kinds.FLOAT),
+    ("boolean", kinds.TEXT),
     ("number", kinds.TEXT),
     ("date", kinds.TEXT),
     ("local time", kinds.DATE),

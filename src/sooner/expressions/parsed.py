@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, Protocol, TypeAlias
+import re
+from typing import Any, Final, NoReturn, Protocol, TypeAlias
 
 from sooner.errors import InvalidJoin
 from sooner.expressions.functions import FUNCTIONS
 from sooner.expressions.tree import Node
 
+AGGREGATE: Final = "#aggregate"  # the table whose columns aggregates are, in expressions over them
+_OF_AGGREGATE: Final = re.compile(f'"{AGGREGATE}"\\."((?:[^"]|"")*)"')
 Parsed: TypeAlias = Any  # by sqlglot, whose names for it changed between its versions
 
 
@@ -22,7 +25,7 @@ class Reader(Protocol):
 
 
 def sql_of(node: Parsed) -> str:
-    text = str(node.sql(dialect="duckdb"))
+    text = _OF_AGGREGATE.sub(r"\1", str(node.sql(dialect="duckdb")))
     return text if len(text) <= 60 else text[:57] + "..."
 
 

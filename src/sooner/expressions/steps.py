@@ -113,7 +113,7 @@ class Apply(Step):
             raise InvalidJoin(self._sentence(str(error))) from error
 
     def _sentence(self, reason: str) -> str:
-        if "cast" in self.kernel or self.kernel == "from float":
+        if "cast" in self.kernel or self.kernel in ("from float", "sqrt", "ln", "log10", "log2"):
             return f"{self.what} cannot compute {self.text} for some row ({reason}); leave out rows where it fails."
         cure = "write CAST(... AS DOUBLE) around what goes into it"
         return f"{self.what} overflows in {self.text}: a value of it does not fit in 64 bits; {cure}."

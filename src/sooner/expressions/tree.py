@@ -6,7 +6,7 @@ BETWEEN is two comparisons, IF and NULLIF are a CASE, IS DISTINCT FROM is a COAL
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime
 from decimal import Decimal
@@ -29,13 +29,17 @@ class Node:
 
     def with_columns(self, mapping: Mapping[Column, Node]) -> Node:
         """The same tree with other nodes in the places of these columns."""
+        return self.with_children(lambda child: child.with_columns(mapping))
+
+    def with_children(self, change: Callable[[Node], Node]) -> Node:
+        """The same node over what becomes of its children."""
         changed: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, Node):
-                changed[field.name] = value.with_columns(mapping)
+                changed[field.name] = change(value)
             elif isinstance(value, tuple):
-                changed[field.name] = tuple(v.with_columns(mapping) if isinstance(v, Node) else v for v in value)
+                changed[field.name] = tuple(change(v) if isinstance(v, Node) else v for v in value)
         return replace(self, **changed) if changed else self
 
 

@@ -13,6 +13,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sooner.expressions.values_of_moments import MOMENT_KERNELS
+from sooner.expressions.values_of_texts import TEXT_KERNELS
+
 Value = Any  # pa.Array or pa.Scalar
 
 
@@ -81,10 +84,16 @@ def _in(value: Value, options: tuple[Any, ...], null_among_them: bool) -> Value:
     return found
 
 
-def _substring(value: Value, start: int, length: int | None) -> Value:
-    """The part of a text from a place on, counted from 1."""
-    stop = None if length is None else max(start - 1 + length, 0)
-    return pc.utf8_slice_codeunits(value, max(start - 1, 0), stop=stop)
+def _float_rounded(value: Value, digits: int) -> Value:
+    """Halves away from zero."""
+    factor = 10.0**digits
+    return pc.divide(pc.round(pc.multiply(value, factor), 0, round_mode="half_towards_infinity"), factor)
+
+
+def _beyond(value: Value, divisor: int) -> Value:
+    """What must be taken of a negative number so that its whole part is the one below."""
+    rest = pc.subtract(value, pc.multiply(pc.divide(value, divisor), divisor))
+    return pc.if_else(pc.less(rest, 0), divisor, 0)
 
 
 def _shifted(value: Value, amount: Value) -> Value:
@@ -162,17 +171,25 @@ KERNELS: Final[dict[str, Callable[..., Value]]] = {
     "float greatest": _greatest,
     "least": pc.min_element_wise,
     "float least": pc.min_element_wise,
-    "upper": pc.utf8_upper,
-    "lower": pc.utf8_lower,
-    "length": lambda value: pc.cast(pc.utf8_length(value), pa.int64()),
-    "substring": _substring,
     "days later": _shifted,
     "days between": lambda left, right: pc.subtract(_days(left), _days(right)),
     "later": _later,
-    "year": pc.year,
-    "quarter": pc.quarter,
-    "month": pc.month,
-    "day": pc.day,
-    "hour": pc.hour,
-    "minute": pc.minute,
+    **TEXT_KERNELS,
+    **MOMENT_KERNELS,
+    "float round": _float_rounded,
+    "float floor": pc.floor,
+    "float ceil": pc.ceil,
+    "float trunc": pc.trunc,
+    "exact floor": lambda value, divisor: pc.divide(pc.subtract(value, _beyond(value, divisor)), divisor),
+    "exact ceil": lambda value, divisor: pc.negate(
+        pc.divide(pc.subtract(pc.negate(value), _beyond(pc.negate(value), divisor)), divisor)
+    ),
+    "exact trunc": pc.divide,
+    "sign": lambda value: pc.cast(pc.sign(value), pa.int64()),
+    "power": pc.power,
+    "sqrt": pc.sqrt_checked,
+    "exp": pc.exp,
+    "ln": pc.ln_checked,
+    "log10": pc.log10_checked,
+    "log2": pc.log2_checked,
 }

@@ -1,7 +1,7 @@
 """`sooner.estimate`: aggregates over a join, as they seem to be and how sure that is, until they are exact."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -34,6 +34,8 @@ from sooner.sources.opening import opened
 from sooner.sources.sampling import Sampling, guided_side, samples_of
 from sooner.sources.source import Source
 
+Shape = Callable[[Estimate], Estimate]
+
 
 def estimate(
     left: object,
@@ -61,8 +63,9 @@ def estimate(
     """Estimate aggregates over the inner join of two inputs while they are read, until they are exact.
 
     left, right, on, left_on, right_on, suffixes, memory, partitions, workers, spill_dir: as for `sooner.join`.
-    aggregates: names, and for each a function and an expression of SQL over the columns of the join, such as
-        {"revenue": ("sum", "price * (1 - discount)"), "n": "count"}; count, sum, avg, variance or stddev.
+    aggregates: names, and for each a function of an expression of SQL over the columns of the join, such as
+        {"revenue": "sum(price * (1 - discount))", "n": "count(*)"}, or ("sum", "price"); count, sum, avg, variance or
+        stddev. A list of such texts as well: ["sum(price)", "n = count(*)"].
     by: columns or expressions, in whose groups they are wanted.
     where: a condition in SQL or as an expression of PyArrow: only such rows of the join count.
     confidence: of the intervals: in so many of all cases they hold.
@@ -98,8 +101,11 @@ def estimates_of(
     terms: "EstimateTerms",
     settings: Settings,
     notes: Sequence[str],
+    shape: Shape | None = None,
 ) -> "Estimates":
-    """The same of a question that was read already. `notes` are what there is to explain of the join."""
+    """The same of a question that was read already. `notes` are what there is to explain of the join, and `shape` is
+    what becomes of each estimate.
+    """
     schemas = [source.schema for source in sources]
     keys = join.left_on, join.right_on
     workings = workings_of(question, schemas, keys, joined_columns(join, schemas))
@@ -107,7 +113,7 @@ def estimates_of(
     sizes = usable_sizes(terms.total_rows, [sample.n_rows for sample in samples])
     plan = FoldingPlan(*keys, join.algorithm, workings, guided_side(samples))
     prepared = prepared_sources(samples, workings.sides, settings.memory_bytes)
-    return Estimates(plan, prepared, settings, sizes, terms.limits, notes)
+    return Estimates(plan, prepared, settings, sizes, terms.limits, notes, shape=shape)
 
 
 class Limits:
@@ -161,6 +167,7 @@ class Estimates(Running[Folds | SampledFolds], Answer):
         limits: Limits,
         notes: Sequence[str],
         names: Sequence[str] = INPUTS,
+        shape: Shape | None = None,
     ) -> None:
         known = None if None in sizes else sum(size or 0 for size in sizes)
         super().__init__(plan, sources, settings, names, expected_rows=known, notes=notes)
@@ -168,6 +175,7 @@ class Estimates(Running[Folds | SampledFolds], Answer):
         self._sizes = sizes
         self._limits = limits
         self._has_ended = False
+        self._shape = shape
         self._held: list[list[pa.RecordBatch]] = [[] for _ in sources]
         self.newest: Estimate | None = None  # that was given
 
@@ -184,8 +192,8 @@ class Estimates(Running[Folds | SampledFolds], Answer):
         return self.newest
 
     def to_table(self) -> pa.Table:
-        """The last estimate, a row for each group."""
-        return self.final().to_table()
+        """The last estimate, a row for each group; of a query in SQL its answer."""
+        return self.final().to_table() if self._shape is None else self.final().table
 
     def __repr__(self) -> str:
         said = self._how_far if self.newest is None else str(self.newest)
@@ -264,7 +272,9 @@ class Estimates(Running[Folds | SampledFolds], Answer):
         sizes = sizes_by_now(self._sizes, read, [one.ended for one in self._operator.inputs])
         reckoning = folds.reckoning(sizes, self._limits.confidence, exact=exact)
         keys = folds.groups[0].keys, folds.groups[1].keys
-        return estimate_of(self._workings, keys, reckoning, read, sizes, seconds, exact=exact)
+        gathered = folds.gathered() if isinstance(folds, SampledFolds) else {}
+        found = estimate_of(self._workings, keys, reckoning, read, sizes, seconds, exact=exact, gathered=gathered)
+        return found if self._shape is None else self._shape(found)
 
 
 def _share(name: str, given: object) -> float | None:

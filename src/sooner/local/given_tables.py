@@ -14,6 +14,7 @@ from sooner.sources.files import csv, parquet
 from sooner.sources.source import Source
 
 Replacement = Literal["variables", "files"]
+FILES: Final[tuple[Replacement, ...]] = ("files",)
 _LIKE_A_PATH: Final = re.compile(r"[./\\*~]")
 _OPENERS: Final[dict[str | None, Callable[[Any], Source]]] = {
     "parquet": parquet,

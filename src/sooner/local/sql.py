@@ -17,22 +17,23 @@ from sooner.expressions.tree import Column, Node
 from sooner.local.arguments import usable_memory
 from sooner.local.estimate import Estimates, EstimateTerms, Limits
 from sooner.local.given_tables import GivenTables, Replacement
-from sooner.local.groups import GroupedRows, Grouping, LiveGroups, bytes_of_join
+from sooner.local.groups import GroupedRows, Grouping, LiveGroups, bytes_for_groups, bytes_of_join
 from sooner.local.query import Query
+from sooner.local.row_endings import RowEnding
 from sooner.local.rows import Rows
-from sooner.local.scan import Scan
 from sooner.local.sql_estimates import WHY_NO_SAMPLE, estimates_of_query
 from sooner.local.sql_rows import Terms, joined_rows, two_way_plan
 from sooner.local.subselects import Subselect, UnionOfRows
 from sooner.operators.folding.plan import joined_columns
-from sooner.operators.folding.running_groups import EXTREMES, group_workings_of
+from sooner.operators.folding.running_groups import group_workings_of
 from sooner.queries.answered import Answering
 from sooner.queries.answers import answer_of
 from sooner.queries.joining import Joining, joining_of
 from sooner.queries.questions import Asked, rows_to_group
 from sooner.queries.reading import asked_in
+from sooner.queries.row_order import Sorting, sortings_by_name, sortings_of
 from sooner.queries.rows import RowsWanted, all_columns, outputs_of
-from sooner.queries.statement import NO_ENDING, Statement, UnionAll, selects_in, tables_in
+from sooner.queries.statement import Ending, Statement, UnionOf, selects_in, tables_in
 from sooner.sides import SIDES
 from sooner.sources.opening import opened, require_streams_once
 from sooner.sources.sampling import Sampling
@@ -80,8 +81,8 @@ def sql(
     40
     """
     asked, terms = asked_in(query), Terms(algorithm, memory, partitions, workers, spill_dir)
-    if isinstance(asked, Statement) and len(asked.tables) == 1:
-        raise InvalidJoin(f"The query reads 1 table ({asked.first.name}); a join is of two or more.")
+    if isinstance(asked, Statement) and len(asked.tables) == 1 and algorithm != "auto":
+        raise InvalidJoin(f"algorithm={algorithm!r} is for joins, and the query reads one table; leave it out.")
     given_tables = GivenTables(tables, _scopes_of_caller(), replacements)
     leaves = list(tables_in(asked))
     require_streams_once([given_tables.of(table) for table in leaves], [table.alias for table in leaves])
@@ -90,31 +91,38 @@ def sql(
     if not isinstance(asked, Statement) or not asked.is_grouped:
         _require_no_limits(given, is_grouped=False)
         return _rows(asked, given_tables, terms)
-    wishes = None
-    if _is_estimated(asked):
-        sampled, how = _sampling_of(sampling)
-        wishes = EstimateTerms(Limits(confidence, until, seconds), how, _sizes(total_rows, asked), seed, sampled)
+    sampled, how = _sampling_of(sampling)
+    wishes = EstimateTerms(Limits(confidence, until, seconds), how, _sizes(total_rows, asked), seed, sampled)
     with _opened(asked, given_tables, terms) as (sources, joining):
-        found = None if wishes is None else estimates_of_query(asked, joining, sources, terms, wishes)
+        found = estimates_of_query(asked, joining, sources, terms, wishes)
         if found is not None:
             return found
         _require_no_limits(given, is_grouped=True)
         rows, grouping = _grouped(asked, joining, sources, terms)
-        assert isinstance(rows, Query), "of one table alone nothing is joined"
-        return LiveGroups(rows, grouping, () if wishes is None else WHY_NO_SAMPLE)
+        return LiveGroups(rows, grouping, WHY_NO_SAMPLE)
 
 
-def _rows(asked: Statement | UnionAll, tables: GivenTables, terms: Terms) -> Rows:
+def _rows(asked: Statement | UnionOf, tables: GivenTables, terms: Terms) -> Rows:
     """All rows of the answer; figures of groups when they are exact."""
-    if isinstance(asked, UnionAll):
-        return UnionOfRows([_rows(part, tables, terms) for part in asked.parts])
+    if isinstance(asked, UnionOf):
+        union = UnionOfRows([_rows(part, tables, terms) for part in asked.parts])
+        order = sortings_by_name(asked.ending, union.schema.names)
+        return _ended(union, asked.ending, order, len(union.schema), terms)
     with _opened(asked, tables, terms) as (sources, joining):
         if asked.is_grouped:
             return GroupedRows(*_grouped(asked, joining, sources, terms))
-        wanted = RowsWanted(joining, outputs_of(asked.items, joining, _everything(joining)))
+        shown = outputs_of(asked.items, joining, _everything(joining))
+        order, outputs = sortings_of(asked.ending, shown)
+        wanted = RowsWanted(joining, outputs)
         rows = joined_rows(joining, wanted, sources, terms)
         selection = wanted.selection(rows.schema)
-        return rows.through(selection.schema, selection.of)
+        rows.through(selection.schema, selection.of)
+        return _ended(rows, asked.ending, order, len(shown), terms)
+
+
+def _ended(rows: Rows, ending: Ending, order: tuple[Sorting, ...], shown: int, terms: Terms) -> Rows:
+    memory_bytes = bytes_for_groups(usable_memory(terms.memory))
+    return RowEnding(shown, ending.distinct, order, ending.limit, ending.offset, memory_bytes).through(rows)
 
 
 @contextmanager
@@ -128,16 +136,7 @@ def _opened(statement: Statement, tables: GivenTables, terms: Terms) -> Iterator
         yield sources, joining_of(statement, [source.schema for source in sources])
 
 
-def _is_estimated(statement: Statement) -> bool:
-    """Whether it is a question that samples of its tables tell something of."""
-    is_plain = statement.ending == NO_ENDING and not any(one.function in EXTREMES for one in statement.aggregates)
-    are_given = all(table.of is None for table in statement.tables)
-    return bool(statement.aggregates) and is_plain and are_given and set(statement.hows) == {"inner"}
-
-
-def _grouped(
-    statement: Statement, joining: Joining, sources: Sequence[Source], terms: Terms
-) -> tuple[Query | Scan, Grouping]:
+def _grouped(statement: Statement, joining: Joining, sources: Sequence[Source], terms: Terms) -> tuple[Query, Grouping]:
     """The joined rows that count, and what is asked of their groups."""
     wanted = rows_to_group(statement, joining)
     memory_bytes = usable_memory(terms.memory)

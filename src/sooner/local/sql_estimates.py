@@ -1,33 +1,42 @@
-"""Aggregates that a query in SQL asks for, estimated: of two tables from samples of both, of more from one of them.
+"""Aggregates that a query in SQL asks for, estimated: of two tables from samples of both, of others from one of them.
 
-Of more than two, all but the largest are read as wholes first, and that one in random order then: each of its rows
-meets all that it can match when it comes.
+All tables but the largest are read as wholes first, and that one in random order then: each of its rows meets all that
+it can match when it comes. That is also so of two, where rows are needed and not sums alone, or rows may lack a match.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import pyarrow as pa
+
 from sooner.asked.choosing_algorithm import Known, choose
 from sooner.asked.joins import in_words
 from sooner.errors import InvalidJoin
 from sooner.estimation.preparation import Preparation
+from sooner.estimation.question import is_gathered
 from sooner.estimation.reading_off import usable_sizes
-from sooner.estimation.workings import JoinedColumn, workings_of_rows
+from sooner.estimation.workings import JoinedColumn
 from sooner.expressions.tree import Column, Node
-from sooner.local.arguments import settings_of
+from sooner.local.arguments import Settings, settings_of
 from sooner.local.estimate import Estimates, EstimateTerms, estimates_of
 from sooner.local.filtered import FilteredSource
 from sooner.local.multijoin import explained_of_many
 from sooner.local.sampling import prepared_sources
-from sooner.local.sql_rows import Terms, plan_of_tables, two_way_plan
+from sooner.local.sql_rows import Terms, explained_of_scan, plan_of_tables, plan_of_two, two_way_plan
 from sooner.operators.folding.join import require_sampling
 from sooner.operators.folding.plan import joined_columns
+from sooner.operators.folding.running_groups import group_workings_of
 from sooner.operators.folding.sampled import SampledPlan
 from sooner.operators.multiway.plan import MultiPlan
+from sooner.operators.operator import OperatorPlan
+from sooner.operators.scan import ScanPlan
+from sooner.queries.answered_estimates import answer_estimated
+from sooner.queries.answers import answer_of
 from sooner.queries.joining import Joining
 from sooner.queries.naming import Place
 from sooner.queries.questions import Asked, rows_to_group
-from sooner.queries.statement import Statement, TableName
+from sooner.queries.rows import RowsWanted
+from sooner.queries.statement import Statement
 from sooner.sides import SIDES
 from sooner.sources.blocks import blocks_of
 from sooner.sources.sampling import Sample, require_sampling_by, sample_of
@@ -42,24 +51,31 @@ WHY_NO_SAMPLE: Final = (
 def estimates_of_query(
     statement: Statement, joining: Joining, sources: Sequence[Source], terms: Terms, wishes: EstimateTerms
 ) -> Estimates | None:
-    """Of inner joins; None if there are more than two tables, and it is not known which of them is the largest."""
-    of_tables = _of_two if len(sources) == len(SIDES) else _of_many
-    return of_tables(statement, joining, sources, terms, wishes)
+    """None if samples do not tell: it is not known of which table to take one, or nothing can be estimated."""
+    gathers = any(map(is_gathered, statement.aggregates))
+    if all(map(is_gathered, statement.aggregates)) or joining.not_in:
+        return None
+    are_given = all(table.of is None for table in statement.tables)
+    if len(sources) == len(SIDES) and joining.is_inner and are_given and not gathers:
+        return _of_two(statement, joining, sources, terms, wishes)
+    return _of_one_sample(statement, joining, sources, terms, wishes)
 
 
 def _of_two(
     statement: Statement, joining: Joining, sources: Sequence[Source], terms: Terms, wishes: EstimateTerms
-) -> Estimates:
-    if wishes.sampled is not None:
-        raise InvalidJoin(f"sampling= names {wishes.sampled}, but of two tables both are sampled; say how alone.")
+) -> Estimates | None:
     choice = choose(terms.algorithm, Known(is_estimate=True))
     plan = two_way_plan(joining, choice.algorithm)
-    require_sampling(plan.algorithm)
     joined, schemas = plan.output(joining.scope.schemas), joining.scope.schemas
-    names = _names(joined_columns(plan, schemas))
-    question = Asked(statement, joining, names.__getitem__).question(joining.conditions, joined)
+    asked = Asked(statement, joining, _names(joined_columns(plan, schemas)).__getitem__)
+    found = answer_estimated(answer_of(statement, asked), asked.question(joining.conditions, joined), joined)
+    if found is None:
+        return None
+    if wishes.sampled is not None:
+        raise InvalidJoin(f"sampling= names {wishes.sampled}, but of two tables both are sampled; say how alone.")
+    require_sampling(plan.algorithm)
     room = settings_of(plan.algorithm, terms.memory, terms.partitions, terms.workers, terms.spill_dir)
-    return estimates_of(sources, plan, question, wishes, room, in_words(plan, choice))
+    return estimates_of(sources, plan, found.question, wishes, room, in_words(plan, choice), found.shape)
 
 
 def _names(columns: Mapping[str, JoinedColumn]) -> dict[Place, Node]:
@@ -71,39 +87,72 @@ def _names(columns: Mapping[str, JoinedColumn]) -> dict[Place, Node]:
     return found
 
 
-def _of_many(
+def _of_one_sample(
     statement: Statement, joining: Joining, sources: Sequence[Source], terms: Terms, wishes: EstimateTerms
 ) -> Estimates | None:
     wanted = rows_to_group(statement, joining)
-    plan, by_name, settings = plan_of_tables(joining, wanted, terms)
+    kept = [FilteredSource(source, *wanted.of_input(at)) for at, source in enumerate(sources)]
+    plan, notes, settings = _plan(joining, wanted, kept, terms)
     sizes = usable_sizes(wishes.total_rows, [_size_of(source) for source in sources])
-    sampled = _sampled(wishes.sampled, statement.tables, sizes)
-    if not isinstance(plan, MultiPlan) or sampled is None:
+    sampled = _sampled(wishes.sampled, statement, sizes)
+    if plan is None or sampled is None:
         return None
     require_sampling_by(wishes.sampling)
-    inputs: list[Source] = [FilteredSource(source, *wanted.of_input(at)) for at, source in enumerate(sources)]
     filters, names = wanted.of_input(sampled)
     columns = tuple((to, name) for name, to in names)
     preparation = Preparation((), sources[sampled].schema, tuple(filters), columns=columns)
+    joined = plan.output([preparation.schema if at == sampled else one.schema for at, one in enumerate(kept)])
+    asked = Asked(statement, joining, wanted.column)
+    found = answer_estimated(answer_of(statement, asked), asked.question(joining.conditions_of(None), joined), joined)
+    if found is None:
+        return None
     sample = sample_of(sources[sampled], preparation.needed, (), wishes.sampling, wishes.seed)
-    [inputs[sampled]] = prepared_sources([sample], [preparation], settings.memory_bytes)
-    joined = plan.output([one.schema for one in inputs])
-    question = Asked(statement, joining, wanted.column).question(joining.conditions_of(None), joined)
-    sampling = SampledPlan(plan, sampled, workings_of_rows(question, joined))
+    [prepared] = prepared_sources([sample], [preparation], settings.memory_bytes)
+    inputs = [prepared if at == sampled else one for at, one in enumerate(kept)]
+    sampling = SampledPlan(plan, sampled, group_workings_of(found.question, joined))
     aliases = joining.scope.aliases
-    notes = [*explained_of_many(by_name, None), *_explained(aliases[sampled], sample)]
-    return Estimates(sampling, inputs, settings, sizes, wishes.limits, notes, aliases)
+    notes = [*notes, *_explained(aliases[sampled], sample)]
+    return Estimates(sampling, inputs, settings, sizes, wishes.limits, notes, aliases, found.shape)
 
 
-def _sampled(asked: str | None, tables: Sequence[TableName], sizes: Sequence[int | None]) -> int | None:
-    """The table that is asked for, or else the largest, if the sizes of all are known."""
+def _plan(
+    joining: Joining, wanted: RowsWanted, inputs: Sequence[FilteredSource], terms: Terms
+) -> tuple[OperatorPlan[pa.RecordBatch] | None, list[str], Settings]:
+    """What gives all results of a row when it comes, if all other tables were read; None if nothing here does."""
+    if len(inputs) == 1:
+        settings = settings_of(None, terms.memory, terms.partitions, terms.workers, terms.spill_dir)
+        return ScanPlan(), explained_of_scan(joining.scope.aliases[0]), settings
+    if len(inputs) == len(SIDES):
+        plan, notes, settings = plan_of_two(joining, wanted, inputs, terms)
+        return (plan if plan.algorithm.waits == "never" else None), notes, settings
+    of_many, by_name, settings = plan_of_tables(joining, wanted, terms)
+    gives_at_once = isinstance(of_many, MultiPlan) or terms.algorithm == "auto"
+    return (of_many if gives_at_once else None), explained_of_many(by_name, None), settings
+
+
+def _sampled(asked: str | None, statement: Statement, sizes: Sequence[int | None]) -> int | None:
+    """The table that is asked for, or else the largest of which a sample tells, if the sizes of these are known."""
+    tables, can_be = statement.tables, _told_by_samples(statement)
     if asked is None:
-        return None if None in sizes else max(range(len(sizes)), key=lambda at: sizes[at] or 0)
+        is_known = bool(can_be) and all(sizes[at] is not None for at in can_be)
+        return max(can_be, key=lambda at: sizes[at] or 0) if is_known else None
     found = [at for at, table in enumerate(tables) if asked in (table.alias, table.name)]
-    if len(found) != 1:
-        names = ", ".join(table.alias for table in tables)
-        raise InvalidJoin(f"sampling= names {asked!r}, which is not one table of FROM; there are {names}.")
+    if len(found) != 1 or found[0] not in can_be:
+        names = ", ".join(tables[at].alias for at in can_be) or "none"
+        raise InvalidJoin(
+            f"sampling= names {asked!r}, which is not one table of FROM of which a sample tells; there are {names}."
+        )
     return found[0]
+
+
+def _told_by_samples(statement: Statement) -> list[int]:
+    """The tables of which each row brings results of its own, whatever other rows of it there are."""
+    hows = statement.hows
+    return [
+        at
+        for at, (how, table) in enumerate(zip(hows, statement.tables, strict=True))
+        if table.of is None and how in ("inner", "right") and not {*hows[at + 1 :]} & {"right", "full"}
+    ]
 
 
 def _size_of(source: Source) -> int | None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sooner.asked.choosing_algorithm import AskedAlgorithm
 from sooner.asked.joins import equi_join
@@ -15,11 +15,11 @@ from sooner.local.join import choice_of, explained
 from sooner.local.multijoin import explained_of_many, read_last, settings_of_many
 from sooner.local.not_in import NotIn
 from sooner.local.query import Query
-from sooner.local.scan import Scan
 from sooner.operators.multiway.algorithms import MultiAlgorithm
 from sooner.operators.multiway.graph import ColumnOf, graph_of
 from sooner.operators.multiway.plan import MultiPlan
 from sooner.operators.plans.plan import JoinsPlan, JoinWith
+from sooner.operators.scan import ScanPlan
 from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.queries.joining import Joining
 from sooner.queries.naming import ColumnAt
@@ -27,6 +27,9 @@ from sooner.queries.rows import RowsWanted
 from sooner.sides import LEFT, RIGHT, SIDES
 from sooner.sources.at_rest import resting_rows
 from sooner.sources.source import Source
+
+SCAN_SHARE: Final = 8  # of the memory, one part in so many is for the rows of one table,
+MOST_SCAN_BYTES: Final = 32 * 2**20  # or so many bytes, if that is less
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,8 @@ class Terms:
         return replace(self, memory=max(usable_memory(self.memory) // queries, LEAST_MEMORY_BYTES))
 
 
-def joined_rows(joining: Joining, wanted: RowsWanted, sources: Sequence[Source], terms: Terms) -> Query | Scan:
-    """What is joined; its columns have the names of their tables in front."""
+def joined_rows(joining: Joining, wanted: RowsWanted, sources: Sequence[Source], terms: Terms) -> Query:
+    """What is joined, or the rows of the only table; columns have the names of their tables in front."""
     not_in = {own.table: NotIn(wanted.name(of), wanted.name(own)) for of, own in joining.not_in}
     inputs = []
     for at, source in enumerate(sources):
@@ -61,12 +64,27 @@ def joined_rows(joining: Joining, wanted: RowsWanted, sources: Sequence[Source],
 
 def _joined(
     joining: Joining, wanted: RowsWanted, inputs: Sequence[FilteredSource], sources: Sequence[Source], terms: Terms
-) -> Query | Scan:
+) -> Query:
     if len(sources) == 1:
-        return Scan(inputs[0])
+        return _of_one(joining, inputs, terms)
     if len(sources) == len(SIDES):
         return _of_two(joining, wanted, inputs, terms)
     return _of_many(joining, wanted, inputs, [resting_rows(source) for source in sources], terms)
+
+
+def _of_one(joining: Joining, inputs: Sequence[FilteredSource], terms: Terms) -> Query:
+    aliases = joining.scope.aliases
+    return Query(ScanPlan(), inputs, settings_of_scan(terms), aliases, notes=explained_of_scan(aliases[0]))
+
+
+def explained_of_scan(name: str) -> list[str]:
+    return [f"read: {name}, whose rows come as they are"]
+
+
+def settings_of_scan(terms: Terms) -> Settings:
+    """Rows wait to be read, and nothing else: a small part of the memory is enough, also inside of another query."""
+    memory_bytes = max(min(usable_memory(terms.memory) // SCAN_SHARE, MOST_SCAN_BYTES), LEAST_MEMORY_BYTES)
+    return settings_of(None, memory_bytes, terms.partitions, terms.workers, terms.spill_dir)
 
 
 def two_way_plan(joining: Joining, algorithm: AskedAlgorithm) -> TwoWayPlan:
@@ -76,13 +94,19 @@ def two_way_plan(joining: Joining, algorithm: AskedAlgorithm) -> TwoWayPlan:
 
 
 def _of_two(joining: Joining, wanted: RowsWanted, inputs: Sequence[FilteredSource], terms: Terms) -> Query:
+    plan, notes, settings = plan_of_two(joining, wanted, inputs, terms)
+    return Query(plan, inputs, settings, notes=notes)
+
+
+def plan_of_two(
+    joining: Joining, wanted: RowsWanted, inputs: Sequence[FilteredSource], terms: Terms
+) -> tuple[TwoWayPlan, list[str], Settings]:
     choice = choice_of(terms.algorithm, inputs, [one.resting_rows for one in inputs], terms.memory)
     plan = two_way_plan(joining, choice.algorithm)
     plan.output(joining.scope.schemas)  # refused by the names that the user knows
     settings = settings_of(choice.algorithm, terms.memory, terms.partitions, terms.workers, terms.spill_dir)
-    notes = explained(plan, choice, settings)
     left_on, right_on = (tuple(wanted.name(ColumnAt(at, name)) for name in joining.keys(at)) for at in (LEFT, RIGHT))
-    return Query(replace(plan, left_on=left_on, right_on=right_on), inputs, settings, notes=notes)
+    return replace(plan, left_on=left_on, right_on=right_on), explained(plan, choice, settings), settings
 
 
 def _of_many(

@@ -1,13 +1,12 @@
-"""Aggregates in a select list, and arithmetic over them."""
+"""Aggregates of a statement, and expressions over them."""
 
 from typing import Final
 
 from sooner.errors import InvalidJoin
-from sooner.estimation.question import FUNCTIONS, Aggregate
-from sooner.expressions.parsed import Parsed, sql_of
+from sooner.estimation.question import EXTREMES, FUNCTIONS, Aggregate
+from sooner.expressions.parsed import AGGREGATE, Parsed, sql_of
 from sooner.expressions.reading import from_sqlglot
-from sooner.expressions.tree import ONE, Arithmetic, Case, Column, Negative, Node
-from sooner.queries.statement import AGGREGATE
+from sooner.expressions.tree import ONE, Case, Node
 
 _NAMES: Final = {
     "Count": "count",
@@ -18,8 +17,10 @@ _NAMES: Final = {
     "StddevSamp": "stddev",
     "Min": "min",
     "Max": "max",
+    "AnyValue": "min",  # which is one of them
 }
-_OPERATORS: Final = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
+_OF_FLAGS: Final = {"LogicalAnd": "min", "LogicalOr": "max", "CountIf": "count"}
+_OF_DISTINCT: Final = ("count", "sum", "avg", "min", "max")
 
 
 def has_aggregate(node: Parsed) -> bool:
@@ -46,31 +47,14 @@ class Aggregates:
     def found(self) -> tuple[Aggregate, ...]:
         return tuple(self._found.values())
 
-    def formula(self, node: Parsed) -> Node:
-        """Arithmetic over aggregates, which stand in it as columns of their names."""
-        name = type(node).__name__
-        if name == "Paren":
-            return self.formula(node.this)
-        if name == "Neg":
-            return Negative(self.formula(node.this))
-        if name in _OPERATORS:
-            return Arithmetic(_OPERATORS[name], self.formula(node.this), self.formula(node.expression))
-        if name == "Literal" and not node.is_string:
-            return from_sqlglot(node, "SELECT")
-        if _is_whole_aggregate(node):
-            return Column(self._name_of(node))
-        raise InvalidJoin(
-            f"SELECT has {sql_of(node)} beside an aggregate; of aggregates and numbers there are +, -, * and /."
-        )
-
-    def condition(self, node: Parsed) -> Node:
-        """A condition over aggregates, which stand in it as columns of the table AGGREGATE, and over groups."""
+    def expression(self, node: Parsed, part: str) -> Node:
+        """What is over aggregates, which stand in it as columns of the table AGGREGATE, and over groups."""
         from sqlglot import expressions as e
 
         def replaced(one: Parsed) -> Parsed:
             return e.column(self._name_of(one), AGGREGATE, quoted=True) if _is_whole_aggregate(one) else one
 
-        return from_sqlglot(node.transform(replaced), "HAVING")
+        return from_sqlglot(node.transform(replaced), part)
 
     def _name_of(self, node: Parsed) -> str:
         aggregate = _aggregate(node)
@@ -79,33 +63,41 @@ class Aggregates:
 
 
 def _is_whole_aggregate(node: Parsed) -> bool:
-    return type(node).__name__ == "Filter" or _is_aggregate(node)
+    return type(node).__name__ in ("Filter", "IgnoreNulls") or _is_aggregate(node)
 
 
 def _aggregate(node: Parsed) -> Aggregate:
-    inner = node.this if type(node).__name__ == "Filter" else node
+    inner, condition = node, None
+    while type(inner).__name__ in ("Filter", "IgnoreNulls"):
+        condition = inner.expression.this if type(inner).__name__ == "Filter" else condition
+        inner = inner.this
     kind = type(inner).__name__
-    function = FUNCTIONS.get(str(inner.this).lower()) if kind == "Anonymous" else _NAMES.get(kind)
+    function = FUNCTIONS.get(str(inner.this).lower()) if kind == "Anonymous" else (_NAMES | _OF_FLAGS).get(kind)
     if function is None:
         raise InvalidJoin(
-            f"SELECT has {sql_of(node)}, which is not known here; there are COUNT, SUM, AVG, MIN, MAX, VARIANCE and "
-            "STDDEV."
+            f"SELECT has {sql_of(node)}, which is not known here; there are COUNT, SUM, AVG, MIN, MAX, VARIANCE, "
+            "STDDEV, ANY_VALUE, COUNT_IF, BOOL_AND and BOOL_OR."
         )
     parts = inner.expressions if kind == "Anonymous" else [inner.this, *inner.expressions]
     parts = [part for part in parts if part is not None]
+    is_distinct = bool(parts) and type(parts[0]).__name__ == "Distinct"
+    parts = parts[0].expressions if is_distinct else parts
     if len(parts) > 1 or (not parts and function != "count"):
         raise InvalidJoin(f"SELECT has {sql_of(node)}; an aggregate is of one expression.")
+    if is_distinct and function not in _OF_DISTINCT:
+        raise InvalidJoin(f"SELECT has {sql_of(node)}; DISTINCT is for COUNT, SUM, AVG, MIN and MAX; leave it out.")
     of = _of(parts[0], function, node) if parts else None
-    if inner is not node:
-        of = Case((from_sqlglot(node.expression.this, "FILTER"),), (ONE if of is None else of,))
-    return Aggregate(str(node.sql(dialect="duckdb")), function, of)
+    if kind == "CountIf":
+        assert of is not None, "it has a condition"
+        of = Case((of,), (ONE,))
+    if condition is not None:
+        of = Case((from_sqlglot(condition, "FILTER"),), (ONE if of is None else of,))
+    # What is distinct makes no difference to an extreme, but to what it is called.
+    return Aggregate(str(node.sql(dialect="duckdb")), function, of, is_distinct and function not in EXTREMES)
 
 
 def _of(part: Parsed, function: str, node: Parsed) -> Node | None:
-    kind = type(part).__name__
-    if kind == "Distinct":
-        raise InvalidJoin(f"SELECT has {sql_of(node)}; DISTINCT is not supported: some rows do not tell of the others.")
-    if kind == "Star":
+    if type(part).__name__ == "Star":
         if function != "count":
             raise InvalidJoin(f"SELECT has {sql_of(node)}, of all columns; name one, or an expression.")
         return None

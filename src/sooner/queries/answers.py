@@ -3,15 +3,16 @@
 Here what is grouped by is a column with a number, and aggregates are columns of their own names.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from sooner.errors import InvalidJoin
-from sooner.expressions.tree import Column, Node, columns_of, renamed
+from sooner.expressions.parsed import AGGREGATE
+from sooner.expressions.tree import Column, Node, columns_of
 from sooner.queries.naming import require_distinct
 from sooner.queries.questions import Asked
-from sooner.queries.statement import AGGREGATE, Item, Ordering, Statement
+from sooner.queries.statement import Ordering, Statement
 
 GROUP: Final = "#group "  # with a number
 
@@ -31,54 +32,59 @@ class Answer:
     order: tuple[Key, ...] = ()
     limit: int | None = None
     offset: int = 0
+    distinct: bool = False
+
+    @property
+    def nodes(self) -> list[Node]:
+        """All that must be known of a group."""
+        having = [] if self.having is None else [self.having]
+        return [*(node for _, node in self.shown), *having, *(key.of for key in self.order)]
 
 
 def answer_of(statement: Statement, asked: Asked) -> Answer:
-    shown = tuple((one.name, _node(one, asked, "SELECT")) for one in asked.items)
+    shown = tuple((one.name, _over_groups(one.node, asked, "SELECT")) for one in asked.items)
     require_distinct([name for name, _ in shown])
     ending = statement.ending
-    having = None if ending.having is None else _having(ending.having, dict(shown), asked)
+    having = None if ending.having is None else _over_groups(ending.having, asked, "HAVING", dict(shown))
     order = tuple(_key(one, shown, asked) for one in ending.order)
-    return Answer(shown, having, order, ending.limit, ending.offset)
+    if ending.distinct and (hidden := [str(key.of) for key in order if key.of not in dict(shown).values()]):
+        raise InvalidJoin(f"ORDER BY has {hidden[0]}, which SELECT DISTINCT does not show; add it to SELECT.")
+    return Answer(shown, having, order, ending.limit, ending.offset, ending.distinct)
 
 
-def _node(item: Item, asked: Asked, part: str) -> Node:
-    if item.aggregated:
-        return item.node
-    place = asked.place_of(item.node, part)
-    if place is None:
-        raise InvalidJoin(f"{part} has {item.text}, which is neither grouped by nor aggregated; add it to GROUP BY.")
-    return Column(f"{GROUP}{place}")
-
-
-def _having(node: Node, shown: dict[str, Node], asked: Asked) -> Node:
-    """Columns are aggregates, what is grouped by, or else names of the select list."""
-
-    def meant(column: Column) -> Node:
-        if column.table == AGGREGATE:
-            return Column(column.name)
-        return _shown_or(column, shown, lambda: _node(Item(str(column), column, str(column)), asked, "HAVING"))
-
-    return renamed(node, {column: meant(column) for column in columns_of(node)})
-
-
-def _shown_or(column: Column, shown: dict[str, Node], other: Callable[[], Node]) -> Node:
-    """A column that is grouped by comes first, then a name of the select list."""
-    if column.table is None and column.name in shown:
+def _over_groups(node: Node, asked: Asked, part: str, shown: Mapping[str, Node] | None = None) -> Node:
+    """Columns are aggregates, what is grouped by, or else names of the select list that are `shown`."""
+    if isinstance(node, Column) and node.table == AGGREGATE:
+        return Column(node.name)
+    is_shown = shown is not None and isinstance(node, Column) and node.table is None and node.name in shown
+    if not any(column.table == AGGREGATE for column in columns_of(node)):
         try:
-            return other()
+            place = asked.place_of(node, part)
         except InvalidJoin:
-            return shown[column.name]
-    return other()
+            if isinstance(node, Column) and not is_shown:
+                raise
+            place = None
+        if place is not None:
+            return Column(f"{GROUP}{place}")
+    if isinstance(node, Column):
+        if is_shown and shown is not None:
+            return shown[node.name]
+        raise InvalidJoin(f"{part} has {node}, which is neither grouped by nor aggregated; add it to GROUP BY.")
+    return node.with_children(lambda child: _over_groups(child, asked, part, shown))
 
 
 def _key(ordering: Ordering, shown: tuple[tuple[str, Node], ...], asked: Asked) -> Key:
-    ways = ordering.descending, ordering.nulls_first
+    ways, names = (ordering.descending, ordering.nulls_first), dict(shown)
     if isinstance(ordering.of, int):
-        if not 1 <= ordering.of <= len(shown):
-            raise InvalidJoin(f"ORDER BY has {ordering.of}, but SELECT has {len(shown)} items; count from 1.")
-        return Key(shown[ordering.of - 1][1], *ways)
-    item, names = ordering.of, dict(shown)
-    if isinstance(item.node, Column) and item.node.table is None and item.name in names and not item.aggregated:
-        return Key(names[item.name], *ways)  # as in SQL, names of the select list come first here
-    return Key(_node(item, asked, "ORDER BY"), *ways)
+        return Key(shown[place_in_select(ordering.of, len(shown))][1], *ways)
+    node = ordering.of.node
+    if isinstance(node, Column) and node.table is None and node.name in names:
+        return Key(names[node.name], *ways)  # as in SQL, names of the select list come first here
+    return Key(_over_groups(node, asked, "ORDER BY", names), *ways)
+
+
+def place_in_select(number: int, items: int) -> int:
+    """Of an item that ORDER BY gives by its number."""
+    if not 1 <= number <= items:
+        raise InvalidJoin(f"ORDER BY has {number}, but SELECT has {items} items; count from 1.")
+    return number - 1

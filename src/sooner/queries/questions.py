@@ -1,16 +1,16 @@
 """A statement with groups or aggregates as a question about the joined row."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
-from sooner.estimation.formulas import Formula
-from sooner.estimation.question import Aggregate, Question
+from sooner.estimation.question import Question
 from sooner.expressions.checking import condition, typed
 from sooner.expressions.tree import Node, all_of
 from sooner.queries.joining import Condition, Joining
-from sooner.queries.naming import Place, group_of, require_distinct
+from sooner.queries.naming import Place, group_of
 from sooner.queries.rows import RowsWanted
 from sooner.queries.statement import Item, Statement
 
@@ -27,11 +27,6 @@ class Asked:
             raise InvalidJoin("SELECT has * beside aggregates; name the columns that are grouped by.")
         self.groups = [self.resolved(group_of(one, statement, self._scope), "GROUP BY") for one in statement.groups]
         self._nodes = [None if one.aggregated else self.resolved(one.node, "SELECT") for one in self.items]
-        for one, node in zip(self.items, self._nodes, strict=True):
-            if node is not None and node not in self.groups:
-                raise InvalidJoin(
-                    f"SELECT has {one.text}, which is neither grouped by nor aggregated; add it to GROUP BY."
-                )
 
     def resolved(self, node: Node, part: str) -> Node:
         return self._scope.resolved(node, part, self._column)
@@ -59,13 +54,10 @@ class Asked:
             of = None if one.of is None else self.resolved(one.of, "SELECT")
             if of is not None:
                 typed(of, joined, "SELECT")
-            aggregates.append(Aggregate(one.name, one.function, of))
+            aggregates.append(replace(one, of=of))
         where = [condition(self.resolved(one.node, one.part), joined, one.part).node for one in conditions]
-        shown = tuple(Formula(one.name, one.node) for one in self.items if one.aggregated)
-        names = self._names()
-        require_distinct([*names, *(one.name for one in shown)])
-        groups = tuple(zip(names, self.groups, strict=True))
-        return Question(tuple(aggregates), groups, all_of(where) if where else None, shown)
+        groups = tuple(zip(self._names(), self.groups, strict=True))
+        return Question(tuple(aggregates), groups, all_of(where) if where else None)
 
 
 def rows_to_group(statement: Statement, joining: Joining) -> RowsWanted:

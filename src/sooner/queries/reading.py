@@ -4,7 +4,8 @@ What joins cannot answer is refused here, in a sentence that names the part.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from sooner.errors import InvalidJoin
@@ -15,26 +16,26 @@ from sooner.queries.aggregates import Aggregates, has_aggregate
 from sooner.queries.reading_endings import ending_of
 from sooner.queries.reading_subqueries import join_of
 from sooner.queries.reading_tables import Tables, arguments_of
-from sooner.queries.statement import Group, Item, Star, Statement, UnionAll
+from sooner.queries.statement import NO_ENDING, Group, Item, Star, Statement, UnionOf, first_of
 
 _UNDERSTOOD: Final = {
     "expressions", "from", "joins", "where", "group", "having", "order", "limit", "offset", "kind", "hint", "with",
+    "distinct",
 }  # fmt: skip
 _REFUSED: Final = {
-    "distinct": ("DISTINCT", "group by the columns, and count"),
-    "fetch": ("FETCH", "take head(n) of the answer"),
+    "fetch": ("FETCH", "write LIMIT"),
     "qualify": ("QUALIFY", "window functions need all rows at once; leave it out"),
     "windows": ("WINDOW", "window functions need all rows at once; leave it out"),
 }
 _SAMPLE: Final = "SELECT o.region, SUM(o.price) FROM orders AS o JOIN customers AS c ON o.customer = c.id GROUP BY 1"
 
 
-def asked_in(text: object) -> Statement | UnionAll:
+def asked_in(text: object) -> Statement | UnionOf:
     return _asked(_parsed(text), Tables(_asked, {}))
 
 
-def _asked(node: Parsed, tables: Tables) -> Statement | UnionAll:
-    """What a SELECT or a UNION ALL of some asks for, where names in FROM may mean those of a WITH around it."""
+def _asked(node: Parsed, tables: Tables) -> Statement | UnionOf:
+    """What a SELECT or a UNION of some asks for, where names in FROM may mean those of a WITH around it."""
     name, arguments = type(node).__name__, arguments_of(node)
     if name in ("Union", "Except", "Intersect"):
         return _union(node, tables)
@@ -45,16 +46,22 @@ def _asked(node: Parsed, tables: Tables) -> Statement | UnionAll:
     return _statement(node, tables.with_names(arguments.get("with")))
 
 
-def _union(node: Parsed, tables: Tables) -> UnionAll:
+def _union(node: Parsed, tables: Tables) -> UnionOf:
     arguments = arguments_of(node)
-    if type(node).__name__ != "Union" or arguments.keys() - {"this", "expression", "with"}:
+    understood = {"this", "expression", "with", "distinct", "order", "limit", "offset"}
+    if type(node).__name__ != "Union" or arguments.keys() - understood:
         raise InvalidJoin(
-            f"The query has {sql_of(node)}: of several SELECTs there is UNION ALL; ask for each by itself."
+            f"The query has {type(node).__name__.upper()}, in {sql_of(node)}: of several SELECTs there are UNION and "
+            "UNION ALL; ask for each by itself."
         )
     inside = tables.with_names(arguments.get("with"))
-    sides = [_asked(side, inside) for side in (node.this, node.expression)]
-    parts = [side.parts if isinstance(side, UnionAll) else (side,) for side in sides]
-    return UnionAll(tuple(itertools.chain(*parts)))
+    parts = [_asked(side, inside) for side in (node.this, node.expression)]
+    first = first_of(parts[0])
+    ending = replace(ending_of(node, Aggregates(), first.items), distinct=bool(node.args.get("distinct")))
+    if not ending.distinct:  # one after the other is as good as each inside of the next
+        both = [one.parts if isinstance(one, UnionOf) and one.ending == NO_ENDING else (one,) for one in parts]
+        parts = list(itertools.chain(*both))
+    return UnionOf(tuple(parts), ending)
 
 
 def _statement(select: Parsed, tables: Tables) -> Statement:
@@ -76,9 +83,12 @@ def _statement(select: Parsed, tables: Tables) -> Statement:
             raise InvalidJoin(f"FROM has two tables named {alias}; give each a name of its own with AS.")
     aggregates = Aggregates()
     items = tuple(_item(part, aggregates) for part in arguments["expressions"])
-    groups = _groups(arguments.get("group"))
-    ending = ending_of(select, aggregates, is_grouped=bool(groups or aggregates.found))
-    return Statement(first, tuple(joins), items, aggregates.found, tuple(conditions), groups, ending)
+    groups = _groups(arguments.get("group"), items)
+    ending = ending_of(select, aggregates, items)
+    found = Statement(first, tuple(joins), items, aggregates.found, tuple(conditions), groups, ending)
+    if ending.having is not None and not found.is_grouped:
+        raise InvalidJoin("The query has HAVING, which is for groups; put it into WHERE.")
+    return found
 
 
 def _parts(where: Parsed) -> Iterator[Parsed]:
@@ -141,14 +151,15 @@ def _item(node: Parsed, aggregates: Aggregates) -> Item | Star:
         return Star(of.table or None if is_column else None)
     text = str(of.sql(dialect="duckdb"))
     name = str(node.alias) if of is not node else str(of.name) if is_column else text
-    if has_aggregate(of):
-        return Item(name, aggregates.formula(of), text, aggregated=True)
-    return Item(name, from_sqlglot(of, "SELECT"), text)
+    return Item(name, aggregates.expression(of, "SELECT"), text)
 
 
-def _groups(group: Parsed) -> tuple[Group, ...]:
+def _groups(group: Parsed, items: Sequence[Item | Star]) -> tuple[Group, ...]:
     if group is None:
         return ()
+    if arguments_of(group).keys() == {"all"}:
+        alone = [one.aggregated if isinstance(one, Item) else False for one in items]
+        return tuple(Group(str(at), at) for at, aggregated in enumerate(alone, 1) if not aggregated)
     if arguments_of(group).keys() != {"expressions"}:
         shown = sql_of(group).strip()
         raise InvalidJoin(f"The query has {shown}; group by names, expressions or numbers of the SELECT.")

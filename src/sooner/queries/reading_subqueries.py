@@ -9,7 +9,7 @@ from sooner.expressions.reading import from_sqlglot
 from sooner.expressions.tree import Column, Node, columns_of, conjuncts, renamed
 from sooner.queries.aggregates import has_aggregate
 from sooner.queries.reading_tables import Tables, arguments_of
-from sooner.queries.statement import Item, Join, Statement, TableName
+from sooner.queries.statement import Item, Join, TableName, first_of
 
 _WITHOUT_EFFECT = {"kind", "hint", "distinct", "order", "limit"}  # on whether there is a row
 
@@ -53,7 +53,7 @@ def _in(node: Parsed, how: str, tables: Tables, taken: Sequence[str]) -> Join:
             table, (own, *where) = _with_other_name(table, [own, *where], taken)
             return Join(table, how, tuple(where), pairs=((of, own),), inside=True, forbids_nulls=how == "anti")
     asked = tables.read(select)
-    first = asked if isinstance(asked, Statement) else asked.parts[0]
+    first = first_of(asked)
     if len(first.items) != 1 or not isinstance(first.items[0], Item):
         raise InvalidJoin(f"The query has IN ({sql_of(select)}), of more than one column; name one.")
     name = _free("subquery", taken)

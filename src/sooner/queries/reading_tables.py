@@ -7,7 +7,7 @@ from sooner.errors import InvalidJoin
 from sooner.expressions.parsed import Parsed, sql_of
 from sooner.expressions.reading import from_sqlglot
 from sooner.expressions.tree import conjuncts
-from sooner.queries.statement import FileNamed, Join, Statement, TableName, UnionAll
+from sooner.queries.statement import FileNamed, Join, Statement, TableName, UnionOf
 
 KINDS: Final = {
     "": "inner",
@@ -33,7 +33,7 @@ def arguments_of(node: Parsed) -> dict[str, Any]:
     return {name.rstrip("_"): value for name, value in node.args.items() if value}
 
 
-Read: TypeAlias = "Callable[[Parsed, Tables], Statement | UnionAll]"
+Read: TypeAlias = "Callable[[Parsed, Tables], Statement | UnionOf]"
 
 
 class Tables:
@@ -54,7 +54,7 @@ class Tables:
             found = Tables(self._read, {**found._named, one.alias.lower(): (one.this, found)})
         return found
 
-    def read(self, select: Parsed) -> Statement | UnionAll:
+    def read(self, select: Parsed) -> Statement | UnionOf:
         """What a SELECT inside of the query asks for."""
         return self._read(select, self)
 

@@ -33,6 +33,7 @@ class RowsWanted:
         needed = {place.name for place in places if table in self._scope.sources(place)}
         needed |= {*self._joining.keys(table), *(one.name for one, _ in self._joining.not_in if one.table == table)}
         schema, everywhere = self._scope.schemas[table], self._scope.among(range(len(self._scope.tables)))
+        needed = needed or set(schema.names[:1])  # without any column rows could not be counted
         filters = [
             condition(everywhere.resolved(one.node, one.part, lambda place: Column(place.name)), schema, one.part)
             for one in self._joining.conditions_of(table)
@@ -124,7 +125,7 @@ class Selection:
         for batch in batches:
             kept = filtered(batch, self.filters)
             if kept.num_rows:
-                arrays = [kept.column(of) if isinstance(of, str) else _values(of, kept) for _, of in self.outputs]
+                arrays = [kept.column(of) if isinstance(of, str) else values_of(of, kept) for _, of in self.outputs]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -133,8 +134,8 @@ def type_of(expression: Typed) -> pa.DataType:
     return pa.decimal128(38, kind.scale) if kind.is_exact and kind.scale else kind.type
 
 
-def _values(expression: Typed, batch: pa.RecordBatch) -> pa.Array:
-    """Exact numbers are evaluated without their point, which is put back here."""
+def values_of(expression: Typed, batch: pa.RecordBatch) -> pa.Array:
+    """The values of rows. Exact numbers are evaluated without their point, which is put back here."""
     found, type_ = expression.evaluate(batch), type_of(expression)
     if pa.types.is_decimal(type_):
         unscaled = found.cast(pa.decimal128(19, 0))

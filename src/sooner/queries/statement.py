@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from sooner.estimation.question import Aggregate
-from sooner.expressions.tree import Node
+from sooner.expressions.parsed import AGGREGATE
+from sooner.expressions.tree import Node, columns_of
 
 
 class FileNamed(NamedTuple):
@@ -21,7 +22,7 @@ class TableName:
 
     name: str
     alias: str
-    of: "Statement | UnionAll | None" = None
+    of: "Statement | UnionOf | None" = None
     file: FileNamed | None = None
 
 
@@ -51,15 +52,15 @@ class Star:
 
 @dataclass(frozen=True)
 class Item:
-    """Something of the select list, and what it is called.
-
-    Of an aggregated one the columns of the node are names of aggregates, as in a formula.
-    """
+    """Something of the select list, and what it is called. In it aggregates are columns of the table AGGREGATE."""
 
     name: str
     node: Node
     text: str
-    aggregated: bool = False
+
+    @property
+    def aggregated(self) -> bool:
+        return any(column.table == AGGREGATE for column in columns_of(self.node))
 
 
 @dataclass(frozen=True)
@@ -81,19 +82,19 @@ class Ordering:
 
 @dataclass(frozen=True)
 class Ending:
-    """What becomes of the groups of an answer: which are left out, in which order they are, and how many.
+    """What becomes of the rows of an answer: which are left out, in which order they are, and how many.
 
-    In `having`, aggregates are columns of the table AGGREGATE.
+    `having` is asked of groups.
     """
 
     having: Node | None = None
+    distinct: bool = False
     order: tuple[Ordering, ...] = ()
     limit: int | None = None
     offset: int = 0
 
 
 NO_ENDING: Final = Ending()
-AGGREGATE: Final = "#aggregate"
 
 
 @dataclass(frozen=True)
@@ -121,23 +122,29 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class UnionAll:
-    """The rows of all of these."""
+class UnionOf:
+    """The rows of all of these; where the ending has `distinct`, each once."""
 
-    parts: tuple[Statement, ...]
+    parts: "tuple[Statement | UnionOf, ...]"
+    ending: Ending = NO_ENDING
 
 
-def selects_in(asked: Statement | UnionAll) -> int:
+def first_of(asked: Statement | UnionOf) -> Statement:
+    """The first SELECT, which says how columns are called."""
+    return asked if isinstance(asked, Statement) else first_of(asked.parts[0])
+
+
+def selects_in(asked: Statement | UnionOf) -> int:
     """How many SELECTs that keep rows run at once: of those of a union, one."""
-    if isinstance(asked, UnionAll):
+    if isinstance(asked, UnionOf):
         return max(map(selects_in, asked.parts))
     inside = sum(selects_in(table.of) for table in asked.tables if table.of is not None)
     return inside + (1 if asked.joins or asked.is_grouped else 0)
 
 
-def tables_in(asked: Statement | UnionAll) -> Iterator[TableName]:
+def tables_in(asked: Statement | UnionOf) -> Iterator[TableName]:
     """All that must be given, each as often as it is read."""
-    if isinstance(asked, UnionAll):
+    if isinstance(asked, UnionOf):
         for part in asked.parts:
             yield from tables_in(part)
         return

@@ -2,7 +2,6 @@
 
 import argparse
 import itertools
-import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -11,7 +10,9 @@ import pyarrow as pa
 
 from sooner.errors import InvalidCall
 from sooner.estimation.estimate import Estimate
+from sooner.estimation.question import aggregate_in
 from sooner.local.estimate import Estimates, estimate
+from sooner.local.given_tables import FILES
 from sooner.local.groups import LiveGroups
 from sooner.local.sql import sql
 from sooner.queries.reading import asked_in
@@ -22,8 +23,6 @@ from sooner.ui.numbers import positive, whole_number
 from sooner.ui.output import add_output_arguments, format_of, write_rows
 from sooner.ui.standard_input import inputs_of
 from sooner.ui.watching_figures import View, show_figures
-
-_AGGREGATE = re.compile(r"\s*(?:([^=()]+?)\s*=)?\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
 
 def add_estimate_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,7 +82,7 @@ def _run_sql(options: argparse.Namespace) -> int:
     names = [name for name, _ in options.table]
     tables = dict(zip(names, inputs_of([given for _, given in options.table], names), strict=True))
     with warnings_as_lines():
-        found = sql(options.query, tables, **_terms(options))
+        found = sql(options.query, tables, replacements=FILES, **_terms(options))
         if isinstance(found, Estimates):
             return show_figures(found, _view_as_in_sql(options), options, format_)
         if isinstance(found, LiveGroups):
@@ -112,11 +111,10 @@ def _terms(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _aggregate(text: str) -> tuple[str, list[str]]:
-    match = _AGGREGATE.fullmatch(text)
-    if match is None:
+    found = aggregate_in(text)
+    if found is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=FUNCTION(EXPRESSION), such as 'n=count(*)'")
-    name, function, expression = match.groups()
-    return name or text.strip(), [function] if expression is None else [function, expression]
+    return found
 
 
 def _named(aggregates: Sequence[tuple[str, list[str]]]) -> dict[str, list[str]]:

@@ -31,11 +31,12 @@ from sooner.operators.folding.folds import (
     sums_of,
     sums_to_plain,
 )
+from sooner.operators.folding.gathered import GatheredValues
 from sooner.operators.folding.join import without_tallies
 from sooner.operators.folding.room import FEWEST_TAGS, GROWING, SMALL_BYTES, Room
+from sooner.operators.folding.running_groups import GroupWorkings
 from sooner.operators.inputs import Input, Storage
-from sooner.operators.multiway.plan import MultiPlan
-from sooner.operators.operator import Means, Operator, Port
+from sooner.operators.operator import Means, Operator, OperatorPlan, Port
 from sooner.operators.order import Order
 from sooner.phases import Phase
 from sooner.policies.view import Surroundings, View
@@ -51,16 +52,19 @@ class SampledFolds:
     Of very many groups they are *in one*, without tags, as those of `Folds`.
     """
 
-    def __init__(self, workings: Workings, inputs: int, sampled: int, room: Room) -> None:
-        self.workings = workings
+    def __init__(self, workings: GroupWorkings, inputs: int, sampled: int, room: Room) -> None:
+        self.workings = workings.sums
+        self._gathered = [GatheredValues(one) for one in workings.gathered]
         self.room = room
-        self.groups = [groups_of(workings, side) for side in SIDES]  # joined rows count as the left
+        self.groups = [groups_of(self.workings, side) for side in SIDES]  # joined rows count as the left
         self.changes = 0  # as long as they are as many, an estimate is what it was
         self.tallies: Counts = np.zeros((inputs, MOST_TAGS + 1), np.int64)
         self.is_a_sample = True  # whether all that rows so far of the sampled input match is in the sums
         self._sampled = sampled
         self._n_tags = MOST_TAGS
-        self._sums = sums_of(workings, 1, (MOST_TAGS, 1))  # the parts of a group by tags are groups of their own here
+        self._sums = sums_of(
+            self.workings, 1, (MOST_TAGS, 1)
+        )  # the parts of a group by tags are groups of their own here
 
     @property
     def n_groups(self) -> int:
@@ -88,6 +92,8 @@ class SampledFolds:
         all_alike = np.zeros(found.rows.num_rows, np.int32)
         factors = factors_of(self.workings, found.values, (all_alike, all_alike), parts)
         self._sums.fold_pairs(*factors, None, None)
+        for one in self._gathered:
+            one.add(found.rows, found.groups)
         self.changes += not self.is_a_sample  # rows that came before are met now
 
     def reckoning(self, sizes: Sequence[int | None], confidence: float, *, exact: bool) -> Reckoning:
@@ -100,6 +106,10 @@ class SampledFolds:
         rectangle = Rectangle(_by_tags(sums, n_tags), (rows, np.ones(1)), (share, 1.0))
         return Reckoning(self.workings, [rectangle], confidence, exact=exact)
 
+    def gathered(self) -> dict[str, Sequence[object]]:
+        """What no sums tell, by its name: the values of all groups so far."""
+        return {one.name: one.values(self.n_groups) for one in self._gathered}
+
     def _make_room(self) -> None:
         most_bytes = self.room.for_tags_bytes
         while self._n_tags > FEWEST_TAGS and self._n_bytes > min(SMALL_BYTES, most_bytes):
@@ -107,7 +117,7 @@ class SampledFolds:
         if self._n_bytes > most_bytes:
             while self._n_tags > 1:
                 self._halve_tags()
-        self.room.require(self._bytes_in_one, self.n_groups)
+        self.room.require(self._bytes_in_one + sum(one.n_bytes for one in self._gathered), self.n_groups)
         self._sums.grow((power_of_two(self.n_groups) * self._n_tags, 1))
 
     def _halve_tags(self) -> None:
@@ -128,6 +138,7 @@ class SampledFolds:
             "n_tags": self._n_tags,
             "sums": sums_to_plain(self._sums),
             "tallies": self.tallies.tolist(),
+            "gathered": [one.to_plain() for one in self._gathered],
         }
 
     def load_plain(self, data: dict[str, Any]) -> None:
@@ -136,6 +147,8 @@ class SampledFolds:
         room = power_of_two(self.n_groups) * self._n_tags, 1
         self._sums = load_sums(sums_of(self.workings, 1, room), data["sums"])
         self.tallies = np.array(data["tallies"], np.int64)
+        for one, saved in zip(self._gathered, data["gathered"], strict=True):
+            one.load_plain(saved)
         self.room.take(self._bytes_in_one)
 
 
@@ -169,7 +182,7 @@ class SampledJoin(Operator[SampledFolds]):
     Rows of the sampled input come with tallies, and wait until all others have ended.
     """
 
-    def __init__(self, join: Operator[pa.RecordBatch], sampled: int, workings: Workings, means: Means) -> None:
+    def __init__(self, join: Operator[pa.RecordBatch], sampled: int, workings: GroupWorkings, means: Means) -> None:
         self._join = join
         self._sampled = sampled
         room = Room(means.account, means.memory_bytes or means.account.share_bytes)
@@ -257,19 +270,24 @@ class SampledJoin(Operator[SampledFolds]):
         for batch in results:
             self.folds.add(batch)
         on_disk = any(partition.spilled for one in self.inputs for partition in one.partitions)
-        self.folds.is_a_sample = not on_disk  # rows of others that lie there were not met
+        # Rows of others that lie there were not met, nor what comes of rows between two joins.
+        self.folds.is_a_sample = not (on_disk or self._join.progress().spilled_bytes)
         yield self.folds
 
 
 @dataclass(frozen=True)
 class SampledPlan:
-    join: MultiPlan
+    join: OperatorPlan[pa.RecordBatch]
     sampled: int
-    workings: Workings  # of joined rows
+    of_rows: GroupWorkings  # of joined rows
 
     @property
-    def algorithm(self) -> str:
-        return self.join.algorithm.name
+    def workings(self) -> Workings:
+        return self.of_rows.sums
+
+    @property
+    def algorithm(self) -> object:
+        return getattr(self.join, "algorithm", "")  # a scan has none
 
     def order(self, schemas: Sequence[pa.Schema]) -> Order:
         return self.join.order(schemas)
@@ -279,4 +297,4 @@ class SampledPlan:
         return pa.schema([])
 
     def make(self, names: Sequence[str], schemas: Sequence[pa.Schema], storage: Storage, means: Means) -> SampledJoin:
-        return SampledJoin(self.join.make(names, schemas, storage, means), self.sampled, self.workings, means)
+        return SampledJoin(self.join.make(names, schemas, storage, means), self.sampled, self.of_rows, means)
