@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Final
 
 from sooner.plain_text import plain_text
+from sooner.ui.dashboard.time_left import duration
 
 WIDTH: Final = 30
 
@@ -26,8 +27,12 @@ class ProgressBar:
 
     def tell(self, share: float, what: str) -> None:
         """Which share of the work is done, and what was done last."""
+        self.write(line(share, time.monotonic() - self._began, what))
+
+    def write(self, text: str) -> None:
+        """Show this line in the place of the last."""
         if self._is_shown:
-            sys.stderr.write(f"\r\x1b[2K{line(share, time.monotonic() - self._began, what)}")
+            sys.stderr.write(f"\r\x1b[2K{text}")
             sys.stderr.flush()
 
     def clear(self) -> None:
@@ -38,10 +43,11 @@ class ProgressBar:
 
 
 def line(share: float, seconds: float, what: str) -> str:
+    left = f"about {duration(seconds / share * (1 - share))} left" if share else "no time known yet"
+    return f"{drawn(share)}, {left}: {plain_text(what)}"
+
+
+def drawn(share: float) -> str:
+    """The bar itself."""
     filled = round(share * WIDTH)
-    left = f"about {_duration(seconds / share * (1 - share))} left" if share else "no time known yet"
-    return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {share:4.0%}, {left}: {plain_text(what)}"
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {share:4.0%}"
