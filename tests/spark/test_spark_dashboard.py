@@ -78,6 +78,8 @@ def test_it_is_seen_live_in_a_browser(spark: SparkSession, tmp_path: Path) -> No
             browser.click(f"finish {side}")
         browser.ends()
         assert query.progress is not None
-        assert browser.number("results") == query.progress.total.results > seen[0]
+        total = query.progress.total
+        until(lambda: browser.number("results") == total.results)
+        assert total.results > seen[0]
         assert browser.complaints() == []
         assert browser.hosts() == {"127.0.0.1"}

@@ -92,26 +92,31 @@ export function drawRectangle(canvas, rectangle, expected) {
   const span = [0, 1].map(side => Math.max(expected?.[side] ?? 0, rows[side], 1) / width[side]);
   const size = 4 * 96, context = canvas.getContext("2d");
   canvas.width = canvas.height = size;
-  const inks = [...HOW.map(([, name]) => rgb(colour(name))), rgb(colour("track")), rgb(colour("ground"))];
-  const image = context.createImageData(size, size), area = places * places, come = [rows[0] / width[0], rows[1] / width[1]];
-  for (let j = 0; j < size; j++)
-    for (let i = 0; i < size; i++) {
-      const x = i / size * span[0], y = (size - 1 - j) / size * span[1];
+  const inks = [...HOW.map(([, name]) => ink(colour(name))), ink(colour("track")), ink(colour("ground"))];
+  const image = context.createImageData(size, size), dots = new Uint32Array(image.data.buffer), area = places * places;
+  const come = [rows[0] / width[0], rows[1] / width[1]];
+  for (let j = 0, dot = 0; j < size; j++) {
+    const y = (size - 1 - j) / size * span[1], dither = DITHER[(j >> 1) & 3];
+    for (let i = 0; i < size; i++, dot++) {
+      const x = i / size * span[0];
       let how = x < come[0] && y < come[1] ? 4 : 5;
       if (how === 4) {
-        const at = Math.floor(x) * places + Math.floor(y), threshold = 255 * DITHER[(j >> 1) & 3][(i >> 1) & 3];
+        const at = (x | 0) * places + (y | 0), threshold = dither[(i >> 1) & 3];
         for (let sum = 0, one = 0; one < 4; one++) if ((sum += met[one * area + at]) > threshold) { how = one; break; }
       }
-      image.data.set([...inks[how], 255], 4 * (j * size + i));
+      dots[dot] = inks[how];
     }
+  }
   context.putImageData(image, 0, 0);
 }
 
 // Of a place with several colours each gets its share of the dots.
-const DITHER = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]].map(row => row.map(n => (n + 0.5) / 16));
+const DITHER = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]].map(row => row.map(n => 255 * (n + 0.5) / 16));
 
-function rgb(hex) {
-  return [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16));
+// A colour as the four bytes of a dot.
+function ink(hex) {
+  const [red, green, blue] = [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16));
+  return (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
 }
 
 const PHASES = { arriving: "sky", reactive: "orange", "clean-up": "pink", done: "grey" };
