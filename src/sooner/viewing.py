@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Final, Protocol
 
 OPENING: Final = "sooner.ui.dashboard.opening"
+BAR: Final = "sooner.ui.query_bar"
 
 
 class Dashboard(Protocol):
@@ -24,6 +25,20 @@ class Dashboard(Protocol):
     def _repr_html_(self) -> str:
         """The link, as a notebook shows it."""
         ...
+
+
+class Bar(Protocol):
+    """A line that tells how far a query is."""
+
+    def close(self) -> None:
+        """Show what is true now, and no more."""
+        ...
+
+
+def progress_bar(query: object) -> Bar:
+    """Show on the terminal, or in the notebook, how far a query in process is, until it ends."""
+    shown: Bar = import_module(BAR).QueryBar(query)
+    return shown
 
 
 def dashboard(query: object) -> Dashboard:

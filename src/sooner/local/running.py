@@ -40,7 +40,7 @@ from sooner.sources.checking import checked
 from sooner.sources.source import Source, close_source, n_rows_of
 from sooner.threads import Staying
 from sooner.trace import TraceHeader, Tracer, open_trace
-from sooner.viewing import Dashboard, dashboard
+from sooner.viewing import Bar, Dashboard, dashboard, progress_bar
 
 # Disk work between two looks at what arrives, and between two looks at whether it was stopped when nothing does
 QUANTUM_BYTES: Final = 4 * 2**20
@@ -74,10 +74,14 @@ class QueryProgress(Progress):
     @property
     def read_fraction(self) -> float | None:
         """The fraction of all rows that has arrived; None if a source does not know how many it has."""
+        all_rows = self.all_rows
+        return None if all_rows is None else min(sum(self.arrived_rows) / max(all_rows, 1), 1.0)
+
+    @property
+    def all_rows(self) -> int | None:
+        """How many rows all inputs have; None if a source does not know."""
         known = [rows for rows in self.expected_rows if rows is not None]
-        if len(known) < len(self.arrived_rows):
-            return None
-        return min(sum(self.arrived_rows) / max(sum(known), 1), 1.0)
+        return sum(known) if known and len(known) == len(self.expected_rows) else None
 
 
 class Running(Generic[R]):
@@ -184,6 +188,10 @@ class Running(Generic[R]):
     def dashboard(self) -> Dashboard:
         """A page that shows how it goes, for this machine only; it is closed when the query ends."""
         return dashboard(self)
+
+    def progress_bar(self) -> Bar:
+        """Show on the terminal, or in the notebook, how far it is, until it ends."""
+        return progress_bar(self)
 
     def _read_once(self) -> Iterator[R]:
         if self._stopped and not self.is_done:

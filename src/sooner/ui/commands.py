@@ -99,7 +99,7 @@ COMMANDS: Final = (
     Command(
         "dashboard",
         "Show a trace, or several, or a state, as a page.",
-        "dashboard_command:add_dashboard_arguments",
+        "dashboard_command:add_arguments",
         "sooner dashboard trace.jsonl",
     ),
     Command("state", "The state of a join on Spark.", commands=_STATE),

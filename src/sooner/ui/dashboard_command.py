@@ -15,7 +15,7 @@ from sooner.ui.numbers import whole_number
 from sooner.viewing import Dashboard, dashboard
 
 
-def add_dashboard_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "places",
         nargs="+",
@@ -24,6 +24,7 @@ def add_dashboard_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--port", type=whole_number, default=0, help="of the page (default: any that is free)")
     parser.add_argument("--open", action="store_true", help="open it in the browser")
+    parser.set_defaults(run=_run)
 
 
 def add_dashboard_option(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +46,7 @@ def shown(query: object, options: argparse.Namespace) -> Iterator[None]:
         page.close()
 
 
-def run_dashboard(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace) -> int:
     page = Server(subject_of(options.places), options.port)
     print(f"{page.url}\nCtrl-C ends it.", flush=True)
     if options.open:

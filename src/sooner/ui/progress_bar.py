@@ -3,6 +3,8 @@
 import time
 from typing import Final
 
+from sooner.ui.dashboard.time_left import duration
+
 WIDTH: Final = 30
 NEARLY_ALL: Final = 0.99  # as long as it is not over
 
@@ -34,10 +36,11 @@ class Told:
 
 
 def line(share: float, seconds_left: float, last: str) -> str:
-    filled = round(share * WIDTH)
     done = f": {last} is done" if last else ""
-    return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {share:4.0%}, about {_duration(seconds_left)} left{done}"
+    return f"{drawn(share)}, about {duration(seconds_left)} left{done}"
 
 
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+def drawn(share: float) -> str:
+    """The bar itself."""
+    filled = round(share * WIDTH)
+    return f"[{'#' * filled}{'.' * (WIDTH - filled)}] {share:4.0%}"

@@ -59,8 +59,7 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
 
     def _wipe(self) -> None:
         if self._is_shown and self._is_terminal:
-            sys.stderr.write("\r\x1b[2K")
-            sys.stderr.flush()
+            rewrite("")
 
     def _tell(self) -> None:
         seconds = PATIENCE_SECONDS
@@ -69,8 +68,10 @@ class ProgressLine(AbstractContextManager["ProgressLine"]):
             with self._writing:
                 if self._over.is_set():
                     return
-                sys.stderr.write(f"\r\x1b[2K{_cut(said)}" if self._is_terminal else f"sooner: {said}\n")
-                sys.stderr.flush()
+                if self._is_terminal:
+                    rewrite(said)
+                else:
+                    print(f"sooner: {said}", file=sys.stderr, flush=True)
             seconds = TERMINAL_SECONDS if self._is_terminal else FILE_SECONDS
 
 
@@ -80,10 +81,12 @@ def progress_line(options: argparse.Namespace, ask: Callable[[], str], *, hidden
     return ProgressLine(ask, is_shown=is_shown and not hidden)
 
 
-def _cut(said: str) -> str:
-    """To one line of the terminal."""
+def rewrite(said: str) -> None:
+    """Show this in the last line of the terminal, as much of it as fits, instead of what stands there."""
     width = shutil.get_terminal_size().columns - 1
-    return said if len(said) <= width else said[: max(width - 1, 0)] + "…"
+    cut = said if len(said) <= width else said[: max(width - 1, 0)] + "…"
+    sys.stderr.write(f"\r\x1b[2K{cut}")
+    sys.stderr.flush()
 
 
 def _duration(seconds: float) -> str:

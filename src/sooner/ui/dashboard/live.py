@@ -16,7 +16,7 @@ from sooner.ui.dashboard.picture import Picture, algorithm_of
 from sooner.ui.dashboard.progress import plain_progress
 from sooner.ui.dashboard.series import Known
 from sooner.ui.dashboard.subject import DONE, STOPPED, Refused
-from sooner.ui.time_left import Clock
+from sooner.ui.dashboard.time_left import Clock
 
 LEAST_GAP_SECONDS: Final = 0.05  # between two looks at the progress
 
@@ -111,9 +111,7 @@ class LiveQuery:
         with self._lock:
             self._progress = progress
             self._picture.sample(query.traced_seconds, progress)
-            known = [rows for rows in progress.expected_rows if rows is not None]
-            all_rows = sum(known) if len(known) == len(progress.expected_rows) and known else None
-            self._left.append(self._clock.look(progress.seconds, progress, all_rows))
+            self._left.append(self._clock.look(progress.seconds, progress, progress.all_rows))
             if isinstance(query, Estimates) and query.newest is not None:
                 self._intervals.add(query.newest)
         return progress

@@ -17,7 +17,7 @@ from sooner.ui.dashboard.progress import plain_progress
 from sooner.ui.dashboard.series import Known
 from sooner.ui.dashboard.server import Server
 from sooner.ui.dashboard.subject import DONE, STOPPED, Refused
-from sooner.ui.time_left import Clock
+from sooner.ui.dashboard.time_left import Clock
 
 LOOK_SECONDS: Final = 0.25
 

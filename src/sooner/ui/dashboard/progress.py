@@ -3,7 +3,7 @@
 from typing import Any
 
 from sooner.progress import Progress
-from sooner.ui.time_left import Clock, TimeLeft
+from sooner.ui.dashboard.time_left import Clock, TimeLeft
 
 
 def plain_progress(progress: Progress | None, clock: Clock, left: TimeLeft | None) -> dict[str, Any]:

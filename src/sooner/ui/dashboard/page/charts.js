@@ -13,16 +13,23 @@ export class Chart {
     this.height = height;
     this.moment = null;
     this.box = document.createElement("div");
+    this.box.className = "chart";
+    this.box.style.flexBasis = `${height}px`;
+    this.box.style.minHeight = `${height}px`;
     this.box.setAttribute("role", "img");
     parent.append(this.box);
     this.data = [[], ...curves.map(() => [])];
     this.draw();
-    new ResizeObserver(() => this.plot.setSize({ width: this.width, height })).observe(this.box);
+    new ResizeObserver(() => this.plot.setSize({ width: this.width, height: this.tall })).observe(this.box);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
   }
 
   get width() {
     return Math.max(this.box.clientWidth, 100);
+  }
+
+  get tall() {
+    return Math.max(this.box.clientHeight, this.height);
   }
 
   show(data, said, moment = null) {
@@ -37,7 +44,7 @@ export class Chart {
     const axis = { stroke: colour("faint"), grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, font: "12px system-ui, DejaVu Sans, sans-serif" };
     this.plot = new uPlot({
       width: this.width,
-      height: this.height,
+      height: this.tall,
       padding: [10, 16, 0, 0],
       legend: { show: false },
       cursor: { points: { size: 6 }, y: false, drag: { x: false } },
@@ -52,7 +59,7 @@ export class Chart {
         width: curve.width ?? 2,
         dash: curve.dash,
         fill: curve.fill ? colour(curve.colour) + "26" : undefined,
-        points: { show: false },
+        points: { show: (_, which) => this.data[which].filter(value => value != null).length === 1, size: 7 },
         spanGaps: true,
         paths: curve.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
       }))],
@@ -85,24 +92,31 @@ export function drawRectangle(canvas, rectangle, expected) {
   const span = [0, 1].map(side => Math.max(expected?.[side] ?? 0, rows[side], 1) / width[side]);
   const size = 4 * 96, context = canvas.getContext("2d");
   canvas.width = canvas.height = size;
-  const inks = [...HOW.map(([, name]) => rgb(colour(name))), rgb(colour("track"))];
-  context.fillStyle = colour("ground");
-  context.fillRect(0, 0, size, size);
-  const area = places * places;
-  for (let x = 0; x < places && x * width[0] < rows[0]; x++)
-    for (let y = 0; y < places && y * width[1] < rows[1]; y++) {
-      const at = x * places + y, shares = HOW.map((_, how) => met[how * area + at] / 255);
-      const open = Math.max(0, 1 - shares.reduce((a, b) => a + b, 0)), all = Math.max(1, shares.reduce((a, b) => a + b, 0));
-      const mixed = [0, 1, 2].map(part => inks.reduce((sum, ink, how) => sum + ink[part] * (how < 4 ? shares[how] / all : open), 0));
-      context.fillStyle = `rgb(${mixed.map(Math.round).join(" ")})`;
-      const [left, right] = [x, Math.min(x + 1, rows[0] / width[0])].map(one => Math.round(one / span[0] * size));
-      const [low, high] = [y, Math.min(y + 1, rows[1] / width[1])].map(one => Math.round(one / span[1] * size));
-      context.fillRect(left, size - high, right - left, high - low);
+  const inks = [...HOW.map(([, name]) => ink(colour(name))), ink(colour("track")), ink(colour("ground"))];
+  const image = context.createImageData(size, size), dots = new Uint32Array(image.data.buffer), area = places * places;
+  const come = [rows[0] / width[0], rows[1] / width[1]];
+  for (let j = 0, dot = 0; j < size; j++) {
+    const y = (size - 1 - j) / size * span[1], dither = DITHER[(j >> 1) & 3];
+    for (let i = 0; i < size; i++, dot++) {
+      const x = i / size * span[0];
+      let how = x < come[0] && y < come[1] ? 4 : 5;
+      if (how === 4) {
+        const at = (x | 0) * places + (y | 0), threshold = dither[(i >> 1) & 3];
+        for (let sum = 0, one = 0; one < 4; one++) if ((sum += met[one * area + at]) > threshold) { how = one; break; }
+      }
+      dots[dot] = inks[how];
     }
+  }
+  context.putImageData(image, 0, 0);
 }
 
-function rgb(hex) {
-  return [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16));
+// Of a place with several colours each gets its share of the dots.
+const DITHER = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]].map(row => row.map(n => 255 * (n + 0.5) / 16));
+
+// A colour as the four bytes of a dot.
+function ink(hex) {
+  const [red, green, blue] = [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16));
+  return (255 << 24 | blue << 16 | green << 8 | red) >>> 0;
 }
 
 const PHASES = { arriving: "sky", reactive: "orange", "clean-up": "pink", done: "grey" };

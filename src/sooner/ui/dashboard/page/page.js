@@ -8,6 +8,7 @@ import { key, make, time } from "./words.js";
 const MOST_FRAMES = 300;
 const at = id => document.getElementById(id);
 let about = null, panels = [], columns = {}, rows = [], frames = [], isOver = false;
+let waits = false;
 let shown = null; // which share of the time the slider is at; null for the newest state
 
 function begin(told) {
@@ -42,7 +43,17 @@ function take(news) {
   }
   if (news.over) end(news.over);
   else status("live", "live");
-  show();
+  soon();
+}
+
+// What comes faster than it can be drawn is drawn once.
+function soon() {
+  if (!frames.length || waits) return;
+  waits = true;
+  requestAnimationFrame(() => {
+    waits = false;
+    show();
+  });
 }
 
 function show() {
@@ -75,16 +86,15 @@ function end(sentence) {
 
 at("slider").addEventListener("input", event => {
   shown = event.target.value === event.target.max ? null : event.target.value / event.target.max;
-  if (frames.length) show();
+  soon();
 });
 at("newest").addEventListener("click", () => {
   shown = null;
   at("slider").value = at("slider").max;
-  show();
+  soon();
 });
-let due = 0;
-new ResizeObserver(() => frames.length && (clearTimeout(due), due = setTimeout(show, 50))).observe(document.body);
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => frames.length && show());
+addEventListener("resize", soon);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", soon);
 
 const stream = new EventSource("news");
 stream.addEventListener("about", event => {

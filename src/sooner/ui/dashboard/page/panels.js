@@ -17,7 +17,7 @@ function results(about) {
   const chart = new Chart(made, [
     { label: "results", colour: "blue", fill: true, width: 2.5 },
     { label: "a join that waits for all rows", colour: "grey", dash: [6, 4], steps: true },
-  ], short, 410);
+  ], short, 260);
   made.append(make("ul.key", {}, ...key([["blue", "results"], ["grey", "a join that waits for all rows: nothing before, and at best everything from then on"]])));
   return ({ state, columns, moment }) => {
     const all = columns.results.at(-1) ?? 0, due = state.phases.findLast(([, phase]) => phase === "clean-up")?.[0];
@@ -78,7 +78,7 @@ function rates(about) {
 }
 
 function rate(seconds, rows) {
-  const span = Math.max((seconds.at(-1) ?? 0) / 40, 0.05);
+  const span = Math.max((seconds.at(-1) ?? 0) / 25, 0.05);
   let from = 0;
   return seconds.map((now, at) => {
     while (from < at && seconds[from] < now - span) from++;
@@ -121,7 +121,7 @@ function disk() {
 }
 
 function flushes(about) {
-  const { made, said } = panel("What left memory last");
+  const { made, said } = panel("What left memory last", "half");
   const place = make("div");
   made.append(place);
   return ({ state }) => {
@@ -226,7 +226,7 @@ export function tiles(about, state) {
     covered == null ? null : tile("pairs that have met", percent(covered), "of the rows that came", covered),
     tile("memory", bytes(state.resident_bytes), limit ? `of ${bytes(limit)}` : "no limit", limit ? state.resident_bytes / limit : null),
     state.spilled_rows == null ? null : tile("on disk", short(state.spilled_rows), `rows, ${bytes(state.spilled_bytes)}`),
-    lost || gone ? tile("late, forgotten", `${short(lost)}, ${short(gone)}`, "rows left out, no longer needed") : null,
+    lost || (gone && state.phase !== "done") ? tile("late, forgotten", `${short(lost)}, ${short(gone)}`, "rows left out, no longer needed") : null,
     tile("time", time(state.seconds), state.phase),
     state.left && state.phase !== "done" ? tile("time left", time(state.left.seconds), state.left.error == null ? "" : `± ${time(state.left.error)}`) : null,
   ].filter(Boolean);

@@ -1,0 +1,68 @@
+"""How long a query will still take: by what is left to read and to clean up, with an error that was measured."""
+
+import pytest
+
+from sooner.phases import Phase
+from sooner.progress import Progress
+from sooner.ui.dashboard.time_left import Clock, TimeLeft
+
+ALL_ROWS = 1_000_000
+
+
+def progress(rows: int, phase: Phase = "arriving", on_disk: int = 0, covered: float = 0.5) -> Progress:
+    held = (rows - on_disk) // 2
+    return Progress(phase, (rows // 2,) * 2, (held,) * 2, 80 * held, 80 * held, (on_disk // 2,) * 2, 40 * on_disk,
+                    (0, 0), rows, 1.0, covered)  # fmt: skip
+
+
+def test_where_nobody_knows_how_many_rows_there_are_nothing_is_said() -> None:
+    clock = Clock()
+    assert clock.look(1.0, progress(1000), None) is None
+    assert clock.rate == 1000
+    assert clock.look(2.0, progress(2000), ALL_ROWS) is None  # too few yet
+
+
+def test_rows_that_come_evenly_take_as_long_as_before_and_that_is_certain() -> None:
+    clock = Clock()
+    for second in range(1, 9):
+        left = clock.look(float(second), progress(100_000 * second), ALL_ROWS)
+        assert left is not None
+        assert left.seconds == pytest.approx(10 - second)
+    assert left.error_seconds == pytest.approx(0.0)
+    assert str(left) == "about 2.0 s left (± 0.0 s)"
+
+
+def test_when_sources_become_slow_it_takes_longer_and_the_error_says_so() -> None:
+    clock = Clock()
+    for second in range(1, 5):
+        before = clock.look(float(second), progress(100_000 * second), ALL_ROWS)
+    lefts = [clock.look(float(s), progress(400_000 + 10_000 * (s - 4)), ALL_ROWS) for s in range(5, 20)]
+    assert before is not None
+    assert before.seconds < 7
+    assert lefts[1] is not None
+    assert lefts[1].error_seconds is not None
+    assert lefts[1].error_seconds > 5
+    assert lefts[-1] == TimeLeft(pytest.approx((ALL_ROWS - 550_000) / 10_000), pytest.approx(0.0))
+
+
+def test_rows_on_disk_are_work_that_is_left() -> None:
+    all_fits, too_little = Clock(memory_bytes=2**30), Clock(memory_bytes=8_000_000)
+    for second in (1.0, 2.0):
+        fits = all_fits.look(second, progress(int(50_000 * second)), ALL_ROWS)
+        spills = too_little.look(second, progress(int(50_000 * second)), ALL_ROWS)
+    assert fits is not None
+    assert spills is not None
+    assert fits.seconds == pytest.approx(18)
+    assert spills.seconds > 1.3 * fits.seconds
+
+
+def test_the_clean_up_goes_on_as_it_went() -> None:
+    clock, lefts = Clock(), []
+    for second in range(1, 11):
+        clock.look(float(second), progress(100_000 * second), ALL_ROWS)
+    for second in range(11, 20):  # from half to all in ten seconds
+        covered = 0.5 + 0.05 * (second - 11)
+        left = clock.look(float(second), progress(ALL_ROWS, "clean-up", covered=covered), ALL_ROWS)
+        lefts.append(0.0 if left is None else left.seconds)
+    assert lefts[-1] == pytest.approx(2.0, rel=0.25)
+    assert clock.look(21.0, progress(ALL_ROWS, "done", covered=1.0), ALL_ROWS) == TimeLeft(0.0, 0.0)
