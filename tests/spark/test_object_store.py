@@ -16,6 +16,7 @@ from pyarrow.fs import FileSelector
 from pyspark.sql import SparkSession
 
 import cluster_driver
+import sooner.spark as ss
 from join_steps import Arriving, Lane, new_step, pairs_in, plan_of, run, same
 from killing import kill_in_a_batch
 from patience import HANG_SECONDS
@@ -28,7 +29,7 @@ from sooner.spark.states.reporting import check, described, export
 from sooner.spark.states.rescaling import rescale
 from sooner.spark.step.standing import read_progress
 from sooner.spark.step.state_directory import open_state
-from spark_joins import JoinCase, start_driver
+from spark_joins import JoinCase, ended, start_driver
 
 pytestmark = pytest.mark.long
 
@@ -59,8 +60,10 @@ def test_a_state_is_looked_into_and_divided_between_two_runs(spark: SparkSession
     """By a URI that says by itself where the server is: the session began before it was there."""
     where = urlencode({"scheme": "http", "region": "us-east-1", "endpoint_override": os.environ["AWS_ENDPOINT_URL"]})
     state = f"s3://{KEY}:{SECRET}@{store.removeprefix('s3://')}/divided?{where}"
-    case = JoinCase(spark, tmp_path, cluster_driver.LEFT, cluster_driver.RIGHT, 8, arguments={"state": state})
-    case.run_until_batch(2)
+    arguments = {"state": state, "memory": "768KB"}
+    case = JoinCase(spark, tmp_path, cluster_driver.LEFT, cluster_driver.RIGHT, 3, arguments=arguments)
+    writer = case.joined().writeStream.format("parquet").option("checkpointLocation", str(case.checkpoint))
+    ended(ss.start(writer.trigger(availableNow=True), str(case.output)))
     require_whole(state, tmp_path / "before")
     assert rescale(state, 6).moved_bytes > 0
     require_whole(state, tmp_path / "after")
