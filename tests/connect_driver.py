@@ -77,7 +77,7 @@ def one_stream_twice(spark: SparkSession, folder: Path) -> None:
     case = JoinCase(spark, folder, LEFT, RIGHT, 2, ways=("packed", "packed"))
     rows = case.streams()[0]
     joined = ss.join(rows, rows.select("k", col("a").alias("c")), on="k", memory="4MB", state=case.state)
-    assert ss.explain(joined).count("its source feeds another input too") == 2
+    assert ss.explain(joined).count(": as Spark's rows: its source feeds another input too") == 2
     ended(query := ss.start(joined.writeStream.option("checkpointLocation", str(case.checkpoint)), str(case.output)))
     assert query.is_complete
     table = spark.read.parquet(str(folder / "left"))

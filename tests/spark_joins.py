@@ -68,8 +68,9 @@ class JoinCase:
                 write_files(table, self.folder / name, self.batches)
 
     @property
-    def state(self) -> Path:
-        return self.folder / "state"
+    def state(self) -> str | Path:
+        state: str | Path = self.arguments.get("state", self.folder / "state")
+        return state
 
     @property
     def output(self) -> Path:

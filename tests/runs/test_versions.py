@@ -2,8 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 import pytest
 
@@ -51,6 +53,21 @@ def test_a_header_longer_than_the_first_read_is_read_whole(tmp_path: Path) -> No
     long = header(1, partitions=list(range(50_000)))
     versions.publish(long, {})
     assert versions.header(1) == long
+
+
+def test_what_is_torn_between_two_attempts_is_read_anew(tmp_path: Path) -> None:
+    """As on an object store, where to read takes several requests."""
+    contents = []
+    for attempt in ("first", "second"):
+        versions_in(tmp_path).publish(header(4), {"attempt": attempt})
+        contents.append(manifest(tmp_path, 4).read_bytes())
+    torn = contents[0].partition(b"\n")[0] + b"\n" + contents[1].partition(b"\n")[2]
+    given = iter([torn, contents[1], b"\n", contents[0]])
+    store = SimpleNamespace(open_input_stream=lambda _: pa.BufferReader(next(given)))
+    versions = Versions(cast(pafs.FileSystem, store), str(tmp_path))
+    assert versions.load(4)[1] == {"attempt": "second"}
+    assert versions.header(4) == header(4)
+    assert next(given, None) is None
 
 
 def test_the_last_of_several_attempts_is_in_place(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sooner
-from spark_cluster import standalone_cluster, submit
+from spark_cluster import Cluster, standalone_cluster, submit
 from spark_joins import rows_of
 
 PACKAGE = Path(sooner.__file__).parent
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.long
 class Site:
     """A cluster, a directory that all its nodes reach, and a Python there with all but sooner."""
 
-    cluster: str
+    cluster: Cluster
     folder: Path
     python: str
 

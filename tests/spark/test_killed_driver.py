@@ -1,14 +1,9 @@
 """A driver that is killed at any moment has lost nothing: the next one goes on from the checkpoint."""
 
-import contextlib
-import os
 import random
-import signal
-import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from pyspark.sql import SparkSession
@@ -20,44 +15,13 @@ import queries_driver
 import rescaled_driver
 import small_operators_driver
 import spark_driver
-from patience import until
+from killing import batches_begun, kill_in_a_batch, kill_when
 from sooner.how import KINDS
 from sooner.spark.states.contents import UsedState
-from spark_joins import Way, ended, start_driver
+from spark_joins import Way, ended
 
 BATCHES = queries_driver.BATCHES
 OURS: list[Way] = ["packed", "not packed"]  # of one source, and so with one checkpoint
-KILL_WITHIN_SECONDS = 3.0
-
-
-def kill_in_a_batch(folder: Path, dice: random.Random, program: ModuleType, *arguments: object) -> None:
-    """Start a driver, let it begin a batch, and kill it and its Java a random time later."""
-    before = batches_begun(folder)
-    kill_when(lambda: batches_begun(folder) != before, KILL_WITHIN_SECONDS, folder, dice, program, *arguments)
-
-
-def kill_when(
-    happens: Callable[[], bool],
-    within_seconds: float,
-    folder: Path,
-    dice: random.Random,
-    program: ModuleType,
-    *arguments: object,
-) -> None:
-    driver, java = start_driver(folder, program, *arguments)
-    try:
-        until(lambda: driver.poll() is not None or happens(), "no batch begins")
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            driver.wait(dice.uniform(0, within_seconds))
-    finally:
-        for group in (java, driver.pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(os.getpgid(group), signal.SIGKILL)
-        driver.communicate()
-
-
-def batches_begun(folder: Path) -> int:
-    return len(list((folder / "checkpoint" / "offsets").glob("[0-9]*")))
 
 
 # One driver with several queries: each has done a batch and begun another when it is killed

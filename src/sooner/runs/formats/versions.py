@@ -2,8 +2,10 @@
 
 Version b is made from version b-1 and from nothing else, so an attempt that is repeated makes it again. Run files have
 names that no other attempt has, and begin with the version they were written for. Since all attempts at a version
-make equivalent states, it does not matter whose manifest is in place. An attempt that comes so late that there is a
-next version already leaves everything as it is: what it was made from may be gone.
+make equivalent states, it does not matter whose manifest is in place, nor that it is another's later: what either names
+stays for as long as somebody may go on from that version. So no store has to write a file only if there is none yet.
+An attempt that comes so late that there is a next version already leaves everything as it is: what it was made from may
+be gone. Should it have looked just before there was one, its manifest comes back, and goes with the next sweep.
 
 A manifest is two lines of JSON: what it is, with a summary for whoever watches; then the state itself. The first line
 begins with its own checksum and holds that of the second.
@@ -11,25 +13,29 @@ begins with its own checksum and holds that of the second.
 
 import json
 import re
-import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pyarrow.fs as pafs
 import xxhash
 
 from sooner.errors import SoonerError, SpillFailed, StateCorrupted
 from sooner.runs.custody.private_files import create
+from sooner.runs.custody.whole_files import put
 
 FORMAT: Final = 10
+READINGS: Final = 4
 _VERSION_DIGITS: Final = 12
 _NAMED_BY_VERSION: Final = re.compile(rf"(\d{{{_VERSION_DIGITS}}})[.-].*")
 _MANIFEST: Final = re.compile(rf"\d{{{_VERSION_DIGITS}}}\.json")
 _FILES_IN_MANIFEST: Final = re.compile(rf'"(\d{{{_VERSION_DIGITS}}}-[^"]*)"'.encode())
 _FIRST_READ_BYTES: Final = 64 * 1024
 _MOVED: Final = 10**_VERSION_DIGITS - 1  # the version of which nothing is there
+
+
+Read = TypeVar("Read")
 
 
 class MissingVersion(StateCorrupted):
@@ -58,6 +64,9 @@ class Versions:
 
     def load(self, version: int) -> tuple[Header, dict[str, Any]]:
         """A version that was published."""
+        return _read_anew_if_damaged(lambda: self._load(version))
+
+    def _load(self, version: int) -> tuple[Header, dict[str, Any]]:
         path = self._path(version)
         try:
             with self._filesystem.open_input_stream(path) as file:
@@ -82,6 +91,9 @@ class Versions:
 
     def header(self, version: int) -> Header | None:
         """What a version says of itself, without its state; None if it is not there."""
+        return _read_anew_if_damaged(lambda: self._header(version))
+
+    def _header(self, version: int) -> Header | None:
         path, first = self._path(version), b""
         try:
             with self._filesystem.open_input_stream(path) as file:
@@ -105,11 +117,9 @@ class Versions:
             "identity": header.identity,
             "summary": header.summary,
         }
-        unfinished = f"{self._directory}/{version_prefix(header.version)}{uuid.uuid4().hex}.unfinished"
+        content = b"\n".join((_sealed(json.dumps(first, separators=(",", ":")).encode()), second, b""))
         try:
-            with create(self._filesystem, unfinished) as file:
-                file.write(b"\n".join((_sealed(json.dumps(first, separators=(",", ":")).encode()), second, b"")))
-            self._filesystem.move(unfinished, self._path(header.version))
+            put(self._filesystem, self._path(header.version), content)
         except OSError as error:
             raise SpillFailed(f"The state cannot be written to {self._directory}: {error}. Free some space.") from error
 
@@ -163,6 +173,20 @@ class Versions:
 
     def _path(self, version: int) -> str:
         return f"{self._directory}/{version:0{_VERSION_DIGITS}}.json"
+
+
+def _read_anew_if_damaged(read: Callable[[], Read]) -> Read:
+    """What is read, perhaps in several requests to a store in which another attempt puts its own manifest meanwhile:
+    then it is of both, which its checksums tell.
+    """
+    for _ in range(READINGS - 1):
+        try:
+            return read()
+        except MissingVersion:
+            raise
+        except StateCorrupted:
+            continue
+    return read()
 
 
 def leave_to_later_releases(filesystem: pafs.FileSystem, directory: str) -> None:

@@ -10,10 +10,11 @@ from sooner.errors import InvalidJoin
 from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.sides import LEFT, SIDES
 from sooner.spark.dataflow.inflow import why_not_packed
+from sooner.spark.interop.locations import inside_of
 from sooner.spark.joins.rooms import Rooms
 from sooner.spark.shuffle.hot_keys import HOT_KEYS, Spreading
 from sooner.spark.shuffle.placing import Placement
-from sooner.spark.step.layout import partition_directory, read_layout
+from sooner.spark.step.layout import partition_directory, root_of
 from sooner.spark.step.state_directory import open_state
 
 AskedHotKeys = Literal["auto", "spread", "home"]
@@ -44,8 +45,9 @@ class HotKeysChoice:
         """How readers place rows of a side, with the partitions that the state has by now."""
         if not self.dealt:
             return None
-        root = read_layout(*open_state(self.state)).root(self.state)
-        return Spreading(partition_directory(root, 0), side)
+        filesystem, path = open_state(self.state)
+        first = partition_directory(root_of(filesystem, path), 0)
+        return Spreading(inside_of(self.state, first.removeprefix(f"{path}/")), side)
 
 
 def hot_keys_choice(

@@ -15,6 +15,7 @@ from sooner.errors import InvalidCall, InvalidJoin
 from sooner.runs.custody.private_files import create, make_directory
 from sooner.sources.opening import open_source
 from sooner.sources.source import Source
+from sooner.spark.interop.locations import inside_of
 from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.sources.delta_changes import delta_changes
 from sooner.spark.sources.parquet_files import find_parquet, is_delta, newest_version
@@ -68,8 +69,8 @@ def _copied(spark: SparkSession, location: str, names: Sequence[str], write: Cal
     """The rows from a folder in the state, to which they are written if they are not there as a whole."""
     filesystem, path = open_state(location)
     if filesystem.get_file_info(f"{path}/{COPY}/{COMPLETE}").type != pafs.FileType.File:
-        write(f"{location}/{COPY}")
-    rows = _in_large_batches(spark, f"{location}/{COPY}")
+        write(inside_of(location, COPY))
+    rows = _in_large_batches(spark, inside_of(location, COPY))
     if rows.columns != names:
         raise InvalidJoin(
             f"The state in {location} has other columns in the master: {', '.join(rows.columns)} there, "

@@ -12,6 +12,7 @@ from sooner.budget import format_bytes
 from sooner.errors import InvalidJoin
 from sooner.operators.operator import OperatorPlan
 from sooner.spark.dataflow.inflow import Inflow
+from sooner.spark.interop.locations import inside_of
 from sooner.spark.joins.checking import require_enough, usable_memory
 from sooner.spark.session.workers import cores_of
 from sooner.spark.shuffle.placing import Placement
@@ -132,4 +133,4 @@ def _partitions_for(tasks: int | None, stored: dict[str, Any]) -> int:
 
 
 def _part(folder: str, number: int) -> str:
-    return f"{folder}/join-{number}"
+    return inside_of(folder, f"join-{number}")

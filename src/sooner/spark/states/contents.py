@@ -10,6 +10,7 @@ import pyarrow.fs as pafs
 from sooner.errors import InvalidJoin
 from sooner.runs.formats.files import RunFiles, helper_columns
 from sooner.runs.formats.versions import Versions
+from sooner.spark.interop.locations import inside_of
 from sooner.spark.step.layout import Layout, partition_directory, read_layout
 from sooner.spark.step.state_directory import location_of, open_state, stored_identity
 
@@ -79,8 +80,9 @@ class UsedState:
         filesystem, path = open_state(location)
         identity = stored_identity(location)
         if identity is None:
-            inside = stored_identity(f"{location}/join-1")
-            cure = f"give one of {location}/join-1 and so on" if inside is not None else "give the one of ss.join"
+            inside = inside_of(location, "join-1")
+            has_parts = stored_identity(inside) is not None
+            cure = f"give one of {inside} and so on" if has_parts else "give the one of ss.join"
             raise InvalidJoin(f"{location} is no state that a query has used; {cure}.")
         return UsedState(location, filesystem, path, read_layout(filesystem, path), identity)
 

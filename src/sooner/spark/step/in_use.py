@@ -15,7 +15,8 @@ from typing import Final
 import pyarrow.fs as pafs
 
 from sooner.errors import InvalidJoin
-from sooner.runs.custody.private_files import OWNER_ONLY_FILE, create, make_directory
+from sooner.runs.custody.private_files import OWNER_ONLY_FILE, make_directory
+from sooner.runs.custody.whole_files import put
 from sooner.spark.step.state_directory import open_state
 
 _IN_USE: Final = "in-use"
@@ -70,9 +71,7 @@ def _locked(file: int) -> bool:
 def note_done(state: str, batch: int) -> None:
     """All batches up to this one are in Spark's log as done."""
     filesystem, path = open_state(state)
-    with create(filesystem, f"{path}/{_DONE}.unfinished") as file:
-        file.write(str(batch).encode())
-    filesystem.move(f"{path}/{_DONE}.unfinished", f"{path}/{_DONE}")
+    put(filesystem, f"{path}/{_DONE}", str(batch).encode())
 
 
 def last_batch_done(state: str) -> int | None:

@@ -11,14 +11,13 @@ and that is all that makes it count.
 
 import itertools
 import json
-import uuid
 from dataclasses import asdict, dataclass
 from typing import Final
 
 import pyarrow.fs as pafs
 
 from sooner.errors import SpillFailed
-from sooner.runs.custody.private_files import create
+from sooner.runs.custody.whole_files import put
 from sooner.runs.formats.versions import believed
 
 GENERATION: Final = "generation-"
@@ -52,10 +51,7 @@ def read_layout(filesystem: pafs.FileSystem, path: str) -> Layout:
 
 def put_layout(filesystem: pafs.FileSystem, path: str, layout: Layout) -> None:
     """From now on this one counts."""
-    unfinished = f"{path}/{uuid.uuid4().hex}.unfinished"
-    with create(filesystem, unfinished) as file:
-        file.write(json.dumps(asdict(layout)).encode())
-    filesystem.move(unfinished, f"{path}/{LAYOUT}")
+    put(filesystem, f"{path}/{LAYOUT}", json.dumps(asdict(layout)).encode())
 
 
 def root_of(filesystem: pafs.FileSystem, path: str) -> str:

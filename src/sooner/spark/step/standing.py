@@ -16,7 +16,8 @@ from sooner.spark.step.heavy_keys import HEAVY_KEYS, PartitionKeys, partition_ke
 from sooner.spark.step.layout import partition_directory, root_of
 from sooner.spark.step.state_directory import QUERY, open_state
 
-READ_TOGETHER: Final = 16  # manifests that lie far away; those at hand are read before a thread has started
+# Manifests that lie far away, by Arrow's connections to S3; those at hand are read before a thread has started.
+READ_TOGETHER: Final = 25
 
 
 @dataclass(frozen=True)

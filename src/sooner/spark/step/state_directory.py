@@ -9,6 +9,7 @@ starts where that can be known, and by the first step otherwise.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ import pyarrow.fs as pafs
 
 from sooner.arguments import plain_path
 from sooner.errors import InvalidJoin, StateCorrupted
-from sooner.runs.formats.versions import Versions
+from sooner.runs.formats.versions import MissingVersion, Versions
 from sooner.spark.interop.locations import open_location
 from sooner.spark.step.layout import PARTITION, partition_directory, root_of
 
@@ -97,18 +98,16 @@ def start_from(
     versions: Versions, version: int, identity: dict[str, Any], state: str, partition: int
 ) -> dict[str, Any] | None:
     """The state that this version is made from: that of the version before, or None if this is the first."""
-    published = versions.published()
-    if version == 0:
-        for number in published:
-            if (header := versions.header(number)) is not None:
-                require_same_join(state, header.identity, identity)
-        return None
-    earlier = max((number for number in published if number < version), default=None)
-    if earlier is not None:
-        header, data = versions.load(earlier)
-        require_same_join(state, header.identity, identity)
-        if earlier == version - 1:
+    if version > 0:
+        with suppress(MissingVersion):
+            header, data = versions.load(version - 1)
+            require_same_join(state, header.identity, identity)
             return data
+    for number in versions.published():
+        if (version == 0 or number < version) and (found := versions.header(number)) is not None:
+            require_same_join(state, found.identity, identity)
+    if version == 0:
+        return None
     raise StateCorrupted(
         f"Partition {partition} in {state} has no version {version - 1} to go on from. Either something after the join "
         "did not read all of it in the last batch (limit, take, first or show do that: write the whole batch before "
