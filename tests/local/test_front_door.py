@@ -71,7 +71,7 @@ def a_file(ending: str) -> Given:
 BATCHES = ORDERS.to_batches(max_chunksize=11)
 GIVEN: dict[str, Given] = {
     ending[1:]: a_file(ending)
-    for ending in [".parquet", ".csv", ".tsv", ".jsonl", ".json", ".arrow", ".feather", ".csv.gz", ".json.bz2", ".ipc.lz4"]
+    for ending in [".parquet", ".csv", ".tsv", ".jsonl", ".json", ".arrow", ".feather", ".csv.gz", ".ipc.lz4"]
 } | {
     "file of no ending": lambda folder: write_file(ORDERS, folder / "rows", as_ending=".csv.zst"),
     "file address": lambda folder: write_file(ORDERS, folder / "rows.csv").as_uri(),

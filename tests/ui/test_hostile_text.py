@@ -94,7 +94,7 @@ def test_a_name_that_is_not_utf_8_is_refused_in_a_sentence(
     odd = os.fsdecode(os.fsencode(tmp_path) + b"/\xff.parquet")
     Path(odd).write_bytes(Path(files[0]).read_bytes())
     assert main(asked([odd, files[1]])) == 1
-    assert r"\udcff.parquet cannot be read as Parquet: its name is not UTF-8; rename it" in capsys.readouterr().err
+    assert r"\udcff.parquet cannot be read: its name is not UTF-8; rename it" in capsys.readouterr().err
     assert main(["shuffle", files[0], odd]) == 1
     assert r"\udcff.parquet' is not UTF-8; give another name" in capsys.readouterr().err
     with pytest.raises(sooner.errors.InvalidJoin, match=r"spill_dir=.*cannot be followed"):

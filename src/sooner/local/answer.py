@@ -8,13 +8,13 @@ import pyarrow as pa
 
 from sooner.errors import InvalidCall
 from sooner.extras import require
-from sooner.sinks.delta_sink import Mode, delta_sink
-from sooner.sinks.file_sink import file_sink
-from sooner.sinks.sink import Sink
 
 if TYPE_CHECKING:
     import pandas
     import polars
+
+    from sooner.sinks.delta_sink import Mode
+    from sooner.sinks.sink import Sink
 
 
 Batches: TypeAlias = Generator[pa.RecordBatch, None, None]
@@ -64,6 +64,8 @@ class Answer:
         >>> sooner.join(numbers, names, on="k").write(tempfile.mkdtemp() + "/joined.csv")
         2
         """
+        from sooner.sinks.sink import Sink  # here, because many answers go nowhere
+
         if isinstance(to, str | os.PathLike):
             return self._write_file(to)
         if isinstance(to, type) or not isinstance(to, Sink):
@@ -81,19 +83,23 @@ class Answer:
         """Write the whole answer to a CSV file, packed if its name says so; how many rows there were. See `write`."""
         return self._write_file(path, ".csv")
 
-    def to_delta(self, path: str | os.PathLike[str], *, mode: Mode = "error") -> int:
+    def to_delta(self, path: str | os.PathLike[str], *, mode: "Mode" = "error") -> int:
         """Write the whole answer to a Delta table, all of it or nothing; how many rows there were.
 
         mode: "append" to a table that is there, or "overwrite" it; "error" is to refuse it.
         """
+        from sooner.sinks.delta_sink import delta_sink
+
         sink = delta_sink(path, mode)
         return self._write(*self._whole(), sink)
 
     def _write_file(self, path: str | os.PathLike[str], ending: str | None = None) -> int:
+        from sooner.sinks.file_sink import file_sink
+
         schema, rows = self._whole()
         return self._write(schema, rows, file_sink(path, schema, ending))
 
-    def _write(self, schema: pa.Schema, rows: Batches, sink: Sink) -> int:
+    def _write(self, schema: pa.Schema, rows: Batches, sink: "Sink") -> int:
         """What goes wrong with the rows comes out as it is, whatever a sink makes of it."""
         counted = _Counted(rows)
         try:

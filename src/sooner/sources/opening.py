@@ -19,8 +19,6 @@ from sooner.errors import InvalidCall, InvalidJoin
 from sooner.sources.datasets import dataset_source, is_of
 from sooner.sources.files import file_source, is_path
 from sooner.sources.in_memory import StreamSource, TableSource
-from sooner.sources.iterables import is_batch, is_row, rows
-from sooner.sources.lazy_frames import LazyFrameSource
 from sooner.sources.plain_columns import with_plain_columns
 from sooner.sources.source import Source, close_source
 
@@ -91,23 +89,33 @@ def _open(thing: Any, name: str) -> Source:
         return file_source(thing, name)
     if isinstance(thing, list | tuple):
         return _open_list(thing, name)
-    if isinstance(thing, Iterator | AsyncIterator) and not is_batch(thing) and not isinstance(thing, io.IOBase):
-        return rows(thing, name=name)
+    if isinstance(thing, Iterator | AsyncIterator) and not (_is_stream(thing) or isinstance(thing, io.IOBase)):
+        return _open_items(thing, name)
     if is_of(thing, "pyarrow.dataset", "Dataset"):
         return dataset_source(thing, name)
     if is_of(thing, "polars", "LazyFrame"):
+        from sooner.sources.lazy_frames import LazyFrameSource
+
         return LazyFrameSource(name, thing)
     return _open_arrow(thing, name)
 
 
+def _open_items(things: object, name: str) -> Source:
+    from sooner.sources.iterables import rows  # here, because most queries have none
+
+    return rows(things, name=name)
+
+
 def _open_list(things: Sequence[object], name: str) -> Source:
+    from sooner.sources.iterables import is_batch, is_row
+
     if paths := [one for one in things if is_path(one)]:
         if len(paths) < len(things):
             raise InvalidCall(f"{name} is a list of paths and other things; give a list of paths alone")
         return file_source(paths, name)
     for kind in (is_row, is_batch):
         if all(map(kind, things)):
-            return rows(things, name=name)
+            return _open_items(things, name)
     kinds = ", ".join(dict.fromkeys(type(one).__name__ for one in things))
     raise InvalidCall(f"{name} is a {type(things).__name__} of {kinds}; {_WELCOME}")
 
@@ -115,6 +123,10 @@ def _open_list(things: Sequence[object], name: str) -> Source:
 def _is_source(thing: object) -> TypeGuard[Source]:
     # The class is asked first: to look at `schema` makes a Polars LazyFrame work and warn.
     return hasattr(type(thing), "batches") and isinstance(thing, Source) and isinstance(thing.schema, pa.Schema)
+
+
+def _is_stream(thing: object) -> bool:
+    return hasattr(thing, "__arrow_c_stream__")
 
 
 def _open_arrow(thing: Any, name: str) -> Source:
@@ -127,7 +139,7 @@ def _open_arrow(thing: Any, name: str) -> Source:
     if is_of(thing, "pyarrow.dataset", "Scanner"):
         return StreamSource(name, thing.to_reader())
     try:
-        if hasattr(thing, "__arrow_c_stream__"):
+        if _is_stream(thing):
             return StreamSource(name, pa.RecordBatchReader.from_stream(thing))
         if hasattr(thing, "__arrow_c_array__"):
             return TableSource(name, pa.Table.from_batches([pa.record_batch(thing)]))

@@ -88,7 +88,7 @@ def files_at(path: AnyPath, name: str) -> list[File]:
     try:
         return _found(_place_of(text, name), text, name)
     except UnicodeEncodeError as error:  # Arrow takes names that are text
-        raise InvalidCall(f"{name}: {text!r} cannot be read: its name is not UTF-8; rename it") from error
+        raise InvalidCall(f"{name}: {text} cannot be read: its name is not UTF-8; rename it") from error
     except (pa.ArrowException, OSError) as error:
         raise InvalidCall(f"{name}: {text} cannot be reached: {error}") from error
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import pyarrow as pa
-import pyarrow.csv as arrow_csv
-import pyarrow.json as arrow_json
 
 from sooner.sources.formats import are_json_lines, delimiter_in, is_json_array
 from sooner.sources.json_items import ItemsAsLines
@@ -42,6 +40,8 @@ class DelimitedText:
     def _open(
         self, file: File, columns: Sequence[str] | None, types: Mapping[str, pa.DataType] | None
     ) -> Iterator[pa.RecordBatchReader]:
+        import pyarrow.csv as arrow_csv  # here, because most queries read no text
+
         parse = arrow_csv.ParseOptions(delimiter=self.delimiter or delimiter_in(file.beginning()) or ",")
         convert = arrow_csv.ConvertOptions(include_columns=columns, column_types=types)
         with file.open() as stream, arrow_csv.open_csv(stream, parse_options=parse, convert_options=convert) as reader:
@@ -66,6 +66,8 @@ class JsonText:
 
     @contextmanager
     def _open(self, file: File, schema: pa.Schema | None) -> Iterator[pa.RecordBatchReader]:
+        import pyarrow.json as arrow_json
+
         begin = file.beginning()
         is_array = is_json_array(begin)
         options = arrow_json.ParseOptions(
