@@ -188,7 +188,7 @@ def test_an_input_that_is_to_come_last_has_its_turn_now_and_then_until_all_other
     assert sum(turns) == 3
     assert inbox.waiting_rows == (5, 0)
     inbox.end(1, Ended())
-    for batches in (0, 1, 1):  # the end of the other comes first
+    for batches in (0, 2, 1):  # the end of the other comes first
         taken = inbox.take(0)
         assert taken is not None
         assert [len(one.batches) for one in taken] == [batches, 0]
@@ -247,7 +247,7 @@ def test_files_are_gone_in_the_end(tmp_path: Any) -> None:
         ({"a": "k", "b": "k"}, ["a.k = a.l"], "columns of one input"),
         ({"a": "k", "b": "k"}, ["a.k = b.x"], "the b has no column 'x'"),
         ({"a": "k", "b": "k", "c": "k"}, ["a.k = b.k"], "Nothing connects 'a' with 'c'"),
-        ({"a": "kl", "b": "kl", "c": "kl"}, ["a.k = b.k", "b.l = c.l", "c.k = a.l"], "There is a circle"),
+        ({"a": "kl", "b": "kl", "c": "kl"}, ["a.k = b.k", "b.l = c.l", "c.k = a.l"], "circle .* algorithm='rpj'"),
         ({"a": "kl", "b": "k"}, ["a.k = b.k", "b.k = a.l"], "must be equal, since both"),
         ({"a": "k", "b": "t"}, ["a.k = b.t"], "cast one of them"),
         ({"a": "k", "b": "k", "c": "f"}, ["a.k = b.k", "b.k = c.f"], "cannot be compared in one type"),

@@ -47,8 +47,8 @@ class _Queue:
 
 class Inbox:
     def __init__(self, inputs: int, piece_bytes: int, last: int | None = None) -> None:
-        """Of the input that is to come last, if there is one, a batch is taken now and then until all others have
-        ended: what comes before that has to be sorted and kept.
+        """Of the input that is to come last, if there is one, a batch is taken now and then until all others are in:
+        what comes before that has to be sorted and kept.
         """
         self._piece_bytes = piece_bytes
         self._last = last

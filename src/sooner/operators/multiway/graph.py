@@ -204,5 +204,5 @@ def _require_tree(graph: Graph) -> None:
         named = "; ".join(map(graph.in_words, graph.attributes))
         raise InvalidJoin(
             f"There is a circle among {named}: two inputs hang together in two ways. Leave one out, and compare its "
-            "columns in the result."
+            "columns in the result; or take a plan of two-way joins, such as algorithm='rpj'."
         )
