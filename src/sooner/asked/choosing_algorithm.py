@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from sooner.budget import UNLIMITED_BYTES, format_bytes
 from sooner.named_algorithms import ALGORITHMS, Algorithm, AlgorithmName, find_algorithm
-from sooner.operators.enrich.expected import bytes_of_row
+from sooner.runs.expected_bytes import bytes_of_row
 
 AskedAlgorithm = AlgorithmName | Literal["auto"] | Algorithm
 AUTO: Final = "auto"

@@ -1,6 +1,5 @@
 """Whether rows that should come in random order look as if they were in the order of what is estimated."""
 
-import warnings
 from typing import Final
 
 import numpy as np
@@ -9,6 +8,7 @@ import pyarrow.compute as pc
 
 from sooner.estimation.preparation import BY, COLUMN, FACTOR, TAG, Preparation
 from sooner.expressions.tree import Coalesce
+from sooner.warning import warn_user
 
 LOOKS: Final = {8: 0.999, 16: 0.9, 32: 0.9, 64: 0.9}  # after so many batches, how alike orders must be to be no chance
 MOST_BATCHES: Final = max(LOOKS)
@@ -33,12 +33,10 @@ class OrderWatch:
         for name, means in zip(self._columns, np.array(self._means).T, strict=True):
             if _likeness_to_order(means) > bound:
                 self._means = [[]] * MOST_BATCHES  # once is enough
-                warnings.warn(
+                warn_user(
                     f"{self._name} is read as if its rows came in random order, but they look ordered by "
                     f"{self._meaning(name)}: intervals would be wrong. Write it once with `sooner shuffle`, or leave "
                     "out sampling= if it is a table or a Parquet file, so that its blocks are read in random order.",
-                    UserWarning,
-                    stacklevel=2,
                 )
                 return
 

@@ -5,7 +5,6 @@ after those of the other that they can match. Then each of them is complete when
 whole as such a sample can (tables that are in the order of their keys would otherwise meet late).
 """
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
@@ -14,6 +13,7 @@ from sooner.errors import InvalidJoin
 from sooner.sources.blocks import Blocks, blocks_of, partners, shuffled_order
 from sooner.sources.chosen_columns import only_columns
 from sooner.sources.source import Source, n_rows_of
+from sooner.warning import warn_user
 
 Sampling = Literal["rows", "blocks"]
 FEW: Final = 8  # blocks meet in pairs if they can match one part of the other side in so many, or less
@@ -93,10 +93,8 @@ def sample_of(
     if blocks is not None:
         return Sample(source, "blocks", blocks, shuffled_order(len(blocks.n_rows), seed))
     if sampling is None:
-        warnings.warn(
+        warn_user(
             f"{source.name} can be read in its own order only: intervals hold if its rows come in random order. Say "
             "sampling='rows' if they do, 'blocks' if its batches do, or write it once with `sooner shuffle`.",
-            UserWarning,
-            stacklevel=5,
         )
     return Sample(source, sampling or "rows")

@@ -10,9 +10,7 @@ from lookups import MASTER_ROWS, Lookup, master_keys
 from sooner.budget import UNLIMITED_BYTES
 from sooner.operators.enrich.expected import (
     ASKED_ROWS,
-    TEXT_BYTES,
     Room,
-    bytes_of_row,
     expected,
     pass_seconds,
     probe_seconds,
@@ -23,6 +21,7 @@ from sooner.operators.enrich.plan import EnrichPlan, MannerName
 from sooner.operators.enrich.scanning import Queue
 from sooner.operators.enrich.versions import Versioning
 from sooner.policies.view import SOLID_STATE, DeviceCosts
+from sooner.runs.expected_bytes import TEXT_BYTES, bytes_of_row
 from sooner.runs.run import HELPER_BYTES
 
 PAGE = SOLID_STATE.page_bytes

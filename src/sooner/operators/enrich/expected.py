@@ -17,10 +17,9 @@ from sooner.operators.enrich.plan import EnrichPlan
 from sooner.operators.enrich.probing import HELD_SHARE
 from sooner.operators.enrich.scanning import READY_SHARE
 from sooner.policies.view import SOLID_STATE, DeviceCosts
-from sooner.runs.run import HELPER_BYTES
+from sooner.runs.expected_bytes import bytes_of_row
 
 ASKED_ROWS: Final = 100_000  # for which it is told how long a look-up takes
-TEXT_BYTES: Final = 32  # that a value is taken to have whose type does not tell
 GIGABYTE: Final = 2**30
 NEARLY: Final = 0.9  # of the time of a pass is as much as one
 ENOUGH: Final = 40  # rows for each block touch all of them
@@ -87,20 +86,6 @@ def _about(number: float) -> str:
 
 def _time(seconds: float) -> str:
     return f"{seconds:,.1f} s" if seconds >= 1 else f"{1000 * seconds:.1f} ms"
-
-
-def bytes_of_row(schema: pa.Schema) -> int:
-    """What a row takes in memory, or about that where its types do not tell."""
-    return HELPER_BYTES + sum(_bytes_of_value(field.type) for field in schema)
-
-
-def _bytes_of_value(type_: pa.DataType) -> int:
-    if pa.types.is_dictionary(type_):
-        return _bytes_of_value(type_.value_type)  # which rows become
-    try:
-        return math.ceil(int(type_.bit_width) / 8)
-    except ValueError:  # it has no width
-        return TEXT_BYTES
 
 
 def touched_blocks(n_rows: int, n_blocks: int) -> float:

@@ -1,6 +1,5 @@
 """`sooner.spark.estimate`: aggregates over a join of two streaming DataFrames, as estimates that become exact."""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +32,7 @@ from sooner.spark.shuffle.sampled import Sampled
 from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.sources.known_rows import is_in_random_blocks, known_rows
 from sooner.spark.step.estimates import TOLD, adding_up, estimate_schema, told_row
+from sooner.warning import warn_user
 
 
 def estimate(
@@ -99,12 +99,10 @@ def _samplings(sides: Sequence[DataFrame], given: Sampling | None) -> list[Sampl
         in_blocks = is_in_random_blocks(side)
         found.append("blocks" if in_blocks else "rows")
         if not in_blocks:
-            warnings.warn(
+            warn_user(
                 f"Nothing says that the rows of the {name} come in random order, and only then do intervals hold. Say "
                 "sampling='rows' if they do, 'blocks' if its batches do, or read Parquet files with "
                 "sooner.spark.sources.parquet(..., order='random').",
-                UserWarning,
-                stacklevel=3,
             )
     return found
 
