@@ -122,7 +122,7 @@ MUTATIONS: Final = (
     Mutation(
         "filter-of-an-aggregate-lost",
         "queries/aggregates.py",
-        old="    if inner is not node:\n",
+        old="    if condition is not None:\n",
         new="    if inner is None:\n",
         breaks="SUM(x) FILTER (WHERE ...) sums all rows.",
         tests=("local/test_sql.py",),

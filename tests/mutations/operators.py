@@ -386,7 +386,7 @@ MUTATIONS: Final = (
     Mutation(
         "a-sample-of-what-is-in-memory",
         "operators/folding/sampled.py",
-        old="self.folds.is_a_sample = not on_disk",
+        old="self.folds.is_a_sample = not (on_disk or self._join.progress().spilled_bytes)",
         new="self.folds.is_a_sample = True",
         breaks="There are intervals although what lies on disk was not met.",
         tests=("local/test_sql_estimates.py::test_without_room_for_the_others_figures_are_those_so_far",),

@@ -17,6 +17,7 @@ from sooner.budget import Account, Budget
 from sooner.named_algorithms import ALGORITHMS, Algorithm, algorithm
 from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
+from sooner.operators.scan import ScanPlan
 from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.policies.flush.largest import Largest
@@ -63,6 +64,15 @@ def union_of(n_inputs: int) -> Subject:
     name = f"the distinct union of {n_inputs}"
     told = name, UnionPlan("key"), (SCHEMA,) * n_inputs, draw_numbered_rows, distinct_keys
     return Subject(*told, invariants=DistinctUnion.check_invariants)
+
+
+@every_check
+def test_a_scan_keeps_the_contract(check: str) -> None:
+    def rows_of(tables: Sequence[pa.Table]) -> Counter[Row]:
+        return Counter(tuple(row.values()) for table in tables for row in table.to_pylist())
+
+    subject = Subject("a scan", ScanPlan(), (SCHEMA,), draw_numbered_rows, rows_of, spills=False)
+    CHECKS[check](subject, seed_for(0, check))
 
 
 @pytest.mark.one_in(4)
