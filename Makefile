@@ -28,6 +28,7 @@ test test-long test-spark fuzz mutations: export PYTHONDONTWRITEBYTECODE :=
 test: setup lint
 	$(BIN)/python -m pytest -m 'not long' -n 2 --dist loadscope --no-loadscope-reorder
 
+# The dashboard is tested in a browser where there is one: apt-get install chromium chromium-driver
 test-long: setup
 	$(BIN)/python -m pytest
 

@@ -55,6 +55,7 @@ class Picture:
         self.phases: deque[tuple[float, str]] = deque(maxlen=MOST_PHASES)
         self._like_this = partial(Picture, thinned_to=thinned_to, gap=gap, followed=followed)
         self._followed = followed
+        self._is_lane = False
         self._series = Series(thinned_to, gap)
         self._disk = [0] * len(DISK_WORK)
         self._memory: dict[int, Sequence[Sequence[int]]] = {}  # by place, input and partition
@@ -163,9 +164,11 @@ class Picture:
         if len(self.rows) < inputs:
             self.rows += [0] * (inputs - len(self.rows))
             self._last_arrival += [self.seconds] * (inputs - len(self._last_arrival))
-        if not self._rectangles and 2 <= inputs <= MOST_INPUTS_IN_PAIRS and "EnrichPlan" not in str(self.header.plan):
+        plan = str(self.header.plan)
+        has_no_pairs = "EnrichPlan" in plan or ("JoinsPlan" in plan and not self._is_lane)
+        if not self._rectangles and 2 <= inputs <= MOST_INPUTS_IN_PAIRS and not has_no_pairs:
             places = PLACES if inputs == 2 else PLACES // 2
-            meets = "waits='always'" not in str(self.header.plan)
+            meets = "waits='always'" not in plan
             for pair in itertools.combinations(range(inputs), 2):
                 self._rectangles[pair] = Rectangle(arrival_meets=meets, places=places, most_partitions=self._followed)
 
@@ -225,6 +228,7 @@ class Picture:
                 return Picture(self.header)
             below = TraceHeader(name, self.header.query, 0.0, self.header.plan, ["joined so far", name])
             self.lanes[name] = self._like_this(below)
+            self.lanes[name]._is_lane = True
         return self.lanes[name]
 
     def _add_row(self, resident_bytes: int | None = None, rows: Sequence[int] = ()) -> None:

@@ -25,7 +25,7 @@ from sooner.ui.dashboard.series import Known
 from sooner.ui.dashboard.subject import Subject
 
 HOST: Final = "127.0.0.1"
-NEWS_SECONDS: Final = 0.35
+NEWS_SECONDS: Final = 0.5
 STALLED_SECONDS: Final = 5.0  # a browser that takes nothing for so long is given up
 FAREWELL_SECONDS: Final = 1.0  # for browsers to take the last state
 MOST_BROWSERS: Final = 16

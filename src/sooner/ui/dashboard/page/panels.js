@@ -145,8 +145,9 @@ function lanes() {
     made.hidden = !state.lanes.length;
     said.textContent = "one line for each join, in the order in which rows pass them";
     const read = one => Object.values(one.disk).reduce((a, b) => a + b, 0);
-    place.replaceChildren(table(["joins with", "phase", "rows in", "results", "memory", "disk work"],
-      state.lanes.map(one => [one.name, one.phase, one.rows.map(whole).join(" and "), whole(one.results), bytes(one.resident_bytes), bytes(read(one))]), [2, 3, 4, 5]));
+    const met = one => one.shares[0]?.reduce((a, b) => a + b, 0);
+    place.replaceChildren(table(["joins with", "phase", "rows in", "pairs met", "results", "memory", "disk work"],
+      state.lanes.map(one => [one.name, one.phase, one.rows.map(whole).join(" and "), percent(met(one)), whole(one.results), bytes(one.resident_bytes), bytes(read(one))]), [2, 3, 4, 5, 6]));
   };
 }
 
