@@ -183,11 +183,11 @@ MUTATIONS: Final = (
     ),
     Mutation(
         "unseen-rows-meet-the-disk-twice",
-        "lab/counted_partition.py",
-        old="counts.unmet_matches[side] = counts.unmet_pairs[side] = 0",
-        new="counts.unmet_pairs[side] = 0",
+        "kernels/native/kernels.c",
+        old="join->unmet_matches[i] = join->unmet_pairs[i] = 0;",
+        new="join->unmet_pairs[i] = 0;",
         breaks="A memory-disk task of the counted join gives its results again.",
-        tests=("lab/test_counted_join.py",),
+        tests=("kernels/test_counting.py", "lab/test_counted_join.py"),
     ),
     Mutation(
         "silence-of-the-first-gap",
