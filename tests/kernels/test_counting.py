@@ -5,17 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from sooner.kernels.counting import CountedArrays, CountedRows, leave_in_order
+from sooner.kernels.counting import CountedArrays, CountedRows, KeyCounts, leave_in_order
 
 PARTITIONS, KEYS, ROW_BYTES = 3, 4, 10
 SHAPE = (2, PARTITIONS, KEYS)
 
 
 def arrays(*, ages: bool, regions: bool) -> CountedArrays:
-    by_key = ("memory", "on_disk", "seen", "settled", "unmet_matches", "unmet_pairs")
     by_place = ("arrived", "resident", "resident_bytes", "forgotten", "spilled", "met_disk")
     return CountedArrays(
-        **{name: np.zeros(SHAPE, np.int64) for name in by_key},
+        KeyCounts.of_nothing(*SHAPE),
         **{name: np.zeros(SHAPE[:2], np.int64) for name in by_place},
         joined=np.zeros(SHAPE, np.bool_) if regions else None,
         joins=np.zeros(SHAPE, np.int64) if regions else None,
@@ -98,7 +97,7 @@ def test_it_counts_what_every_row_tells(seed: int, ages: bool) -> None:
                 assert rows.meet_disk(side, p) == expected
                 known.met_disk[side, p] = tick
             case 1:
-                memory = known.memory[side, p]
+                memory = known.counts.memory[side, p]
                 leaving = memory * rng.integers(0, 2, KEYS)
                 if ages:  # else rows of a key leave together
                     some = rng.integers(0, memory + 1)
@@ -120,7 +119,7 @@ def test_it_counts_what_every_row_tells(seed: int, ages: bool) -> None:
                 compared = (came[0] * resident[1] + came[1] * (resident[0] + came[0])).sum()
                 assert rows.arrive(*keys, kept, tick) == (expected, compared)
         for place in np.ndindex(2, PARTITIONS):
-            assert known.resident[place] == len(every.in_memory(*place)) == known.memory[place].sum()
+            assert known.resident[place] == len(every.in_memory(*place)) == known.counts.memory[place].sum()
 
 
 def test_rows_that_are_not_kept_meet_those_that_are() -> None:

@@ -4,7 +4,8 @@ Rows of a key that leave before the others are those that came first. So where t
 know, of each side and key, how many came when: they are groups in one table, each with the place of the next.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -38,16 +39,34 @@ class LeftRows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class CountedArrays:
-    """What is known of a join, as its compiled loops have it. They change all of these but the read-only ones."""
+class KeyCounts:
+    """Arrays are indexed [side, ..., key]."""
 
-    # By side, partition and key
     memory: Counts  # rows
     on_disk: Counts  # rows
     seen: Counts  # rows in memory that took part in a memory-disk task: the oldest
     settled: Counts  # rows that had come when these were brought up to date:
     unmet_matches: Counts  # results of the other rows in memory with rows on disk of the other side
     unmet_pairs: Counts  # the same, whatever the keys of the rows on disk
+
+    @staticmethod
+    def of_nothing(*shape: int) -> "KeyCounts":
+        return KeyCounts(*(np.zeros(shape, np.int64) for _ in fields(KeyCounts)))
+
+    def __iter__(self) -> Iterator[Counts]:
+        return (getattr(self, field.name) for field in fields(KeyCounts))
+
+    def of_partition(self, p: int) -> "KeyCounts":
+        """The counts of one partition, not a copy."""
+        return KeyCounts(*(counts[:, p] for counts in self))
+
+
+@dataclass(frozen=True)
+class CountedArrays:
+    """What is known of a join, as its compiled loops have it. They change all of these but the read-only ones."""
+
+    # By side, partition and key
+    counts: KeyCounts
     joined: Flags | None  # join bits, if anybody looks at regions
     joins: Counts | None  # and in their place counters, if there are
     first_group: Counts | None  # of rows by age, if anybody asks for it
@@ -71,8 +90,9 @@ class CountedArrays:
 
 class CountedRows:
     def __init__(self, arrays: CountedArrays, row_bytes: int) -> None:
-        _, partitions, self._keys = arrays.memory.shape
-        self._arrays = [*vars(arrays).values(), np.zeros(2 * partitions, np.int64)]
+        _, partitions, self._keys = arrays.counts.memory.shape
+        counts, *others = vars(arrays).values()
+        self._arrays = [*counts, *others, np.zeros(2 * partitions, np.int64)]
         self._sizes = np.array([partitions, self._keys, row_bytes, *map(address, self._arrays)], np.uint64)
         self._join = address(self._sizes)
         self._groups = _free_groups(1, _FIRST_ROOM) if arrays.first_group is not None else None

@@ -3,8 +3,7 @@
 import numpy as np
 
 from sooner.kernels.array_types import Codes, Positions
-from sooner.kernels.counting import CountedArrays, CountedRows, leave_in_order
-from sooner.lab.counted_partition import KeyCounts
+from sooner.kernels.counting import CountedArrays, CountedRows, KeyCounts, leave_in_order
 from sooner.operators.ledgers.open_pairs import JoinStatistics
 from sooner.operators.statistics.regions import go_round
 from sooner.policies.view import Counts, Evict, EvictCodes, EvictUpTo, RegionsView
@@ -36,7 +35,7 @@ class CountedMemory:
         self.selectivity = statistics.selectivity  # as of the last arrival: only then it changes
         self.rows = CountedRows(
             CountedArrays(
-                **vars(counts),
+                counts,
                 joined=None if regions is None else self._joined,
                 joins=self._joins,
                 first_group=np.zeros_like(counts.memory) if splits_codes else None,

@@ -7,41 +7,17 @@ tasks will find: `KeyCounts`, and `LeftRows` for each flush. What two runs have 
 task asks for it.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from sooner.kernels.counting import CountedRows, LeftRows
+from sooner.kernels.counting import CountedRows, KeyCounts, LeftRows
 from sooner.policies.view import Counts
 from sooner.runs.ledger import CoveredCells, Rectangle
 from sooner.sides import SIDES
 
 ROOM: Final = 2**40  # for the rows of a key, where keys and the places of their rows are one number
-
-
-@dataclass(frozen=True)
-class KeyCounts:
-    """Arrays are indexed [side, ..., key]."""
-
-    memory: Counts  # rows
-    on_disk: Counts  # rows
-    seen: Counts  # rows in memory that took part in a memory-disk task: the oldest
-    settled: Counts  # rows that had come when these were brought up to date:
-    unmet_matches: Counts  # results of the other rows in memory with rows on disk of the other side
-    unmet_pairs: Counts  # the same, whatever the keys of the rows on disk
-
-    @staticmethod
-    def of_nothing(*shape: int) -> "KeyCounts":
-        return KeyCounts(*(np.zeros((len(SIDES), *shape), np.int64) for _ in fields(KeyCounts)))
-
-    def __iter__(self) -> Iterator[Counts]:
-        return (getattr(self, field.name) for field in fields(KeyCounts))
-
-    def of_partition(self, p: int) -> "KeyCounts":
-        """The counts of one partition, not a copy."""
-        return KeyCounts(*(counts[:, p] for counts in self))
 
 
 class CountedRun(NamedTuple):

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from sooner.errors import InvalidCall
+from sooner.kernels.counting import KeyCounts
 from sooner.lab.counted_memory import CountedMemory
-from sooner.lab.counted_partition import CountedPartition, KeyCounts, LeftLog
+from sooner.lab.counted_partition import CountedPartition, LeftLog
 from sooner.lab.traces import key_codes
 from sooner.named_algorithms import Algorithm
 from sooner.operators.events import Event
@@ -47,7 +48,7 @@ class CountedState:
         self.row_bytes = row_bytes
         regions = regions_of(algorithm, partitions, means)
         self.keys = -(-domain // partitions)  # of a partition
-        self.counts = KeyCounts.of_nothing(partitions, self.keys)
+        self.counts = KeyCounts.of_nothing(len(SIDES), partitions, self.keys)
         self.log = LeftLog()
         codes = key_codes(self.keys * partitions, partitions).reshape(self.keys, partitions)
         self.statistics = JoinStatistics(partitions, regions)

@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-import numpy as np
-
 from sooner.lab.resources import Disk, Work
-from sooner.lab.traces import Keys, Trace
+from sooner.lab.traces import Keys, OfInput, Trace
 from sooner.policies.view import BUSY, SILENT, Surroundings
 
 Reading = Literal["together", "in turn"]  # the blocks of several scans
@@ -50,13 +48,14 @@ class Feed:
         self._read = dict.fromkeys(self._scans, 0)  # rows
         self._heads: dict[str, int] = {}  # which scan each device read last
         self.taken = 0  # rows of the trace
-        numbers = {*np.unique(trace.of_input).tolist(), *self._scans}
-        self._inputs = max(numbers, default=-1) + 1
-        self._last_rows = {int(np.flatnonzero(trace.of_input == n)[-1]): n for n in numbers - {*self._scans}}
-        self._open = {*numbers}
-        is_of = [trace.of_input == number for number in range(self._inputs)]
-        self._keys = [trace.keys[some] for some in is_of]
-        self._before = [np.append(0, some.cumsum()).data for some in is_of]  # rows of each input before each row
+        pushed = trace.by_input
+        last_rows = {one.last_row: number for number, one in enumerate(pushed) if number not in self._scans}
+        self._last_rows = {row: number for row, number in last_rows.items() if row is not None}
+        self._open = {*self._last_rows.values(), *self._scans}
+        inputs = max(len(pushed), max(self._scans, default=-1) + 1)
+        pulled = [OfInput(trace.keys[:0], [0] * (len(trace) + 1), None)] * (inputs - len(pushed))
+        self._keys = [one.keys for one in (*pushed, *pulled)]
+        self._before = [one.before for one in (*pushed, *pulled)]  # rows of each input before each row
 
     @property
     def is_over(self) -> bool:

@@ -150,10 +150,10 @@ class _Simulation:
         if next_row is None or self._feed.is_pulled:
             return
         while (silence := silences.at_or_after(self._clock)) < len(silences):
-            self._clock = max(self._clock, min(next_row, float(silences.noticed_seconds[silence])))
+            noticed, over = silences.edges[silence]
+            self._clock = max(self._clock, min(next_row, noticed))
             if self._clock >= next_row:
                 return
-            over = float(silences.over_seconds[silence])
             while self._clock < over:
                 if self._debt.unpaid_seconds:
                     self._pay(over)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sooner.kernels.array_types import Codes
+from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.matching import Reach
 from sooner.operators.order import Order, equal_ranges
 from sooner.sides import LEFT, RIGHT, SIDES
@@ -45,15 +45,19 @@ class Silences:
         return bisect_right(self._over, seconds)
 
     @cached_property
+    def edges(self) -> list[tuple[float, float]]:
+        """When each is noticed, and when it is over: to look at one by one, hundred thousands of times."""
+        return [*zip(self.noticed_seconds.tolist(), self._over, strict=True)]
+
+    @cached_property
     def _over(self) -> list[float]:
-        """For single numbers that are asked for hundred thousands of times a list is faster than an array."""
         over: list[float] = self.over_seconds.tolist()
         return over
 
     def next_noticed(self, seconds: float) -> float:
         """When the silence of then or the next one is noticed."""
         number = self.at_or_after(seconds)
-        return float(self.noticed_seconds[number]) if number < len(self) else np.inf
+        return self.edges[number][0] if number < len(self) else np.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +67,21 @@ class Pushed:
     seconds: Seconds
     keys: Keys
     silence_seconds: float
+
+
+@dataclass(frozen=True, eq=False)
+class OfInput:
+    """The rows of one input among all that come."""
+
+    keys: Keys
+    before: Sequence[int]  # how many of them come before each row of the trace, and in all
+    last_row: int | None  # of the trace; None if there is none of them
+
+    @staticmethod
+    def among(keys: Keys, is_mine: Flags) -> "OfInput":
+        before = np.append(0, is_mine.cumsum())
+        last_row = int(before.searchsorted(before[-1])) - 1 if before[-1] else None
+        return OfInput(keys[is_mine], before.data, last_row)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +108,12 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.keys)
+
+    @cached_property
+    def by_input(self) -> Sequence["OfInput"]:
+        """Races one after another look at the same trace."""
+        numbers = range(int(self.of_input.max(initial=-1)) + 1)
+        return [OfInput.among(self.keys, self.of_input == number) for number in numbers]
 
     def arrived(self, seconds: float) -> int:
         """How many rows have come by then."""

@@ -75,8 +75,9 @@ def _merge_seconds(
     """[partition]: of merging both disk partitions in as many passes as they need."""
     n_bytes = _by_side(spilled_bytes)
     pieces = _by_side(spilled_runs) if passes_by == "runs" else device.pages(n_bytes)
-    passes: Numbers = np.maximum(1.0, np.ceil(np.log(np.maximum(pieces.max(axis=0), 1)) / np.log(fan_in)))
-    return device.merge_seconds(n_bytes.sum(axis=0)) * passes
+    passes = np.maximum(1.0, np.ceil(np.log(np.maximum(pieces.max(axis=0), 1)) / np.log(fan_in)))
+    seconds: Numbers = device.merge_seconds(n_bytes.sum(axis=0)) * passes
+    return seconds
 
 
 def _by_side(counts: bytes) -> Counts:
