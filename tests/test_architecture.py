@@ -31,7 +31,7 @@ MAY_ENTER: dict[str, set[str]] = {
     "budget": {"errors"},
     "parallel": {"budget", "finalizing", "threads"},
     "progress": {"budget", "phases"},
-    "sources": {*BOTTOM, "budget", "extras", "finalizing", "lazily", "threads", "whole_files"},
+    "sources": {*BOTTOM, "budget", "extras", "finalizing", "lazily", "threads", "warning", "whole_files"},
     "sinks": {*BOTTOM, "extras", "sources", "whole_files"},
     "runs": {*BOTTOM, "finalizing"},
     "policies": BOTTOM,
@@ -55,7 +55,8 @@ MAY_ENTER: dict[str, set[str]] = {
     },
     "trace": {"arguments", "errors", "finalizing", "operators"},
     "viewing": set(),
-    "asked": {*BOTTOM, "arguments", "budget", "how", "named_algorithms", "operators"},
+    "warning": set(),
+    "asked": {*BOTTOM, "arguments", "budget", "how", "named_algorithms", "operators", "runs"},
 }
 INSIDE = set(MAY_ENTER)
 MAY_ENTER |= {"local": INSIDE, "spark": INSIDE, "lab": INSIDE, "testing": INSIDE}

@@ -32,7 +32,7 @@ def blocks_of(text: str) -> list[str]:
 
 
 IN_PROCESS = section("In process")
-FIRST, OUTPUT, COMMANDS, CHAIN, CHAINED, OTHERS = blocks_of(IN_PROCESS)
+FIRST, OUTPUT, CHAIN, CHAINED, COMMANDS, OTHERS = blocks_of(IN_PROCESS)
 ORDERS = pa.table({"cust": [3, 1, 2, 1], "cents": [500, 120, 990, 75]})
 CUSTOMERS = pa.table({"id": [1, 2, 3], "name": ["Ada", "Grace", "Edsger"]})
 

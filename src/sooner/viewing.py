@@ -42,6 +42,12 @@ def progress_bar(query: object) -> Bar:
 
 
 def dashboard(query: object) -> Dashboard:
-    """Open a page that shows how a query goes, in process or on Spark. It is closed when the query ends."""
+    """Open a page that shows how a query goes, in process or on Spark. It is closed when the query ends.
+
+    >>> import pyarrow as pa, sooner
+    >>> query = sooner.join(pa.table({"k": [1, 2]}), pa.table({"k": [2, 3]}), on="k")
+    >>> page = sooner.dashboard(query)  # page.url is the link
+    >>> page.close()
+    """
     opened: Dashboard = import_module(OPENING).open_dashboard(query)
     return opened

@@ -17,7 +17,8 @@ from sooner.ui.dashboard.comparing import Comparison
 from sooner.ui.dashboard.recorded import RecordedQuery
 from sooner.ui.dashboard.server import PAGE
 from sooner.ui.dashboard.subject import DONE
-from sooner.ui.dashboard_command import add_dashboard_option, shown, subject_of
+from sooner.ui.dashboard_command import subject_of
+from sooner.ui.dashboard_option import add_dashboard_option, shown
 
 LEFT, RIGHT = numbered(20_000, 4_000, seed=1, name="a"), numbered(20_000, 4_000, seed=2, name="b")
 DOCS = Path(__file__).parents[2] / "docs" / "dashboard.md"

@@ -23,9 +23,9 @@ def test_in_between_the_clock_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch
     assert " 25%, about 30 s left" in told.in_words()
     told.tell(0.5, "half")  # twice as fast as expected
     now = 115.0
-    assert " 75%, about 5 s left: half is done" in told.in_words()
+    assert " 75%, about 5.0 s left: half is done" in told.in_words()
     now = 1_000.0
-    assert " 99%, about 0 s left" in told.in_words()
+    assert " 99%, about 0.0 s left" in told.in_words()
 
 
 def shown(options: argparse.Namespace, capsys: pytest.CaptureFixture[str]) -> str:

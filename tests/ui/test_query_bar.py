@@ -55,6 +55,7 @@ def test_a_terminal_gets_a_line_until_the_query_ends(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "150")
     query = sooner.join(LEFT, RIGHT, on="k")
     bar = query.progress_bar()
     table: pa.Table = query.to_table()

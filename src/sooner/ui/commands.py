@@ -100,7 +100,7 @@ COMMANDS: Final = (
         "dashboard",
         "Show a trace, or several, or a state, as a page.",
         "dashboard_command:add_arguments",
-        "sooner dashboard trace.jsonl",
+        "sooner join orders.parquet customers.csv --on customer --trace t.jsonl -o j.csv\n  sooner dashboard t.jsonl",
     ),
     Command("state", "The state of a join on Spark.", commands=_STATE),
     Command("lab", "The papers' experiments.", commands=_LAB),

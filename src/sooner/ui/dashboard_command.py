@@ -1,10 +1,7 @@
-"""The command `sooner dashboard`, and `--dashboard` of the commands that run a query."""
+"""The command `sooner dashboard`: the page of a trace, of several, or of a state."""
 
 import argparse
-import sys
 import webbrowser
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from sooner.ui.dashboard.comparing import Comparison
@@ -12,7 +9,6 @@ from sooner.ui.dashboard.recorded import RecordedQuery, is_trace
 from sooner.ui.dashboard.server import Server
 from sooner.ui.dashboard.subject import Subject
 from sooner.ui.numbers import whole_number
-from sooner.viewing import Dashboard, dashboard
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,31 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run)
 
 
-def add_dashboard_option(parser: argparse.ArgumentParser) -> None:
-    """For a command that runs a query."""
-    parser.add_argument("--dashboard", action="store_true", help="show a page of how it goes, at the link it prints")
-
-
-@contextmanager
-def shown(query: object, options: argparse.Namespace) -> Iterator[None]:
-    """The link to the query's page on standard error, if `--dashboard` was given."""
-    if not options.dashboard:
-        yield
-        return
-    page: Dashboard = dashboard(query)
-    print(f"dashboard: {page.url}", file=sys.stderr)
-    try:
-        yield
-    finally:
-        page.close()
-
-
 def _run(options: argparse.Namespace) -> int:
     page = Server(subject_of(options.places), options.port)
-    print(f"{page.url}\nCtrl-C ends it.", flush=True)
-    if options.open:
-        webbrowser.open(page.url)
     try:
+        print(f"{page.url}\nCtrl-C ends it.", flush=True)
+        if options.open:
+            webbrowser.open(page.url)
         page.wait()
     except KeyboardInterrupt:
         pass

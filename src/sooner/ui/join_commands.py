@@ -28,7 +28,7 @@ def add_join_arguments(parser: argparse.ArgumentParser) -> None:
     _add_columns(parser, "--by", "that must be equal beside that")
     parser.add_argument("--how", choices=tuple(KINDS), default="inner", help="by default inner")
     _add_algorithm(parser, ("auto", *ALGORITHMS), "of `sooner algorithms`; by default auto")
-    _add_memory(parser)
+    _add_means(parser)
     add_output_arguments(parser)
     parser.set_defaults(run=_run_join)
 
@@ -41,7 +41,7 @@ def add_multijoin_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--how", action="append", type=named, metavar="NAME=KIND", help="such as customers=left; again")
     parser.add_argument("--where", action="append", type=named, metavar="NAME=CONDITION", help="in SQL, for rows of it")
     _add_algorithm(parser, get_args(MultiAlgorithmName), "such as miner or agf; by default auto")
-    _add_memory(parser)
+    _add_means(parser)
     add_output_arguments(parser)
     parser.set_defaults(run=_run_multijoin)
 
@@ -55,7 +55,7 @@ def add_enrich_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--as-of", metavar="COLUMN", help="of the stream: a time at which the master's row was valid,")
     parser.add_argument("--valid-from", metavar="COLUMN", help="of the master: from when on it is")
     _add_algorithm(parser, get_args(EnrichAlgorithm), "probe, ssbj or meshjoin; by default auto")
-    _add_memory(parser)
+    _add_means(parser)
     add_output_arguments(parser)
     parser.set_defaults(run=_run_enrich)
 
@@ -88,6 +88,7 @@ def _run_join(options: argparse.Namespace) -> int:
         how=options.how,
         algorithm=options.algorithm,
         memory=options.memory,
+        trace=options.trace,
     )
     return write_rows(rows, options, format_)
 
@@ -103,6 +104,7 @@ def _run_multijoin(options: argparse.Namespace) -> int:
         where=_by_name(options.where),
         algorithm=options.algorithm,
         memory=options.memory,
+        trace=options.trace,
     )
     return write_rows(rows, options, format_)
 
@@ -122,6 +124,7 @@ def _run_enrich(options: argparse.Namespace) -> int:
         valid_from=options.valid_from,
         algorithm=options.algorithm,
         memory=options.memory,
+        trace=options.trace,
     )
     return write_rows(rows, options, format_)
 
@@ -143,8 +146,9 @@ def _add_algorithm(parser: argparse.ArgumentParser, names: Sequence[str], what: 
     parser.add_argument("--algorithm", choices=names, default="auto", metavar="NAME", help=what)
 
 
-def _add_memory(parser: argparse.ArgumentParser) -> None:
+def _add_means(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", default="1GB", help="for rows; what does not fit goes to disk (default: 1GB)")
+    parser.add_argument("--trace", metavar="FILE", help="keep what happens, for `sooner dashboard FILE`")
 
 
 def _within(text: str) -> Any:

@@ -18,6 +18,7 @@ from sooner.errors import InvalidCall
 from sooner.local.rows import Rows
 from sooner.plain_text import plain_text
 from sooner.ui.cells import cells_of
+from sooner.ui.dashboard_option import add_dashboard_option, shown
 from sooner.ui.exit_codes import INTERRUPTED
 from sooner.ui.interrupts import Interrupts
 from sooner.ui.new_files import new_file
@@ -40,6 +41,7 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=whole_number, metavar="N", help=f"stop after so many rows (of a table: {TABLE_ROWS})"
     )
+    add_dashboard_option(parser)
     add_progress_arguments(parser)
 
 
@@ -63,7 +65,7 @@ def write_rows(rows: Rows, options: argparse.Namespace, format_: str) -> int:
     """Write what a query finds, as it finds it; gives the exit code."""
     limit = options.limit if options.limit is not None else TABLE_ROWS if format_ == TABLE else None
     found, hidden = first_rows(rows, limit), _goes_to_the_terminal(options, format_)
-    with Interrupts(rows.stop) as interrupts, rows:
+    with Interrupts(rows.stop) as interrupts, rows, shown(rows, options):
         with progress_line(options, lambda: str(getattr(rows, "progress", "reading")), hidden=hidden) as line:
             if format_ == TABLE:
                 n_rows = _write_table(pa.Table.from_batches(found, rows.schema), limit, options, line)

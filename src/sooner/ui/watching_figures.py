@@ -13,6 +13,7 @@ import pyarrow as pa
 from sooner.local.estimate import Estimates
 from sooner.local.groups import LiveGroups
 from sooner.plain_text import plain_text
+from sooner.ui.dashboard_option import shown
 from sooner.ui.estimate_view import Shown
 from sooner.ui.exit_codes import INTERRUPTED
 from sooner.ui.interrupts import Interrupts
@@ -45,7 +46,7 @@ class View(Generic[F]):
 def show_figures(running: Estimates | LiveGroups, view: View[Any], options: argparse.Namespace, format_: str) -> int:
     """Take figures until they end, or somebody has seen enough; gives the exit code."""
     lives = format_ == TABLE and is_for_standard_output(options) and _can_live()
-    with Interrupts(running.stop) as interrupts, running:
+    with Interrupts(running.stop) as interrupts, running, shown(running, options):
         with _live(view) if lives else _still(view, options):
             for view.last in running:
                 pass
@@ -61,10 +62,10 @@ def _write(view: View[Any], options: argparse.Namespace, format_: str) -> None:
         table = view.table(view.last)
         write_all(table.slice(0, options.limit).to_batches(), table.schema, options, format_)
         return
-    shown = view.shown(view.last)
+    last = view.shown(view.last)
     with text_output(options):
-        print_table(shown.titles, shown.rows[: options.limit])
-        print(shown.summary)
+        print_table(last.titles, last.rows[: options.limit])
+        print(last.summary)
 
 
 def _can_live() -> bool:
