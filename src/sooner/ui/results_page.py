@@ -60,7 +60,8 @@ def _seeds_in_words(documents: Sequence[Document]) -> str:
     few = " or ".join(str(seeds) for seeds in sorted(counts) if seeds < SEEDS)
     rule = f"A claim holds if it does with at least {SEEDS - EXCUSED} of {SEEDS}; a tie is no victory."
     if not few:
-        return f"Verdicts are over {SEEDS} seeds: experiments were built with 0 to 4, and those above were held out. {rule}"
+        held_out = "experiments were built with 0 to 4, and those above were held out"
+        return f"Verdicts are over {SEEDS} seeds: {held_out}. {rule}"
     run = f"{SEEDS} seeds in {with_all} of {counts.total()} experiments so far, and over {few} in the others"
     return f"Verdicts are over {run}. Of fewer than {SEEDS} a claim has to hold with all. {rule}"
 
