@@ -48,8 +48,8 @@ MUTATIONS: Final = (
     Mutation(
         "merge-rate-of-one-pass",
         "policies/react/best_rate.py",
-        old="view.device.merge_seconds(view.spilled_bytes.sum(axis=0)) * passes",
-        new="view.device.merge_seconds(view.spilled_bytes.sum(axis=0))",
+        old="device.merge_seconds(n_bytes.sum(axis=0)) * passes",
+        new="device.merge_seconds(n_bytes.sum(axis=0))",
         breaks="A disk-disk task seems as cheap with many runs as with few.",
         tests=("policies/test_react_policies.py",),
     ),

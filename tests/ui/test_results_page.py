@@ -52,6 +52,12 @@ def test_the_first_table_counts_the_claims_of_each_paper_and_a_line_those_of_ben
     assert sum(line.startswith("| [") for line in head) == 2
 
 
+def test_it_says_over_how_many_seeds_verdicts_are() -> None:
+    few, all_of_them = experiment("a", claim()) | {"seeds": [0, 1]}, experiment("b", claim()) | {"seeds": [*range(15)]}
+    assert "over 15 seeds: experiments were built with 0 to 4" in results_page([all_of_them])
+    assert "over 15 seeds in 1 of 2 experiments so far, and over 2 in the others." in results_page([few, all_of_them])
+
+
 def test_a_failure_without_a_word_is_unexplained_and_a_tie_without_one_is_a_tie() -> None:
     page = results_page([experiment("rpj-8a", fails(), claim("tie", what="c"))])
     assert "| [RPJ](#rpj) | 2 | 0 | 1 | 1 | 1 | 0% |" in page

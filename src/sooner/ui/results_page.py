@@ -1,5 +1,6 @@
 """The results page, as Markdown: what holds of each paper, a picture of it, what does not hold and why, and details."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -54,15 +55,15 @@ def results_page(documents: Sequence[Document]) -> str:
 
 def _seeds_in_words(documents: Sequence[Document]) -> str:
     """With how many seeds the claims were read, and what that means for a verdict."""
-    counts = {len(one.get("seeds", ())) for one in documents if "paper" in one and one["claims"]}
-    run, most = min(counts, default=0), max(counts, default=0)
+    counts = Counter(len(one.get("seeds", ())) for one in documents if "paper" in one and one["claims"])
+    with_all = sum(experiments for seeds, experiments in counts.items() if seeds >= SEEDS)
+    few = " or ".join(str(seeds) for seeds in sorted(counts) if seeds < SEEDS)
     rule = f"A claim holds if it does with at least {SEEDS - EXCUSED} of {SEEDS}; a tie is no victory."
-    if run >= SEEDS:
-        return (
-            f"Verdicts are over {run} seeds: experiments were built with 0 to 4, and those above were held out. {rule}"
-        )
-    beside = f", of some papers over {most}" if most > run else ""
-    return f"Verdicts are over {run} seeds so far{beside}. Of fewer than {SEEDS} a claim has to hold with all. {rule}"
+    if not few:
+        held_out = "experiments were built with 0 to 4, and those above were held out"
+        return f"Verdicts are over {SEEDS} seeds: {held_out}. {rule}"
+    run = f"{SEEDS} seeds in {with_all} of {counts.total()} experiments so far, and over {few} in the others"
+    return f"Verdicts are over {run}. Of fewer than {SEEDS} a claim has to hold with all. {rule}"
 
 
 def _shares(documents: Sequence[Document]) -> Iterator[str]:
