@@ -1,4 +1,4 @@
-"""The README's words about what runs in process are run as they stand there."""
+"""The words of the README and the guides about what runs in process are run as they stand there."""
 
 import contextlib
 import io
@@ -20,18 +20,19 @@ import sooner
 import sql_chain
 from sooner.ui.examples_command import write_examples
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
 
 
-def section(title: str) -> str:
-    return README.split(f"## {title}\n")[1].split("\n## ")[0]
+def guide(name: str) -> str:
+    return (ROOT / "docs" / "guides" / f"{name}.md").read_text()
 
 
 def blocks_of(text: str) -> list[str]:
     return re.findall(r"^```(?:python)?\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
-IN_PROCESS = section("In process")
+IN_PROCESS = guide("in-process")
 FIRST, OUTPUT, CHAIN, CHAINED, COMMANDS, OTHERS = blocks_of(IN_PROCESS)
 ORDERS = pa.table({"cust": [3, 1, 2, 1], "cents": [500, 120, 990, 75]})
 CUSTOMERS = pa.table({"id": [1, 2, 3], "name": ["Ada", "Grace", "Edsger"]})
@@ -46,6 +47,26 @@ def printed_by(program: str, **known: object) -> str:
 
 def test_the_first_query_prints_what_the_readme_says() -> None:
     assert printed_by(FIRST) == OUTPUT
+    assert f"```python\n{FIRST}```\n```\n{OUTPUT}```" in README
+
+
+def test_the_readme_is_read_in_one_sitting_and_links_to_what_is_there() -> None:
+    assert len(README.splitlines()) <= 160
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")):
+        words = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", words):
+            assert target.startswith("http") or (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_sql_runs_as_the_readme_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = pa.table({"l_orderkey": [1, 2, 2], "l_extendedprice": [10, 20, 30]})
+    orders = pa.table({"o_orderkey": [1, 2], "o_orderpriority": ["high", "low"]})
+    arrow_parquet.write_table(lines, "lineitem.parquet")
+    arrow_parquet.write_table(orders, "orders.parquet")
+    [program] = [block for block in blocks_of(README) if block.startswith("sooner.sql(")]
+    found = eval(program, {"sooner": sooner}).to_table()
+    assert sorted(zip(*found.to_pydict().values(), strict=True)) == [("high", 10), ("low", 50)]
 
 
 def test_a_chain_of_joins_with_a_source_of_ones_own_prints_what_the_readme_says() -> None:
@@ -65,7 +86,7 @@ def test_commands_do_what_the_readme_says(tmp_path: Path) -> None:
 
 
 def test_a_look_up_explains_itself_as_the_readme_says() -> None:
-    _, program, output = blocks_of(section("A stream and a master table: `enrich`"))
+    _, program, output = blocks_of(guide("look-ups"))
     events = pa.table({"customer": [3, 1], "cents": [500, 120]})
     assert printed_by(program, sooner=sooner, pa=pa, events=events) == output
 
@@ -105,7 +126,7 @@ def test_sql_over_many_tables_runs_as_the_readme_has_it(tmp_path: Path, monkeypa
     arrow_parquet.write_table(sql_chain.TABLES["customers"], "customers.parquet")
     arrow_parquet.write_table(lines.slice(0, 50).select(["line"]), "returns.parquet")
     nations = sql_chain.TABLES["nations"].rename_columns(["id", "region", "name"])
-    [program] = blocks_of(section("SQL over many tables"))
+    [program] = blocks_of(guide("sql"))
     found: dict[str, Any] = {"sooner": sooner, "orders": sql_chain.TABLES["orders"], "nations": nations}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(program, found)
