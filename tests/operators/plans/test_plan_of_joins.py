@@ -18,7 +18,6 @@ from sooner.operators.operator import Means
 from sooner.operators.plans.algorithms import plan_algorithm
 from sooner.operators.plans.join import PlanOfJoins
 from sooner.operators.plans.plan import JoinsPlan, JoinWith
-from sooner.operators.plans.stage import Stage
 from sooner.operators.statistics.distinct import DistinctCodes
 from sooner.policies.view import BUSY, SILENT
 from sooner.runs.formats.files import RunFiles
@@ -110,26 +109,6 @@ def test_a_join_is_held_in_the_middle_of_a_call_that_gives_much(
         join.close()
     assert of_calls[0] == of_calls[1]
     assert states[0] == states[1]
-
-
-def test_what_a_join_finds_in_several_pieces_goes_up_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each piece at the second join gives few rows: the third one is not called for each of them."""
-    join, calls = made(tmp_path, 400_000), Counter[str]()
-    arrive = Stage.arrive
-
-    def counting(stage: Stage, *arguments: Any) -> Any:
-        calls[stage.name] += 1
-        return arrive(stage, *arguments)
-
-    monkeypatch.setattr(Stage, "arrive", counting)
-    keys, few = np.arange(2_000), np.arange(0, 2_000, 20)
-    found = [*given(join, 1, rows(keys)), *given(join, 2, rows(few)), *given(join, 3, rows(few))]
-    calls.clear()
-    found += given(join, 0, rows(keys))
-    assert counted(found) == expected([keys.tolist(), keys.tolist(), few.tolist(), few.tolist()])
-    assert calls["c"] > 2
-    assert (calls["b"], calls["d"]) == (1, 1)
-    join.close()
 
 
 def test_a_merge_blocks_what_comes_for_it_and_below(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ Beside the budget it uses what its joins do, and LANDING_BYTES for results on th
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -125,7 +125,7 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
                 if door.stage == at:
                     own[door.side] = self._in_order(at, batches)
             if any(own):
-                yield from self._passed_on(at, self._given(at, [own], now), now)
+                yield from self._given(at, own, now)
         self._shell.report(Arrived(self._shell.tick, n_rows, compared=0))
         self._shell.report_reached(self)
 
@@ -144,26 +144,22 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
         rows = as_one(batches)
         return [gather(rows, np.argsort(hash_of_content(rows.columns), kind="stable"))]
 
-    def _given(
-        self, at: int, pieces: Iterable[Sequence[Sequence[pa.RecordBatch]]], now: float
-    ) -> Iterator[pa.RecordBatch]:
-        """A join takes in these rows piece by piece. What it finds of all of them goes up together: then the pieces of
-        the next join are no smaller.
-        """
-        for rows in pieces:
-            self._set_passage_aside(at)
-            yield from self._stages[at].arrive(rows, now)
+    def _given(self, at: int, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[pa.RecordBatch]:
+        """A join takes in these rows, and what it finds goes up."""
+        self._set_passage_aside(at)
+        yield from self._passed_on(at, self._stages[at].arrive(rows, now), now)
 
     def _passed_on(self, at: int, results: Iterator[pa.RecordBatch], now: float) -> Iterator[pa.RecordBatch]:
         if at == len(self._stages) - 1:
             yield from self._come_out(results)
             return
+        above = self._stages[at + 1]
         for together in self._landed(results):
-            pieces = self._stages[at + 1].pieces(together, self._passage.piece_bytes)
-            try:
-                yield from self._passed_on(at + 1, self._given(at + 1, ([piece, []] for piece in pieces), now), now)
-            except BudgetTooSmall as error:  # the rows that led to it are in, so this call cannot be made again
-                raise SoonerError(f"A result on its way through the plan finds no room: {error}") from error
+            for piece in above.pieces(together, self._passage.piece_bytes):
+                try:
+                    yield from self._given(at + 1, [piece, []], now)
+                except BudgetTooSmall as error:  # the rows that led to it are in, so this call cannot be made again
+                    raise SoonerError(f"A result on its way through the plan finds no room: {error}") from error
 
     def _landed(self, results: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
         """All of them, if they are not too many: then who gives them is idle, and its rows may leave memory."""
