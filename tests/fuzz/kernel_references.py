@@ -31,6 +31,7 @@ from fuzz.code_kernels import (
     xxh64,
     xxh64_of_texts,
 )
+from fuzz.counting_kernels import IN_SCHEDULES, a_schedule, counted, in_order, some_leaving
 from fuzz.fences import Fences
 from fuzz.kernel_arguments import WORD, codes, doubles, integers, size, wide, wides
 from fuzz.kernel_structures import (
@@ -162,4 +163,6 @@ KERNELS: dict[str, Kernel] = {
     "fold_pairs": Kernel("", some_folds, by_itself=fold_pairs),
     "fold_runs": Kernel("", some_folds, by_itself=fold_runs),
     "fold_many": Kernel("", some_folds, by_itself=fold_many),
+    "count_in_order": Kernel("", some_leaving, by_itself=in_order),
+    **{f"count_{what}": Kernel("", a_schedule, by_itself=counted) for what in IN_SCHEDULES},
 }  # fmt: skip

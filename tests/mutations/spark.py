@@ -9,8 +9,8 @@ MUTATIONS: Final = (
     Mutation(
         "step-from-an-older-version",
         "spark/step/state_directory.py",
-        old="        if earlier == version - 1:\n",
-        new="        if earlier <= version - 1:\n",
+        old="            header, data = versions.load(version - 1)\n",
+        new="            header, data = versions.load(max(versions.published()))\n",
         breaks="A step goes on from an older version where the one before is missing, and rows are lost.",
         tests=("spark/test_state_directory.py::test_a_version_that_is_missing_is_explained",),
     ),
