@@ -272,7 +272,16 @@ def test_groups_that_take_more_than_their_memory_are_refused() -> None:
 def test_what_was_stopped_has_no_exact_figures() -> None:
     found = live(f"SELECT COUNT(*) AS n {CHAIN} LIMIT 1")
     found.stop()
-    with refused(SoonerError, "was stopped"):
+    with refused(SoonerError, "stopped before its figures were exact"):
+        found.final()
+
+
+def test_what_was_stopped_while_it_was_read_has_no_exact_figures_either() -> None:
+    found = live(f"SELECT COUNT(*) AS n {CHAIN} LIMIT 1")
+    reader = iter(found)
+    found.stop()
+    assert not any(figures.exact for figures in reader)
+    with refused(SoonerError, "stopped before its figures were exact"):
         found.final()
 
 

@@ -15,7 +15,7 @@ import pytest
 from deltalake import DeltaTable
 
 import sooner
-from patience import ENDLESS_SECONDS
+from patience import ENDLESS_SECONDS, until
 from queries import Gated, multiset, numbered, refused, soon, wait_until
 from sooner.errors import InvalidCall, SinkFailed, SoonerError, SourceFailed
 from sooner.sources import open_source
@@ -181,8 +181,12 @@ def test_a_delta_table_has_all_rows_or_none_and_the_error_is_that_of_the_query(t
 
 def test_a_file_of_a_query_that_fails_is_beside_its_place_and_valid(tmp_path: Path) -> None:
     (tmp_path / "joined.parquet").write_text("as it was")
+    source = failing(LEFT)
+    query = sooner.join(source, RIGHT, on="k")
+    *rows, fail = source.steps
+    source.steps = [*rows, lambda: until(lambda: query.progress.results > 0), fail]
     with pytest.raises(SourceFailed, match="the line is dead") as failed:
-        soon(lambda: sooner.join(failing(LEFT), RIGHT, on="k").write(tmp_path / "joined.parquet"))
+        soon(lambda: query.write(tmp_path / "joined.parquet"))
     assert (tmp_path / "joined.parquet").read_text() == "as it was"
     found = read(tmp_path / "_partial-joined.parquet")
     assert failed.value.__notes__ == [

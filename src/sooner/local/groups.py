@@ -96,6 +96,7 @@ class LiveGroups(Answer):
         self._grouping = grouping
         self._notes = notes
         self._last: Figures | None = None
+        self._was_stopped = False
         self.schema = grouping.answering.schema
 
     @property
@@ -114,6 +115,7 @@ class LiveGroups(Answer):
 
     def stop(self) -> None:
         """End it now, from any thread."""
+        self._was_stopped = True
         self._query.stop()
 
     def finish(self, side: str) -> None:
@@ -131,10 +133,10 @@ class LiveGroups(Answer):
 
     def final(self) -> Figures:
         """The exact figures, when all rows are joined."""
-        if self._last is None or not self._last.exact:
+        if not self._was_stopped and self._last is None:
             *_, self._last = self
-        if not self._last.exact:
-            raise SoonerError("The query was stopped before its figures were exact; ask it again.")
+        if self._last is None or not self._last.exact:
+            raise SoonerError("This query was stopped before its figures were exact; ask it again.")
         return self._last
 
     def to_table(self) -> pa.Table:
