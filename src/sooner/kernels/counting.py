@@ -128,7 +128,7 @@ class CountedRows:
         return _count_meeting_disk(self._keys, self._join, side, p)
 
     def leave(self, places: Counts, leaving: Counts, left: Counts, column: int) -> Counts:
-        """So many rows of each key of some sides and partitions leave memory, each of these as a run; their places count
+        """So many rows of each key of some sides and partitions leave memory, of each as a run; their places count
         partitions of the left and then of the right. What is told of each key is put into a table that has a row for
         each field of `LeftRows`, from this column on, and room for a number for each key. Gives of each place how many
         keys it is of, and how many rows.
