@@ -33,9 +33,10 @@ from sooner.lab.history import History
 from sooner.lab.races.mutants import idle_in_silence, with_flush_of_all
 from sooner.lab.races.pr_join_model import Costs
 from sooner.lab.resources import Disk, Machine, Overlap
-from sooner.lab.simulator import Laboratory, simulate
+from sooner.lab.simulator import Laboratory, simulate, simulate_subject
 from sooner.lab.subject import ROW_BYTES
 from sooner.lab.traces import Keys, Pushed, Trace
+from sooner.lab.waiting_join import waiting
 from sooner.named_algorithms import ALGORITHMS, Algorithm, algorithm
 from sooner.policies.flush.all import All
 from sooner.policies.react.growth import Growth, wholes
@@ -150,8 +151,10 @@ class PrJoinRace:
         nothing = Pushed(np.empty(0), np.empty(0, np.int32), silence_seconds=1.0)
         domain = int(max(some.max() for some in keys)) + 1
         trace = Trace.of_inputs([nothing] * len(SIDES), domain, self._partitions)
-        history = simulate(trace, self._algorithm(stands_for), self._laboratory(keys, stands_for), rows="real")
-        return replace(history, stands_for=stands_for)
+        algorithm, laboratory = self._algorithm(stands_for), self._laboratory(keys, stands_for)
+        if algorithm.waits == "never":
+            return replace(simulate(trace, algorithm, laboratory, rows="real"), stands_for=stands_for)
+        return replace(simulate_subject(trace, waiting(algorithm), laboratory), stands_for=stands_for)
 
     def mutated(self, mutant: str) -> Self:
         """A mutant is an algorithm and what is wrong with it."""

@@ -19,8 +19,9 @@ from sooner.lab.history import History
 from sooner.lab.races.mutants import idle_in_silence
 from sooner.lab.races.rpj import COMPETITORS, PANELS, Network, Panel, RpjRace, draw_trace
 from sooner.lab.resources import FlushedTo
-from sooner.lab.simulator import Laboratory, simulate
+from sooner.lab.simulator import Laboratory, simulate, simulate_subject
 from sooner.lab.subject import ROW_BYTES
+from sooner.lab.waiting_join import waiting
 from sooner.named_algorithms import ALGORITHMS
 
 ROWS_OF_PAGE: Final = 1024 / 12
@@ -57,7 +58,7 @@ class StreamRace:
         pr_join = ALGORITHMS["pr_join"]
         if self.mutant == NEVER_EARLY:
             pr_join = idle_in_silence(pr_join)
-        return replace(simulate(trace, pr_join, laboratory, rows="real"), stands_for=stands_for)
+        return replace(simulate_subject(trace, waiting(pr_join), laboratory), stands_for=stands_for)
 
     def mutated(self, mutant: str) -> Self:
         return replace(self, mutant=mutant) if self.algorithm == "pr_join" else self
