@@ -81,6 +81,16 @@ SETTING: Final = (
 AlgorithmName = Literal["pr_join", "ripple", "hash_ripple", "grace", "sms", "dbo"]
 KeyDistribution = Literal["each row matches one", "Zipf"]
 
+GIGABYTES: Final = (10, 10)
+SECONDS: Final[Mapping[AlgorithmName, float]] = {  # that a race of so many takes
+    "pr_join": 0.5,
+    "ripple": 1.0,
+    "hash_ripple": 0.9,
+    "grace": 0.4,
+    "sms": 5.0,  # with real rows
+    "dbo": 0.5,
+}
+
 
 @dataclass(frozen=True)
 class FullWidth:
@@ -130,7 +140,7 @@ class PrJoinRace:
     overlap: Overlap = "at once"
     gamma: float = 1.0
     stops: Literal["near the end", "never"] = "near the end"
-    gigabytes: tuple[int, int] = (10, 10)
+    gigabytes: tuple[int, int] = GIGABYTES
     keys: KeyDistribution = "each row matches one"
     partitions: int = PARTITIONS  # of PR-Join
     remaps: bool = True  # PR-Join: whether partitions are evened out when memory is half full
@@ -139,9 +149,7 @@ class PrJoinRace:
 
     @property
     def seconds(self) -> float:
-        if self.algorithm == "pr_join":
-            return 0.17 * self.partitions * sum(self.gigabytes) / 20
-        return 5
+        return SECONDS[self.algorithm] * sum(self.gigabytes) / sum(GIGABYTES)
 
     def run(self, scale: int, seed: int) -> History:
         stands_for = FULL_SCALE * scale

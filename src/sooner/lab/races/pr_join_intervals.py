@@ -124,7 +124,7 @@ class IntervalRace(PrJoinRace):
     @property
     def seconds(self) -> float:
         """The same for all algorithms, so that they race one after another, and the values are drawn once."""
-        return 10
+        return 2
 
     def run(self, scale: int, seed: int) -> History:
         stands_for = FULL_SCALE * scale

@@ -8,8 +8,8 @@ Chosen: PR-Join has RPJ's 20 partitions; gamma is 1; how many rows there will be
 flushes as much at a time as RPJ does. A partition is read run after run. What leaves memory is appended to its
 partition, with a seek each: written page by page, fast streams would end long before their rows are written.
 
-Scale. PR-Join runs on real rows, so a row stands for 10 of the paper's. On an unreliable network, where there is
-something to join in each of 90,000 silences, it stands for 200, and there are fewer keys.
+Scale. A row stands for 10 of the paper's. On an unreliable network, where there is something to join in each of 90,000
+silences, it stands for 200, and there are fewer keys.
 """
 
 from dataclasses import dataclass, replace
