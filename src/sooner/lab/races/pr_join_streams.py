@@ -45,8 +45,8 @@ class StreamRace:
     @property
     def seconds(self) -> float:
         if self.algorithm == "rpj":
-            return 2 if self.network == "reliable" else 4
-        return 8 if self.network == "reliable" else 45
+            return 1 if self.network == "reliable" else 3
+        return 1 if self.network == "reliable" else 6
 
     def run(self, scale: int, seed: int) -> History:
         stands_for = scale * FULL_SCALES[self.network]
