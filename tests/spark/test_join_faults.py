@@ -70,8 +70,10 @@ def test_tasks_that_fail_after_their_state_is_written_and_copies_that_vanish(
 # Batches that run again
 
 
+# A query that has nothing more to do is started once more in test_spark_estimate.py too.
+@pytest.mark.parametrize("starts", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_batch_that_runs_again_and_more_memory_from_then_on(
-    spark: SparkSession, tmp_path: Path, answer: Answer
+    spark: SparkSession, tmp_path: Path, answer: Answer, starts: int
 ) -> None:
     """Killed between the sink and Spark's log of commits, the query does its last batch again."""
     case, crashed = case_in(spark, tmp_path, algorithm="xjoin", how="left"), []
@@ -88,7 +90,7 @@ def test_a_batch_that_runs_again_and_more_memory_from_then_on(
 
     with pytest.raises(StreamingQueryException, match="killed after the sink"):
         ended(start("128KB"))
-    for _ in ("the rest", "nothing more"):
+    for _ in range(starts):
         query = start("1MB")
         ended(query)
         assert query.is_complete
