@@ -36,7 +36,8 @@ from sooner.spark.dataflow.endings import note_end
 from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.step.state_directory import stored_identity
 
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # tests end before thorough compilation pays
+# Tests end before thorough compilation pays, and Spark's classes are sound.
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 # As `sooner demo` has it, and more: neither compiling nor planning anew pays for so few rows. Submitted programs have
 # Spark's own settings.
 QUICK_BATCHES = {
