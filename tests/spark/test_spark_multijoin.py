@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 import sooner.spark as ss
 from multijoin_driver import ON, MultiCase, tables
@@ -150,29 +150,19 @@ def test_what_cannot_be_joined_on_spark_is_refused(spark: SparkSession, tmp_path
         ss.multijoin({**case.inputs(), "sales": "a.parquet"}, on=ON, state=tmp_path / "state")  # type: ignore[dict-item]
 
 
-RANGED = ("sales", "articles", "nations")
-
-
-def joined_by_a_range(case: MultiCase) -> DataFrame:
-    """Given from the input that comes later: low <= articles.article - sales.sale <= high."""
-    inputs = {name: frame for name, frame in case.inputs().items() if name in RANGED}
-    on, within = ["nations.nation = articles.price"], {("articles.article", "sales.sale"): (-2, 3)}
-    return ss.multijoin(inputs, on=on, within=within, memory="16MB", partitions=2, state=case.folder / "state")
-
-
 def test_inputs_with_a_range_are_joined_two_at_a_time(spark: SparkSession, tmp_path: Path) -> None:
-    told = ss.explain(joined_by_a_range(MultiCase(spark, tmp_path)))
-    assert "join 1 of 2, of sales with articles: values that may be apart" in told
-
-
-@pytest.mark.long  # in `make test` two inputs with a range are joined, see test_range_join.py
-def test_inputs_with_a_range_are_sparks_own_answer(spark: SparkSession, tmp_path: Path) -> None:
-    case = MultiCase(spark, tmp_path)
-    joined = joined_by_a_range(case)
+    """Also where the range is given from the input that comes later: low <= articles.article - sales.sale <= high."""
+    case = MultiCase(spark, tmp_path, arguments={"memory": "16MB"})
+    names, on = ("sales", "articles", "nations"), ["nations.nation = articles.price"]
+    inputs = {name: frame for name, frame in case.inputs().items() if name in names}
+    within = {("articles.article", "sales.sale"): (-2, 3)}
+    joined = ss.multijoin(inputs, on=on, within=within, memory="16MB", partitions=2, state=tmp_path / "state")
+    assert "join 1 of 2, of sales with articles: values that may be apart" in ss.explain(joined)
     query = ss.start(ss.sinks.parquet(joined, str(tmp_path / "out")).option("checkpointLocation", str(tmp_path / "cp")))
     query.awaitTermination()
-    for name in RANGED:
-        spark.read.parquet(str(case.path(name))).createOrReplaceTempView(f"all_{name}")
+    sales, articles, nations = (spark.read.parquet(str(case.path(name))) for name in names)
+    for name, rows in zip(names, (sales, articles, nations), strict=True):
+        rows.createOrReplaceTempView(f"all_{name}")
     expected = spark.sql(
         "select s.sale, s.customer, s.article article_sales, a.article article_articles, a.price, n.* from all_sales s "
         "join all_articles a on s.sale between a.article - 2 and a.article + 3 join all_nations n on n.nation = a.price"

@@ -252,10 +252,7 @@ def test_blocks_and_rows_are_left_out_that_are_beyond_reach(reach: Reach) -> Non
         assert wanted.between(*bounds).tolist() == reaching
 
 
-@pytest.mark.parametrize(
-    ("chain", "rows", "n_keys"),
-    [pytest.param(CHAIN, 400, 133, marks=pytest.mark.long), (CHAIN_WITH_A_RANGE, 400, 400)],
-)
+@pytest.mark.parametrize(("chain", "rows", "n_keys"), [(CHAIN, 400, 133), (CHAIN_WITH_A_RANGE, 400, 400)])
 def test_a_loop_hands_over_and_what_it_did_is_not_done_again(
     tmp_path: Path, chain: tuple[str, ...], rows: int, n_keys: int
 ) -> None:
