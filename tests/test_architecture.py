@@ -20,6 +20,7 @@ MAY_ENTER: dict[str, set[str]] = {
     "threads": set(),
     "finalizing": set(),
     "plain_text": set(),
+    "completing": set(),
     "extras": {"errors"},
     "whole_files": {"errors"},
     "lazily": {"extras"},
