@@ -42,6 +42,8 @@ ELSEWHERE: Final = {
 
 def setting_of(page: str, place: Path) -> Setting:
     """Of a page without Spark."""
+    if page.startswith("docs/algorithms/"):
+        return _algorithm(place)
     return SETTINGS[page](place) if page in SETTINGS else Setting()
 
 
@@ -76,6 +78,19 @@ def _many_tables(place: Path) -> Setting:
     write(place, customers=sql_chain.TABLES["customers"], returns=lines.slice(0, 50).select(["line"]))
     nations = sql_chain.TABLES["nations"].rename_columns(["id", "region", "name"])
     return Setting({"orders": sql_chain.TABLES["orders"], "nations": nations})
+
+
+def _algorithm(place: Path) -> Setting:  # noqa: ARG001 - every setting has a place
+    noon = dt.datetime(2026, 1, 1, 12)
+    known = {
+        "orders": ORDERS,
+        "customers": CUSTOMERS.append_column("nation", pa.array([1, 2, 1])),
+        "nations": pa.table({"nation": [1, 2], "country": ["Chile", "Ghana"]}),
+        "events": ORDERS,
+        "views": pa.table({"ad": [1, 2], "seen": [noon, noon]}),
+        "clicks": pa.table({"ad": [1], "clicked": [noon + dt.timedelta(minutes=3)]}),
+    }
+    return Setting(known)
 
 
 def _sql(place: Path) -> Setting:

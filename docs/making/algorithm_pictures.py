@@ -1,0 +1,256 @@
+"""Pictures for the pages of algorithms: each algorithm joins the same rows with the same little memory, call by call.
+
+python docs/making/algorithm_pictures.py docs/algorithms
+
+No clock and no thread takes part, so the same code draws the same pictures. A picture has the rectangle of all pairs when
+the last row has come, coloured by how they have met, and results over time beside it, with silences in grey. Of more than
+two inputs, and of a stream and a master table, there are curves alone.
+"""
+
+import base64
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from sooner.asked.multijoins import plan_of
+from sooner.budget import Budget
+from sooner.lab.kept_runs import KeptRuns
+from sooner.named_algorithms import ALGORITHMS
+from sooner.operators.enrich.plan import EnrichPlan
+from sooner.operators.events import Event
+from sooner.operators.inputs import Storage
+from sooner.operators.operator import Means
+from sooner.operators.ports import Doors
+from sooner.operators.two_way.plan import TwoWayPlan
+from sooner.policies.view import BUSY, SILENT, Surroundings
+from sooner.trace import Entry, TraceHeader
+from sooner.ui.dashboard.picture import Picture
+from sooner.ui.dashboard.rectangle import HOW
+
+STEPS: Final = 120
+SILENCES: Final = (range(40, 52), range(80, 92))  # in which no row comes
+ROWS_AT_ONCE: Final = 60
+KEYS: Final = 300
+MEMORY_SHARE: Final = 5  # of all rows, one part in so many fits
+ROW_BYTES: Final = 28
+QUANTUM_BYTES: Final = 4_000
+CALLS_IN_A_STEP: Final = 4
+PARTITIONS: Final = 8
+
+SIDE, TOP, LEFT, GAP, WIDTH = 208, 30, 14, 56, 330
+COLORS: Final = ("#3b78c4", "#e0862f", "#2f9e63", "#c4569a")  # as the dashboard has them: by HOW
+OPEN: Final = "#8a8f98"
+STRENGTHS: Final = 4
+STYLE: Final = (
+    "text{font:12px system-ui,sans-serif;fill:#5b616b}.axis{stroke:#8a8f98}.silent{fill:#8a8f98;opacity:.16}"
+    ".own{stroke:#0e8f9b;stroke-width:2.4}.rival{stroke:#d1653c;stroke-width:1.8}.waits{stroke:#8a8f98;stroke-dasharray:5 4}"
+    "path{fill:none}@media(prefers-color-scheme:dark){text{fill:#b4bac4}}"
+)
+
+Batches = Sequence[pa.RecordBatch]
+
+
+@dataclass
+class Seen:
+    """What happened: events with the step in which they did, and after each step how many results there were."""
+
+    events: list[tuple[int, Event]] = field(default_factory=list)
+    results: list[int] = field(default_factory=list)
+    total: int = 0
+
+
+def run(plan: Any, arrivals: Sequence[Sequence[Batches]], memory_bytes: int, first: int | None = None) -> Seen:
+    """All steps, and then the end; an input that comes `first` has ended before the steps begin."""
+    schemas = [next(batches[0].schema for batches in of_input if batches) for of_input in zip(*arrivals, strict=True)]
+    seen, step = Seen(), 0
+    means = Means(
+        Budget(memory_bytes).account("the operator"), listener=lambda event: seen.events.append((step, event))
+    )
+    names = ["left", "right"] if len(schemas) == 2 else list("ABCD"[: len(schemas)])
+    operator = plan.make(names, schemas, Storage(PARTITIONS, lambda schema: KeptRuns()), means)
+    doors = Doors(operator, [deque() for _ in schemas])
+    ended = [which == first for which in range(len(schemas))]
+
+    def count(results: Iterator[pa.RecordBatch]) -> None:
+        seen.total += sum(rows.num_rows for rows in results)
+
+    def work(around: Surroundings, calls: int) -> None:
+        for _ in range(calls):
+            if operator.phase == "done" or not operator.has_work(around):
+                return
+            count(operator.work(QUANTUM_BYTES, around))
+
+    for step, batches in enumerate(arrivals):  # noqa: B007 - events are told which
+        count(doors.arrive(batches, step / 10))
+        if step:
+            count(doors.look(ended, step / 10))
+        silent = not any(batches)
+        work(SILENT if silent else BUSY, CALLS_IN_A_STEP)
+        seen.results.append(seen.total)
+        if first is not None and not step:
+            count(doors.look(ended, 0.0))
+            work(SILENT, 10**6)
+    count(doors.look([True] * len(schemas), STEPS / 10))
+    while operator.phase != "done":
+        count(operator.work(QUANTUM_BYTES, SILENT))
+        count(doors.look([True] * len(schemas), STEPS / 10))
+    return seen
+
+
+def is_silent(step: int) -> bool:
+    return any(step in silence for silence in SILENCES)
+
+
+def two_inputs() -> list[list[Batches]]:
+    """Few keys have many rows, and the means of both sides move, so that there is something to choose."""
+    dice, arrivals = np.random.default_rng(7), []
+    for step in range(STEPS):
+        middles = (0.25 + 0.5 * step / STEPS, 0.35 + 0.3 * step / STEPS)
+        keys = [np.clip(dice.normal(middle, 0.16, ROWS_AT_ONCE), 0, 0.999) * KEYS for middle in middles]
+        arrivals.append([[] if is_silent(step) else [batch(key=some.astype(np.int64))] for some in keys])
+    return arrivals
+
+
+def chain() -> list[list[Batches]]:
+    """Three inputs: the first and the last have each key of the middle one a few times."""
+    dice, arrivals = np.random.default_rng(8), []
+    for step in range(STEPS):
+        a, c = (np.floor(KEYS * dice.random(ROWS_AT_ONCE) ** 2).astype(np.int64) for _ in range(2))
+        b, d = (np.floor(KEYS * dice.random(ROWS_AT_ONCE) ** 2).astype(np.int64) for _ in range(2))
+        rows = [batch(a=a), batch(a=b, c=d), batch(c=c)]
+        arrivals.append([[] if is_silent(step) else [one] for one in rows])
+    return arrivals
+
+
+def stream_and_master() -> list[list[Batches]]:
+    dice, master = np.random.default_rng(9), 40 * KEYS
+    arrivals: list[list[Batches]] = []
+    for step in range(STEPS):
+        keys = np.minimum(dice.zipf(1.4, ROWS_AT_ONCE), master - 1)
+        arrivals.append([[batch(key=keys.astype(np.int64))], [batch(key=np.arange(master))] if not step else []])
+    return arrivals
+
+
+def batch(**columns: Any) -> pa.RecordBatch:
+    rows = len(next(iter(columns.values())))
+    return pa.record_batch({**columns, "row": np.arange(rows)})
+
+
+def memory_of(arrivals: Sequence[Sequence[Batches]]) -> int:
+    rows = sum(one.num_rows for step in arrivals for batches in step for one in batches)
+    return rows * ROW_BYTES // MEMORY_SHARE
+
+
+# What is drawn
+
+
+def two_way_picture(name: str) -> str:
+    arrivals = two_inputs()
+    plan = TwoWayPlan(("key",), ("key",), ("_left", "_right"), ALGORITHMS[name])
+    seen = run(plan, arrivals, 10**9 if name == "symmetric_hash" else memory_of(arrivals))
+    picture = Picture(TraceHeader("a join", "", 0.0, [str(plan)], ["left", "right"]), followed=PARTITIONS)
+    for step, event in seen.events:
+        if step == STEPS - 1 and type(event).__name__ == "Entered":
+            break
+        picture.note(Entry(float(step), event))
+    [rectangle] = picture.to_plain()["rectangles"]
+    drawn = [*_rectangle(rectangle), *_curves({"own": seen}, LEFT + SIDE + GAP, with_batch_join=True)]
+    return _svg(LEFT + SIDE + GAP + WIDTH + 10, drawn)
+
+
+def curves_picture(seen: dict[str, Seen], *legend: str) -> str:
+    return _svg(LEFT + 40 + WIDTH + 190, [*_curves(seen, LEFT + 40), *_legend(legend)])
+
+
+def _rectangle(plain: dict[str, Any]) -> Iterator[str]:
+    """Pairs of places are drawn as one, in some strengths, each with all of its places in one path."""
+    places = plain["places"]
+    met = np.frombuffer(base64.b64decode(plain["met"]), np.uint8).reshape(len(HOW), places, places) / 255
+    used = [int(np.ceil(rows / width / 2)) for rows, width in zip(plain["rows"], plain["width"], strict=True)]
+    halved = met.reshape(len(HOW), places // 2, 2, places // 2, 2).mean(axis=(2, 4))
+    cell = SIDE / max(used)
+    yield f'<text x="{LEFT}" y="18">pairs of left and right rows, when the last has come</text>'
+    yield f'<rect x="{LEFT}" y="{TOP}" width="{SIDE}" height="{SIDE}" fill="{OPEN}" opacity=".22"/>'
+    for how, color in enumerate(COLORS):
+        strengths = np.rint(halved[how] * STRENGTHS).astype(int)
+        for strength in range(1, STRENGTHS + 1):
+            drawn = "".join(
+                f"M{LEFT + x * cell:.1f} {TOP + SIDE - (y + 1) * cell:.1f}h{cell:.1f}v{cell:.1f}h-{cell:.1f}z"
+                for x, y in np.argwhere(strengths[: used[0], : used[1]] == strength)
+            )
+            if drawn:
+                yield f'<path d="{drawn}" style="fill:{color}" opacity="{strength / STRENGTHS:.2f}"/>'
+    shown = [(color, how) for color, how in zip(COLORS, HOW, strict=True) if how != "clean-up"]
+    at = LEFT
+    for color, how in [*shown, (OPEN, "open")]:
+        yield f'<rect x="{at}" y="{TOP + SIDE + 12}" width="9" height="9" fill="{color}"/>'
+        yield f'<text x="{at + 12}" y="{TOP + SIDE + 21}" font-size="10">{how}</text>'
+        at += 24 + 5.6 * len(how)
+
+
+def _curves(seen: dict[str, Seen], left: float, with_batch_join: bool = False) -> Iterator[str]:
+    height, total = SIDE, max(one.total for one in seen.values())
+    x, y = (lambda step: left + WIDTH * step / STEPS), (lambda results: TOP + height * (1 - results / total))
+    for silence in SILENCES if with_batch_join or "rival" in seen else ():
+        yield f'<rect class="silent" x="{x(silence[0]):.1f}" y="{TOP}" width="{x(len(silence)) - left:.1f}" height="{height}"/>'
+    for name, one in seen.items():
+        points = [f"{x(step + 1):.1f} {y(results):.1f}" for step, results in enumerate(one.results)]
+        yield f'<path class="{name}" d="M{x(0):.1f} {y(0):.1f}L{"L".join(points)}"/>'
+    if with_batch_join:
+        yield f'<path class="waits" d="M{x(0):.1f} {y(0) - 1:.1f}H{x(STEPS) - 1:.1f}V{y(total):.1f}"/>'
+    yield f'<path class="axis" d="M{left} {TOP}V{TOP + height}H{left + WIDTH}"/>'
+    yield f'<text x="{left}" y="18">results out, 0 to 100% of {total:,}</text>'
+    yield f'<text x="{left + WIDTH}" y="{TOP + height + 21}" text-anchor="end">rows arrive until here</text>'
+
+
+def _legend(lines: Sequence[str]) -> Iterator[str]:
+    left = LEFT + 40 + WIDTH + 14
+    for at, (name, words) in enumerate(zip(("own", "rival"), lines, strict=False)):
+        y = TOP + 20 + 24 * at
+        yield f'<path class="{name}" d="M{left} {y}h22"/><text x="{left + 28}" y="{y + 4}">{words}</text>'
+
+
+def _svg(width: float, drawn: Sequence[str]) -> str:
+    size = f'viewBox="0 0 {width:.0f} {TOP + SIDE + 32}" width="{width:.0f}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n<style>{STYLE}</style>\n' + "\n".join(drawn) + "\n</svg>\n"
+
+
+def many_inputs_picture(own: str, rival: str) -> str:
+    arrivals, seen = chain(), {}
+    for line, name in (("own", own), ("rival", rival)):
+        plan = plan_of({"A": None, "B": None, "C": None}, ["A.a = B.a", "B.c = C.c"], None, None, name)
+        seen[line] = run(plan, arrivals, memory_of(arrivals))
+    return curves_picture(seen, own, rival)
+
+
+def look_up_picture(own: str, rival: str) -> str:
+    arrivals, seen = stream_and_master(), {}
+    for line, name in (("own", own), ("rival", rival)):
+        plan = EnrichPlan(("key",), ("key",), ("_stream", "_master"), name)  # type: ignore[arg-type]
+        seen[line] = run(plan, arrivals, memory_of(arrivals), first=1)
+    return curves_picture(seen, own, rival)
+
+
+TWO_WAY: Final = (
+    "xjoin", "hmj", "pmj", "rpj", "diner", "ripple", "hash_ripple", "sms", "dbo", "pr_join", "grace", "symmetric_hash"
+)  # fmt: skip
+MANY: Final = (("miner", "mjoin"), ("mjoin", "miner"), ("agf", "state_spill"), ("state_spill", "agf"))
+LOOK_UPS: Final = (("meshjoin", "ssbj"), ("ssbj", "meshjoin"))
+
+
+def pictures() -> Iterator[tuple[str, str]]:
+    """The name of each, and the picture."""
+    yield from ((name, two_way_picture(name)) for name in TWO_WAY)
+    yield from ((own, many_inputs_picture(own, rival)) for own, rival in MANY)
+    yield from ((own, look_up_picture(own, rival)) for own, rival in LOOK_UPS)
+
+
+if __name__ == "__main__":
+    for name, picture in pictures():
+        (Path(sys.argv[1]) / f"{name}.svg").write_text(picture)
