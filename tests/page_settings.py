@@ -30,6 +30,7 @@ PRIORITIES: Final = pa.table(
 
 # Blocks that another test runs: because they need more than a page (a cluster, minutes), or do not end by themselves.
 ELSEWHERE: Final = {
+    "pip install ": "tests/ui/test_plain_install.py",
     "make ": "tests/test_pages.py",  # which looks whether there are such targets
     ".venv/bin/sooner lab list": "tests/ui/test_command_line.py",
     "sooner dashboard ": "tests/ui/test_dashboard_command.py",
@@ -100,9 +101,15 @@ def _sql(place: Path) -> Setting:
     return Setting()
 
 
+def _example_files(place: Path) -> Setting:
+    write_examples(place)
+    return Setting()
+
+
 SETTINGS: Final[dict[str, Callable[[Path], Setting]]] = {
     "docs/guides/in-process.md": _in_process,
     "docs/guides/sql.md": _many_tables,
     "docs/inputs-and-results.md": _inputs_and_results,
     "docs/sql.md": _sql,
+    "docs/coming-from/duckdb.md": _example_files,
 }

@@ -83,7 +83,12 @@ def the_files_there_are(place: Path) -> None:
         write_deltalake(place / name, customers, configuration={"delta.enableChangeDataFeed": "true"})
 
 
-@pytest.mark.parametrize("page", ON_SPARK)
+LONG = {"docs/tutorial.md"}
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.long] if page in LONG else []) for page in ON_SPARK]
+)
 def test_the_code_of_a_page_runs_on_spark(
     page: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
