@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # Spark needs Java 17 or newer; PyPI has one for machines without.
 JAVA_IS_HERE := test -n "$$JAVA_HOME" || java -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])'
 
-.PHONY: setup demo test test-long test-spark fuzz mutations results lint format docs docs-figures wheel release-check clean
+.PHONY: setup demo demo-picture test test-long test-spark fuzz mutations results lint format docs docs-figures wheel release-check clean
 
 setup: $(READY)
 
@@ -20,6 +20,10 @@ $(READY): pyproject.toml constraints.txt setup.py src/sooner/kernels/native/kern
 
 demo: setup
 	$(BIN)/sooner demo
+
+# The picture in the README.
+demo-picture: setup
+	$(BIN)/sooner demo --picture docs/demo.png
 
 # Tests start many processes, each of which would compile all of the product if none may write bytecode.
 test test-long test-spark fuzz mutations: export PYTHONDONTWRITEBYTECODE :=

@@ -1,9 +1,9 @@
-"""Which clicks belong to which views of an ad, and which views had none: two endless streams on Spark, forgotten in time.
+"""Which clicks belong to which views of an ad, and which views had none: two endless streams, forgotten in time.
 
 python examples/clicks_and_impressions.py
 
-A click counts if it is at most 10 seconds after its view, and comes at most 2 seconds late. A view without a click comes
-out once none can come any more.
+A click counts if it is at most 10 seconds after its view, and comes at most 2 seconds late. A view without a click
+comes out once none can come any more.
 """
 
 import tempfile

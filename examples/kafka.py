@@ -2,8 +2,8 @@
 
 spark-submit --packages org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0 examples/kafka.py SERVERS PLACE
 
-SERVERS is such as "localhost:9092"; PLACE, which every node must reach, gets state, checkpoint and answer. What is tried is
-what comes after Kafka: `join_topics` on two streams with the columns that Spark's source gives.
+SERVERS is such as "localhost:9092"; PLACE, which every node must reach, gets state, checkpoint and answer. What is
+tried is what comes after Kafka: `join_topics` on two streams with the columns that Spark's source gives.
 """
 
 import sys

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-
 from algorithm_figures import with_figures
+
 from pages import DOCS, ROOT
 from sooner.asked.multijoins import MULTI_ALGORITHMS
 from sooner.named_algorithms import ALGORITHMS

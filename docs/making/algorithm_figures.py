@@ -2,7 +2,7 @@
 
 python docs/making/algorithm_figures.py
 
-A mark names experiments and how a claim or a measurement of theirs begins; below it is the table that this program writes:
+A mark names experiments and how a claim or a measurement of theirs begins; below it is the table that this writes:
 
     <!-- figures
     rpj-8a: RPJ has more results than XJoin

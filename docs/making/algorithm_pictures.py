@@ -2,9 +2,9 @@
 
 python docs/making/algorithm_pictures.py docs/algorithms
 
-No clock and no thread takes part, so the same code draws the same pictures. A picture has the rectangle of all pairs when
-the last row has come, coloured by how they have met, and results over time beside it, with silences in grey. Of more than
-two inputs, and of a stream and a master table, there are curves alone.
+No clock and no thread takes part, so the same code draws the same pictures. A picture has the rectangle of all pairs
+when the last row has come, coloured by how they have met, and results over time beside it, with silences in grey. Of
+more than two inputs, and of a stream and a master table, there are curves alone.
 """
 
 import base64
@@ -48,9 +48,9 @@ COLORS: Final = ("#3b78c4", "#e0862f", "#2f9e63", "#c4569a")  # as the dashboard
 OPEN: Final = "#8a8f98"
 STRENGTHS: Final = 4
 STYLE: Final = (
-    "text{font:12px system-ui,sans-serif;fill:#5b616b}.axis{stroke:#8a8f98}.silent{fill:#8a8f98;opacity:.16}"
-    ".own{stroke:#0e8f9b;stroke-width:2.4}.rival{stroke:#d1653c;stroke-width:1.8}.waits{stroke:#8a8f98;stroke-dasharray:5 4}"
-    "path{fill:none}@media(prefers-color-scheme:dark){text{fill:#b4bac4}}"
+    "text{font:12px system-ui,sans-serif;fill:#5b616b}.small{font-size:10px}.axis{stroke:#8a8f98}"
+    ".silent{fill:#8a8f98;opacity:.16}.own{stroke:#0e8f9b;stroke-width:2.4}.rival{stroke:#d1653c;stroke-width:1.8}"
+    ".waits{stroke:#8a8f98;stroke-dasharray:5 4}path{fill:none}@media(prefers-color-scheme:dark){text{fill:#b4bac4}}"
 )
 
 Batches = Sequence[pa.RecordBatch]
@@ -73,7 +73,7 @@ def run(plan: Any, arrivals: Sequence[Sequence[Batches]], memory_bytes: int, fir
         Budget(memory_bytes).account("the operator"), listener=lambda event: seen.events.append((step, event))
     )
     names = ["left", "right"] if len(schemas) == 2 else list("ABCD"[: len(schemas)])
-    operator = plan.make(names, schemas, Storage(PARTITIONS, lambda schema: KeptRuns()), means)
+    operator = plan.make(names, schemas, Storage(PARTITIONS, lambda _: KeptRuns()), means)
     doors = Doors(operator, [deque() for _ in schemas])
     ended = [which == first for which in range(len(schemas))]
 
@@ -86,7 +86,7 @@ def run(plan: Any, arrivals: Sequence[Sequence[Batches]], memory_bytes: int, fir
                 return
             count(operator.work(QUANTUM_BYTES, around))
 
-    for step, batches in enumerate(arrivals):  # noqa: B007 - events are told which
+    for step, batches in enumerate(arrivals):
         count(doors.arrive(batches, step / 10))
         if step:
             count(doors.look(ended, step / 10))
@@ -164,8 +164,8 @@ def two_way_picture(name: str) -> str:
     return _svg(LEFT + SIDE + GAP + WIDTH + 10, drawn)
 
 
-def curves_picture(seen: dict[str, Seen], *legend: str) -> str:
-    return _svg(LEFT + 40 + WIDTH + 190, [*_curves(seen, LEFT + 40), *_legend(legend)])
+def curves_picture(seen: dict[str, Seen], *legend: str, silences: bool = True) -> str:
+    return _svg(LEFT + 40 + WIDTH + 190, [*_curves(seen, LEFT + 40, silences=silences), *_legend(legend)])
 
 
 def _rectangle(plain: dict[str, Any]) -> Iterator[str]:
@@ -190,15 +190,18 @@ def _rectangle(plain: dict[str, Any]) -> Iterator[str]:
     at = LEFT
     for color, how in [*shown, (OPEN, "open")]:
         yield f'<rect x="{at}" y="{TOP + SIDE + 12}" width="9" height="9" fill="{color}"/>'
-        yield f'<text x="{at + 12}" y="{TOP + SIDE + 21}" font-size="10">{how}</text>'
+        yield f'<text x="{at + 12}" y="{TOP + SIDE + 21}" class="small">{how}</text>'
         at += 24 + 5.6 * len(how)
 
 
-def _curves(seen: dict[str, Seen], left: float, with_batch_join: bool = False) -> Iterator[str]:
+def _curves(
+    seen: dict[str, Seen], left: float, *, with_batch_join: bool = False, silences: bool = True
+) -> Iterator[str]:
     height, total = SIDE, max(one.total for one in seen.values())
     x, y = (lambda step: left + WIDTH * step / STEPS), (lambda results: TOP + height * (1 - results / total))
-    for silence in SILENCES if with_batch_join or "rival" in seen else ():
-        yield f'<rect class="silent" x="{x(silence[0]):.1f}" y="{TOP}" width="{x(len(silence)) - left:.1f}" height="{height}"/>'
+    for silence in SILENCES if silences else ():
+        width = x(len(silence)) - left
+        yield f'<rect class="silent" x="{x(silence[0]):.1f}" y="{TOP}" width="{width:.1f}" height="{height}"/>'
     for name, one in seen.items():
         points = [f"{x(step + 1):.1f} {y(results):.1f}" for step, results in enumerate(one.results)]
         yield f'<path class="{name}" d="M{x(0):.1f} {y(0):.1f}L{"L".join(points)}"/>'
@@ -218,7 +221,9 @@ def _legend(lines: Sequence[str]) -> Iterator[str]:
 
 def _svg(width: float, drawn: Sequence[str]) -> str:
     size = f'viewBox="0 0 {width:.0f} {TOP + SIDE + 32}" width="{width:.0f}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n<style>{STYLE}</style>\n' + "\n".join(drawn) + "\n</svg>\n"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n<style>{STYLE}</style>\n' + "\n".join(drawn) + "\n</svg>\n"
+    )
 
 
 def many_inputs_picture(own: str, rival: str) -> str:
@@ -234,11 +239,11 @@ def look_up_picture(own: str, rival: str) -> str:
     for line, name in (("own", own), ("rival", rival)):
         plan = EnrichPlan(("key",), ("key",), ("_stream", "_master"), name)  # type: ignore[arg-type]
         seen[line] = run(plan, arrivals, memory_of(arrivals), first=1)
-    return curves_picture(seen, own, rival)
+    return curves_picture(seen, own, rival, silences=False)
 
 
 TWO_WAY: Final = (
-    "xjoin", "hmj", "pmj", "rpj", "diner", "ripple", "hash_ripple", "sms", "dbo", "pr_join", "grace", "symmetric_hash"
+    "xjoin", "hmj", "pmj", "rpj", "diner", "ripple", "hash_ripple", "sms", "dbo", "pr_join", "grace"
 )  # fmt: skip
 MANY: Final = (("miner", "mjoin"), ("mjoin", "miner"), ("agf", "state_spill"), ("state_spill", "agf"))
 LOOK_UPS: Final = (("meshjoin", "ssbj"), ("ssbj", "meshjoin"))
