@@ -1,6 +1,6 @@
 """Pictures for the pages of algorithms: each algorithm joins the same rows with the same little memory, call by call.
 
-python docs/making/algorithm_pictures.py docs/algorithms
+python docs/making/algorithm_pictures.py docs/algorithms [NAME ...]
 
 No clock and no thread takes part, so the same code draws the same pictures. A picture has the rectangle of all pairs
 when the last row has come, coloured by how they have met, and results over time beside it, with silences in grey. Of
@@ -10,8 +10,9 @@ more than two inputs, and of a stream and a master table, there are curves alone
 import base64
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +38,7 @@ STEPS: Final = 120
 SILENCES: Final = (range(40, 52), range(80, 92))  # in which no row comes
 ROWS_AT_ONCE: Final = 60
 KEYS: Final = 300
+CHAIN_KEYS: Final = 3_000
 MEMORY_SHARE: Final = 5  # of all rows, one part in so many fits
 ROW_BYTES: Final = 28
 QUANTUM_BYTES: Final = 4_000
@@ -121,8 +123,8 @@ def chain() -> list[list[Batches]]:
     """Three inputs: the first and the last have each key of the middle one a few times."""
     dice, arrivals = np.random.default_rng(8), []
     for step in range(STEPS):
-        a, c = (np.floor(KEYS * dice.random(ROWS_AT_ONCE) ** 2).astype(np.int64) for _ in range(2))
-        b, d = (np.floor(KEYS * dice.random(ROWS_AT_ONCE) ** 2).astype(np.int64) for _ in range(2))
+        a, c = (np.floor(CHAIN_KEYS * dice.random(ROWS_AT_ONCE) ** 2).astype(np.int64) for _ in range(2))
+        b, d = (np.floor(CHAIN_KEYS * dice.random(ROWS_AT_ONCE) ** 2).astype(np.int64) for _ in range(2))
         rows = [batch(a=a), batch(a=b, c=d), batch(c=c)]
         arrivals.append([[] if is_silent(step) else [one] for one in rows])
     return arrivals
@@ -249,13 +251,17 @@ MANY: Final = (("miner", "mjoin"), ("mjoin", "miner"), ("agf", "state_spill"), (
 LOOK_UPS: Final = (("meshjoin", "ssbj"), ("ssbj", "meshjoin"))
 
 
-def pictures() -> Iterator[tuple[str, str]]:
-    """The name of each, and the picture."""
-    yield from ((name, two_way_picture(name)) for name in TWO_WAY)
-    yield from ((own, many_inputs_picture(own, rival)) for own, rival in MANY)
-    yield from ((own, look_up_picture(own, rival)) for own, rival in LOOK_UPS)
+DRAWN: Final[dict[str, Callable[[], str]]] = {
+    **{name: partial(two_way_picture, name) for name in TWO_WAY},
+    **{own: partial(many_inputs_picture, own, rival) for own, rival in MANY},
+    **{own: partial(look_up_picture, own, rival) for own, rival in LOOK_UPS},
+}
+
+
+def main(folder: Path, *names: str) -> None:
+    for name in names or DRAWN:
+        (folder / f"{name}.svg").write_text(DRAWN[name]())
 
 
 if __name__ == "__main__":
-    for name, picture in pictures():
-        (Path(sys.argv[1]) / f"{name}.svg").write_text(picture)
+    main(Path(sys.argv[1]), *sys.argv[2:])

@@ -27,6 +27,7 @@ class Restart:
 
     results_before: int  # when the driver was killed
     seconds_away: float  # from the kill to the first batch of the next driver
+    killed: bool = True  # or it had ended before it could be
 
 
 def killed_and_started_again(arguments: Sequence[str], interrupts: Interrupts) -> Restart:
@@ -35,6 +36,9 @@ def killed_and_started_again(arguments: Sequence[str], interrupts: Interrupts) -
     with first:
         while first.batches_with_results < KILLED_AFTER and first.goes_on():
             interrupts.raise_noted()
+        if not first.goes_on():
+            first.require_success()
+            return Restart(first.results, 0.0, killed=False)
     killed = time.monotonic()
     second = _Driver(arguments)
     with second:

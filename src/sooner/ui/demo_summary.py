@@ -70,11 +70,13 @@ def summarise(console: Console, watch: Watch, outcome: Outcome) -> None:
 
 def farewell(console: Console, restart: Restart, same: bool) -> None:
     """After the second act."""
-    console.print(
-        f"The driver was killed with {restart.results_before:,} results written; {_seconds(restart.seconds_away)} "
-        f"later another one had gone on. No row is lost, and none came twice: the answer is {_verdict(same)}.",
-        soft_wrap=True,
+    went = (
+        f"was killed with {restart.results_before:,} results written; {_seconds(restart.seconds_away)} later another "
+        "one had gone on. No row is lost, and none came twice"
     )
+    ended = "had ended before it could be killed, which takes more rows: try a larger --scale"
+    said = f"The driver {went if restart.killed else ended}: the answer is {_verdict(same)}."
+    console.print(said, soft_wrap=True)
     console.print(YOUR_TURN, soft_wrap=True, highlight=False, markup=False)
 
 
