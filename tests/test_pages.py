@@ -35,8 +35,18 @@ def test_what_is_run_elsewhere_is_there_and_so_is_its_test() -> None:
 def test_targets_of_make_that_pages_name_are_there() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     for page, file in PAGES.items():
-        named = set(re.findall(r"(?:^|`)make ([a-z-]+)", file.read_text(), re.MULTILINE))
+        commands = "".join(block.code for block in blocks(page) if block.language == "sh")
+        named = {
+            *re.findall(r"^make ([a-z-]+)", commands, re.MULTILINE),
+            *re.findall(r"`make ([a-z-]+)", file.read_text()),
+        }
         assert named <= targets, f"{page} names {named - targets}"
+
+
+def test_the_operator_in_200_lines_is_no_longer() -> None:
+    page = PAGES["docs/operators.md"].read_text()
+    [shown] = re.findall(r"`(tests/\w+\.py)` is a whole operator in less than 200 lines", page)
+    assert len((ROOT / shown).read_text().splitlines()) < 200
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if page.endswith(".md")])
