@@ -1,6 +1,6 @@
 """The code on the pages that need Spark, as it stands there."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from pages import PAGES, Setting, is_on_spark, run_page
 from spark_joins import stream_of, write_files
 
 ON_SPARK = [page for page in PAGES if is_on_spark(page)]
-NOON = datetime(2026, 1, 1, 12)
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 # What pages that begin as the README does have of it, where it is run; tests/test_readme.py sees that it is the same.
 OF_THE_README = "import sooner.spark as ss\nfrom sooner.spark import sinks, sources\n\nspark = ss.local_session()  # or"
 
@@ -52,6 +52,7 @@ ESTIMATES = {
 TABLES: dict[str, dict[str, Any]] = {
     "docs/guides/kinds-of-joins.md": KINDS,
     "docs/guides/look-ups.md": LOOK_UPS,
+    "docs/coming-from/flink.md": LOOK_UPS,
     "docs/guides/estimates.md": ESTIMATES,
 }
 
