@@ -12,7 +12,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from sooner.asked.multijoins import plan_of
 from sooner.budget import Budget
 from sooner.lab.kept_runs import KeptRuns
 from sooner.named_algorithms import ALGORITHMS
-from sooner.operators.enrich.plan import EnrichPlan
+from sooner.operators.enrich.plan import EnrichPlan, MannerName
 from sooner.operators.events import Event
 from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means
@@ -229,19 +229,25 @@ def _svg(width: float, drawn: Sequence[str]) -> str:
 
 
 def many_inputs_picture(own: str, rival: str) -> str:
-    arrivals, seen = chain(), {}
-    for line, name in (("own", own), ("rival", rival)):
-        plan = plan_of({"A": None, "B": None, "C": None}, ["A.a = B.a", "B.c = C.c"], None, None, name)
-        seen[line] = run(plan, arrivals, memory_of(arrivals))
-    return curves_picture(seen, own, rival)
+    return curves_picture({"own": of_many_inputs(own), "rival": of_many_inputs(rival)}, own, rival)
 
 
 def look_up_picture(own: str, rival: str) -> str:
-    arrivals, seen = stream_and_master(), {}
-    for line, name in (("own", own), ("rival", rival)):
-        plan = EnrichPlan(("key",), ("key",), ("_stream", "_master"), name)  # type: ignore[arg-type]
-        seen[line] = run(plan, arrivals, memory_of(arrivals), first=1)
-    return curves_picture(seen, own, rival, silences=False)
+    return curves_picture({"own": of_look_ups(own), "rival": of_look_ups(rival)}, own, rival, silences=False)
+
+
+@cache
+def of_many_inputs(name: str) -> Seen:
+    arrivals = chain()
+    plan = plan_of({"A": None, "B": None, "C": None}, ["A.a = B.a", "B.c = C.c"], None, None, name)
+    return run(plan, arrivals, memory_of(arrivals))
+
+
+@cache
+def of_look_ups(name: MannerName) -> Seen:
+    arrivals = stream_and_master()
+    plan = EnrichPlan(("key",), ("key",), ("_stream", "_master"), name)
+    return run(plan, arrivals, memory_of(arrivals), first=1)
 
 
 TWO_WAY: Final = (
