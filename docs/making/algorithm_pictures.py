@@ -67,9 +67,11 @@ class Seen:
     total: int = 0
 
 
-def run(plan: Any, arrivals: Sequence[Sequence[Batches]], memory_bytes: int, first: int | None = None) -> Seen:
-    """All steps, and then the end; an input that comes `first` has ended before the steps begin."""
-    schemas = [next(batches[0].schema for batches in of_input if batches) for of_input in zip(*arrivals, strict=True)]
+def run(plan: Any, arrivals: Sequence[Sequence[Batches]], memory_bytes: int, master: Batches = ()) -> Seen:
+    """All steps, and then the end; a master table is there before them, and is the last input."""
+    streams = zip(*arrivals, strict=True)
+    schemas = [next(batches[0].schema for batches in stream if batches) for stream in streams]
+    schemas += [master[0].schema] if master else []
     seen, step = Seen(), 0
     means = Means(
         Budget(memory_bytes).account("the operator"), listener=lambda event: seen.events.append((step, event))
@@ -77,7 +79,7 @@ def run(plan: Any, arrivals: Sequence[Sequence[Batches]], memory_bytes: int, fir
     names = ["left", "right"] if len(schemas) == 2 else list("ABCD"[: len(schemas)])
     operator = plan.make(names, schemas, Storage(PARTITIONS, lambda _: KeptRuns()), means)
     doors = Doors(operator, [deque() for _ in schemas])
-    ended = [which == first for which in range(len(schemas))]
+    ended = [bool(master) and which == len(schemas) - 1 for which in range(len(schemas))]
 
     def count(results: Iterator[pa.RecordBatch]) -> None:
         seen.total += sum(rows.num_rows for rows in results)
@@ -88,16 +90,16 @@ def run(plan: Any, arrivals: Sequence[Sequence[Batches]], memory_bytes: int, fir
                 return
             count(operator.work(QUANTUM_BYTES, around))
 
+    for piece in master:
+        count(doors.arrive([*([] for _ in schemas[1:]), [piece]], 0.0))
+    if master:
+        count(doors.look(ended, 0.0))
+        work(SILENT, 10**6)
     for step, batches in enumerate(arrivals):
-        count(doors.arrive(batches, step / 10))
-        if step:
-            count(doors.look(ended, step / 10))
-        silent = not any(batches)
-        work(SILENT if silent else BUSY, CALLS_IN_A_STEP)
+        count(doors.arrive([*batches, *([] for _ in schemas[len(batches) :])], step / 10))
+        count(doors.look(ended, step / 10))
+        work(BUSY if any(batches) else SILENT, CALLS_IN_A_STEP)
         seen.results.append(seen.total)
-        if first is not None and not step:
-            count(doors.look(ended, 0.0))
-            work(SILENT, 10**6)
     count(doors.look([True] * len(schemas), STEPS / 10))
     while operator.phase != "done":
         count(operator.work(QUANTUM_BYTES, SILENT))
@@ -130,13 +132,11 @@ def chain() -> list[list[Batches]]:
     return arrivals
 
 
-def stream_and_master() -> list[list[Batches]]:
-    dice, master = np.random.default_rng(9), 40 * KEYS
-    arrivals: list[list[Batches]] = []
-    for step in range(STEPS):
-        keys = np.minimum(dice.zipf(1.4, ROWS_AT_ONCE), master - 1)
-        arrivals.append([[batch(key=keys.astype(np.int64))], [batch(key=np.arange(master))] if not step else []])
-    return arrivals
+def stream_and_master() -> tuple[list[list[Batches]], Batches]:
+    dice, n_keys = np.random.default_rng(9), 40 * KEYS
+    keys = [np.minimum(dice.zipf(1.4, ROWS_AT_ONCE), n_keys - 1).astype(np.int64) for _ in range(STEPS)]
+    pieces = np.split(np.arange(n_keys), 40)
+    return [[[batch(key=some)]] for some in keys], [batch(key=some) for some in pieces]
 
 
 def batch(**columns: Any) -> pa.RecordBatch:
@@ -245,9 +245,9 @@ def of_many_inputs(name: str) -> Seen:
 
 @cache
 def of_look_ups(name: MannerName) -> Seen:
-    arrivals = stream_and_master()
+    arrivals, master = stream_and_master()
     plan = EnrichPlan(("key",), ("key",), ("_stream", "_master"), name)
-    return run(plan, arrivals, memory_of(arrivals), first=1)
+    return run(plan, arrivals, memory_of([*arrivals, [master]]), master)
 
 
 TWO_WAY: Final = (
