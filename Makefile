@@ -71,7 +71,7 @@ results: setup
 
 # The docs as a site, in build/site; links and anchors that lead nowhere are errors.
 docs: setup
-	$(PIP) '.[docs]'
+	$(PIP) --editable '.[docs]'
 	$(BIN)/mkdocs build --strict --quiet
 
 # What pages of algorithms quote of the results, and their pictures, of which each is drawn from a run.

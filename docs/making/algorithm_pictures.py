@@ -9,6 +9,7 @@ more than two inputs, and of a stream and a master table, there are curves alone
 
 import base64
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+from pyarrow.fs import LocalFileSystem
 
 from sooner.asked.multijoins import plan_of
 from sooner.budget import Budget
@@ -30,6 +32,8 @@ from sooner.operators.operator import Means
 from sooner.operators.ports import Doors
 from sooner.operators.two_way.plan import TwoWayPlan
 from sooner.policies.view import BUSY, SILENT, Surroundings
+from sooner.runs.formats.files import RunFiles
+from sooner.runs.store import RunStore
 from sooner.trace import Entry, TraceHeader
 from sooner.ui.dashboard.picture import Picture
 from sooner.ui.dashboard.rectangle import HOW
@@ -55,6 +59,7 @@ STYLE: Final = (
     ".waits{stroke:#8a8f98;stroke-dasharray:5 4}path{fill:none}@media(prefers-color-scheme:dark){text{fill:#b4bac4}}"
 )
 
+FOLDERS: Final[list[tempfile.TemporaryDirectory[str]]] = []  # gone at the end
 Batches = Sequence[pa.RecordBatch]
 
 
@@ -77,7 +82,7 @@ def run(plan: Any, arrivals: Sequence[Sequence[Batches]], memory_bytes: int, mas
         Budget(memory_bytes).account("the operator"), listener=lambda event: seen.events.append((step, event))
     )
     names = ["left", "right"] if len(schemas) == 2 else list("ABCD"[: len(schemas)])
-    operator = plan.make(names, schemas, Storage(PARTITIONS, lambda _: KeptRuns()), means)
+    operator = plan.make(names, schemas, Storage(PARTITIONS, _store(bool(master))), means)
     doors = Doors(operator, [deque() for _ in schemas])
     ended = [bool(master) and which == len(schemas) - 1 for which in range(len(schemas))]
 
@@ -105,6 +110,15 @@ def run(plan: Any, arrivals: Sequence[Sequence[Batches]], memory_bytes: int, mas
         count(operator.work(QUANTUM_BYTES, SILENT))
         count(doors.look([True] * len(schemas), STEPS / 10))
     return seen
+
+
+def _store(in_blocks: bool) -> Callable[[pa.Schema], RunStore]:
+    """A scan goes block by block, which runs that are kept in memory do not have."""
+    if not in_blocks:
+        return lambda _: KeptRuns()
+    folder = tempfile.TemporaryDirectory()
+    FOLDERS.append(folder)
+    return lambda schema: RunFiles(LocalFileSystem(), folder.name, schema, QUANTUM_BYTES)
 
 
 def is_silent(step: int) -> bool:
