@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # Spark needs Java 17 or newer; PyPI has one for machines without.
 JAVA_IS_HERE := test -n "$$JAVA_HOME" || java -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])'
 
-.PHONY: setup demo test test-long test-spark fuzz mutations results lint format wheel release-check clean
+.PHONY: setup demo demo-picture test test-long test-spark fuzz mutations results lint format docs docs-figures wheel release-check clean
 
 setup: $(READY)
 
@@ -20,6 +20,10 @@ $(READY): pyproject.toml constraints.txt setup.py src/sooner/kernels/native/kern
 
 demo: setup
 	$(BIN)/sooner demo
+
+# The picture in the README.
+demo-picture: setup
+	$(BIN)/sooner demo --picture docs/demo.png
 
 # Tests start many processes, each of which would compile all of the product if none may write bytecode.
 test test-long test-spark fuzz mutations: export PYTHONDONTWRITEBYTECODE :=
@@ -63,6 +67,17 @@ mutations: setup
 results: setup
 	$(BIN)/sooner lab run all --seeds 15 --kept .lab --json docs/results
 	$(BIN)/sooner results docs/results --to docs/results.md
+	$(BIN)/python docs/making/algorithm_figures.py
+
+# The docs as a site, in build/site; links and anchors that lead nowhere are errors.
+docs: setup
+	$(PIP) --editable '.[docs]'
+	$(BIN)/mkdocs build --strict --quiet
+
+# What pages of algorithms quote of the results, and their pictures, of which each is drawn from a run.
+docs-figures: setup
+	$(BIN)/python docs/making/algorithm_figures.py
+	$(BIN)/python docs/making/algorithm_pictures.py docs/algorithms
 
 lint: setup
 	$(BIN)/ruff check .
