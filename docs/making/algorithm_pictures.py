@@ -191,7 +191,7 @@ def _rectangle(plain: dict[str, Any]) -> Iterator[str]:
     used = [int(np.ceil(rows / width / 2)) for rows, width in zip(plain["rows"], plain["width"], strict=True)]
     halved = met.reshape(len(HOW), places // 2, 2, places // 2, 2).mean(axis=(2, 4))
     cell = SIDE / max(used)
-    yield f'<text x="{LEFT}" y="18">pairs of left and right rows, when the last has come</text>'
+    yield f'<text x="{LEFT}" y="18">pairs, when the last row has come</text>'
     yield f'<rect x="{LEFT}" y="{TOP}" width="{SIDE}" height="{SIDE}" fill="{OPEN}" opacity=".22"/>'
     for how, color in enumerate(COLORS):
         strengths = np.rint(halved[how] * STRENGTHS).astype(int)
