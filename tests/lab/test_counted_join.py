@@ -22,7 +22,7 @@ from sooner.operators.two_way.making import two_way_join
 from sooner.operators.two_way.plan import INPUTS
 from sooner.policies.react.nested_loop import ReactiveNestedLoop
 from sooner.policies.view import SILENT, DeviceCosts, EvictUpTo
-from sooner.sides import SIDES
+from twins import draw, run_both
 
 WAITING = {algorithm.name for algorithm in ALGORITHMS.values() if algorithm.waits != "never"}
 NAMES = sorted({*COMPETITORS, *ALGORITHMS, "clairvoyant"} - {"symmetric_hash"} - WAITING)
@@ -35,11 +35,6 @@ class HighestFirst:
     def choose(self, view, needed_bytes):
         largest = np.unravel_index(int(view.resident_bytes.argmax()), view.resident_bytes.shape)
         yield [EvictUpTo(int(largest[0]), int(largest[1]), at_most_bytes=needed_bytes // 3, codes_from="highest")]
-
-
-def draw(seed: int, rows: int = 2000, keys_of_partition: int = 7) -> Trace:
-    panel = PANELS[seed % len(PANELS)]
-    return panel.arrivals("unreliable").draw(rows, PARTITIONS * keys_of_partition, 1, seed)
 
 
 class Twins:
@@ -65,16 +60,6 @@ class Twins:
         self.real = subject
         self.counted = CountedJoin(CountedState(trace.domain, trace.partitions, ROW_BYTES, make_algorithm(), means[1]))
         self.trace = trace
-
-    def arrive(self, begin: int, end: int) -> None:
-        of_input, keys = self.trace.of_input[begin:end], self.trace.keys[begin:end]
-        for twin in (self.real, self.counted):
-            twin.arrive([keys[of_input == side] for side in SIDES], float(self.trace.seconds[end - 1]))
-        for side in SIDES:
-            if begin <= np.flatnonzero(self.trace.of_input == side)[-1] < end:
-                self.real.end(side)
-                self.counted.end(side)
-        self.compare()
 
     def work(self) -> None:
         assert self.real.has_work(SILENT) == self.counted.has_work(SILENT)
@@ -102,21 +87,6 @@ class Twins:
             assert name in self.unseen or measured == self.counted.measures()[name]
         for events in self.events:
             events.clear()
-
-
-def run_both(twins: Twins, seed: int) -> None:
-    rng = np.random.default_rng((seed, 9))
-    at, rows = 0, len(twins.trace)
-    while at < rows:
-        end = min(rows, at + int(rng.integers(1, 60)))
-        twins.arrive(at, end)
-        at = end
-        if at < rows and rng.random() < 0.3:
-            for _ in range(rng.integers(1, 5)):
-                twins.work()
-    while twins.real.phase != "done":
-        twins.work()
-    assert twins.counted.measures()["results"] == twins.trace.join_size()
 
 
 @pytest.mark.one_in(4)

@@ -9,7 +9,6 @@ from sooner.budget import Budget
 from sooner.errors import InvalidCall
 from sooner.lab.kept_runs import KeptRuns
 from sooner.lab.races.pr_join import FullWidth, PrJoinRace
-from sooner.lab.races.rpj import PANELS, PARTITIONS
 from sooner.lab.simulator import simulate, simulate_subject
 from sooner.lab.subject import ROW_BYTES, SCHEMA, RealOperator
 from sooner.lab.traces import Pushed, Trace
@@ -25,7 +24,7 @@ from sooner.policies.flush.rate_optimal import RateOptimal
 from sooner.policies.flush.smallest import Smallest
 from sooner.policies.react.growth import Growth
 from sooner.policies.view import BUSY, SILENT, DeviceCosts
-from sooner.sides import SIDES
+from twins import draw, run_both
 
 MEMORY_ROWS = 200
 WAITING = {
@@ -57,16 +56,6 @@ class Twins:
         self.counted = WaitingJoin(trace, algorithm, counted)
         self.trace = trace
 
-    def arrive(self, begin: int, end: int) -> None:
-        of_input, keys = self.trace.of_input[begin:end], self.trace.keys[begin:end]
-        for twin in (self.real, self.counted):
-            twin.arrive([keys[of_input == side] for side in SIDES], float(self.trace.seconds[end - 1]))
-        for side in SIDES:
-            if begin <= np.flatnonzero(self.trace.of_input == side)[-1] < end:
-                self.real.end(side)
-                self.counted.end(side)
-        self.compare()
-
     def work(self) -> None:
         for around in (BUSY, SILENT):
             assert self.real.has_work(around) == self.counted.has_work(around)
@@ -86,30 +75,10 @@ class Twins:
         assert self.real.phase == self.counted.phase
 
 
-def run_both(twins: Twins, seed: int) -> None:
-    rng = np.random.default_rng((seed, 9))
-    at, rows = 0, len(twins.trace)
-    while at < rows:
-        end = min(rows, at + int(rng.integers(1, 60)))
-        twins.arrive(at, end)
-        at = end
-        if at < rows and rng.random() < 0.3:
-            for _ in range(rng.integers(1, 5)):
-                twins.work()
-    while twins.real.phase != "done":
-        twins.work()
-    assert twins.counted.measures()["results"] == twins.trace.join_size()
-
-
-def draw(seed: int, rows: int = 600, keys_of_partition: int = 7) -> Trace:
-    panel = PANELS[seed % len(PANELS)]
-    return panel.arrivals("unreliable").draw(rows, PARTITIONS * keys_of_partition, 1, seed)
-
-
 @pytest.mark.parametrize("name", WAITING)
 def test_they_agree_event_for_event(name: str) -> None:
     seed = list(WAITING).index(name) % 3
-    run_both(Twins(draw(seed), WAITING[name]), seed)
+    run_both(Twins(draw(seed, rows=600), WAITING[name]), seed)
 
 
 @pytest.mark.long
@@ -117,11 +86,11 @@ def test_they_agree_event_for_event(name: str) -> None:
 def test_they_agree_event_for_event_for_long(name: str) -> None:
     for seed in range(8):
         run_both(Twins(draw(seed, rows=2000), WAITING[name]), seed)
-        run_both(Twins(replace(draw(seed), partitions=1), WAITING[name]), seed)
+        run_both(Twins(replace(draw(seed, rows=600), partitions=1), WAITING[name]), seed)
 
 
 def test_they_agree_when_all_fits_into_memory_and_one_side_ends_before_the_other() -> None:
-    trace = draw(4)
+    trace = draw(4, rows=600)
     left_first = np.argsort(trace.of_input, kind="stable")
     trace = replace(trace, of_input=trace.of_input[left_first], keys=trace.keys[left_first])
     run_both(Twins(trace, ALGORITHMS["pr_join"]), seed=4)
@@ -130,7 +99,7 @@ def test_they_agree_when_all_fits_into_memory_and_one_side_ends_before_the_other
 
 def test_they_agree_when_keys_are_skewed_and_partitions_are_evened_out() -> None:
     skewed = (np.random.default_rng(5).zipf(1.4, 600) % 137).astype(np.int32)
-    twins = Twins(replace(draw(5), keys=skewed, domain=137), ALGORITHMS["pr_join"])
+    twins = Twins(replace(draw(5, rows=600), keys=skewed, domain=137), ALGORITHMS["pr_join"])
     before = twins.counted.partition_of_key
     run_both(twins, seed=5)
     assert (twins.counted.partition_of_key != before).any()
@@ -152,7 +121,7 @@ def test_whole_simulations_agree(name: str) -> None:
 
 
 def test_what_cannot_be_counted_is_refused() -> None:
-    trace, means = draw(0), Means(Budget(MEMORY_ROWS * ROW_BYTES).account("join"))
+    trace, means = draw(0, rows=600), Means(Budget(MEMORY_ROWS * ROW_BYTES).account("join"))
     with pytest.raises(InvalidCall, match="no row waits"):
         WaitingJoin(trace, ALGORITHMS["rpj"], means)
     merging = Twins(trace, WAITING["pr_join"]).counted
