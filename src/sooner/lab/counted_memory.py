@@ -91,12 +91,13 @@ class CountedMemory:
         side, p = eviction.input, eviction.partition
         if isinstance(eviction, EvictCodes):
             return self._of_codes(eviction)
+        rows: Counts = self._counts.memory[side, p]
         if not isinstance(eviction, EvictUpTo):
-            rows: Counts = self._counts.memory[side, p]
             return rows
         if eviction.codes_from == "the clock's hand":
             return self._by_clock(side, p, self._rows_in(eviction.at_most_bytes))
-        return self._in_order(np.array([place]), [eviction])[0]
+        [rows] = self._in_order(np.array([place]), [eviction])
+        return rows
 
     def _in_order(self, places: Counts, evictions: Sequence[EvictUpTo]) -> Counts:
         wanted_rows = np.array([self._rows_in(one.at_most_bytes) for one in evictions])
