@@ -29,7 +29,7 @@ def session_of(names: Sequence[str], frames: Sequence[DataFrame]) -> SparkSessio
         are = "is not a streaming DataFrame" if len(names) == 1 else "are no streaming DataFrames"
         raise InvalidJoin(
             f"{' and '.join(names)} {are}; read one with spark.readStream or sooner.spark.sources, or use Spark's own "
-            "join if they have all their rows already."
+            "join if all rows are there already."
         )
     if any(frame.sparkSession is not frames[0].sparkSession for frame in frames):
         raise InvalidJoin(f"{' and '.join(names)} belong to different Spark sessions; read both with one.")

@@ -3,7 +3,8 @@
 They are first written to Parquet files in the state, where the query finds them again after a crash, whatever the
 DataFrame would give by then. Until the state has been used they are written anew each time.
 
-Not covered: types that Parquet files do not keep as they are, such as intervals; they are refused by name.
+Not covered: a query whose first batch was cut off, which is told that its rows are others now and must have another
+checkpoint; types that Parquet files do not keep as they are, such as intervals, which are refused by name.
 """
 
 from collections.abc import Callable, Iterator, Sequence
