@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col
+from pyspark.sql.functions import col, timestamp_seconds
 
 import sooner.spark as ss
 from enrich_driver import EnrichCase
@@ -23,10 +23,11 @@ from multijoin_driver import MultiCase
 from patience import until
 from queries import refused
 from sooner.errors import InvalidCall, InvalidJoin
+from sooner.spark.joins.column_conditions import in_names
 from sooner.spark.session import prerequisites
 from sooner.spark.session.connect import UnfitSession
 from sooner.spark.sources.pushed_down import reading_of
-from spark_joins import JoinCase, ended, rows_of, skewed
+from spark_joins import JoinCase, batch_of, ended, rows_of, skewed
 
 LEFT, RIGHT = skewed(2000, 900, 1, "a"), skewed(1500, 900, 2, "b")
 
@@ -35,6 +36,16 @@ def join(spark: SparkSession, folder: Path) -> None:
     """A source of ours and one of Spark's, which is told to end."""
     case = JoinCase(spark, folder, LEFT, RIGHT, 2, {"how": "full"}, ways=("packed", "Spark's source"))
     assert ss.local_session() is spark
+    left, right = case.streams()
+    assert in_names(left, right, right.k == left.k, None, None) == (None, ["k"], ["k"])
+    few = left.where("a > 1")  # a column of what it is made from is a column of it
+    assert in_names(few, right, (left.k == right.k) & (col("a") == col("b")), None, None) == (
+        None,
+        ["k", "a"],
+        ["k", "b"],
+    )
+    with refused(InvalidJoin, "is no column of the left that equals one of the right"):
+        in_names(left, right, left.k > right.k, None, None)
     joined = case.joined()
     assert "left: packed by sooner.parquet: k, a" in ss.explain(joined)
     started: list[ss.Query] = []
@@ -48,6 +59,17 @@ def join(spark: SparkSession, folder: Path) -> None:
     ended(started[0])
     assert started[0].is_complete
     assert case.written() == case.expected()
+
+
+def at_rest(spark: SparkSession, folder: Path) -> None:
+    """A condition on columns, and rows that are all there already, with an instant among them."""
+    case = JoinCase(spark, folder, LEFT, RIGHT, 2, ways=("packed", "packed"))
+    left, right = case.streams()[0], batch_of(spark, folder / "right").withColumn("at", timestamp_seconds("b"))
+    joined = ss.join(left, right, left.k == right.k, how="left", partitions=2, state=case.state)
+    assert joined.schema["at"].dataType == right.schema["at"].dataType
+    ended(query := ss.start(joined.writeStream.option("checkpointLocation", str(case.checkpoint)), str(case.output)))
+    assert query.is_complete
+    assert case.written() == rows_of(batch_of(spark, folder / "left").join(right, "k", "left"))
 
 
 def files(spark: SparkSession, folder: Path) -> None:
@@ -163,7 +185,7 @@ def refusals(spark: SparkSession, folder: Path) -> None:
 
 TRIED: dict[str, Callable[[SparkSession, Path], None]] = {
     one.__name__: one
-    for one in (join, readings, files, goes_on, one_stream_twice, delta, estimate, enrich, multijoin, refusals)
+    for one in (join, readings, at_rest, files, goes_on, one_stream_twice, delta, estimate, enrich, multijoin, refusals)
 }
 
 

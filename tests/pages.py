@@ -40,7 +40,7 @@ class Block:
 
     @property
     def on_spark(self) -> bool:
-        return self.language == "python" and re.search(r"\bss\.|sooner\.spark", self.code) is not None
+        return self.language == "python" and re.search(r"\bss\.|sooner\.spark|pyspark", self.code) is not None
 
 
 @dataclass

@@ -1,17 +1,23 @@
-"""What PySpark users hand in: conditions on columns, and no state."""
+"""What PySpark users hand in: conditions on columns, DataFrames at rest, and no state."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import sooner.spark as ss
+from patience import until
 from queries import refused
 from sooner.errors import InvalidJoin
 from sooner.spark.joins.column_conditions import in_names
+from spark_joins import JoinCase, ended, rows_of, skewed
+
+LEFT, RIGHT = skewed(600, 250, 1, "a"), skewed(500, 250, 2, "b")
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +86,108 @@ def test_a_state_that_is_missing_is_asked_for_everywhere(sides: Both) -> None:
         ss.multijoin({"a": left, "b": right}, on="k")
     with refused(InvalidJoin, "state=None"):
         ss.enrich(left, right, "k")
+
+
+def at_rest(spark: SparkSession, table: pa.Table) -> DataFrame:
+    columns = {name: table.column(name).to_pylist() for name in table.column_names}
+    return spark.createDataFrame(list(zip(*columns.values(), strict=True)), list(columns))
+
+
+@dataclass
+class WithOneAtRest(JoinCase):
+    """The right is a DataFrame that has all its rows, of a program that may make another one after a crash."""
+
+    def streams(self) -> Both:
+        left, _ = super().streams()
+        return left, at_rest(self.spark, self.right)
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "full"])
+def test_a_frame_at_rest_is_an_input_that_ends(spark: SparkSession, tmp_path: Path, how: str) -> None:
+    case = WithOneAtRest(spark, tmp_path, LEFT, RIGHT, 2, {"how": how}, ways=("packed", "packed"))
+    case.run()
+    assert case.written() == case.expected()
+
+
+def test_a_condition_joins_a_frame_at_rest_and_a_state_has_the_rows_that_it_began_with(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    case = WithOneAtRest(spark, tmp_path, LEFT, RIGHT, 4, ways=("packed", "packed"))
+    left, right = case.streams()
+
+    def start(right: DataFrame) -> ss.Query:
+        joined = ss.join(left, right, left.k == right.k, partitions=2, state=case.state)
+        assert joined.columns == ["k", "a", "b"]
+        writer = joined.writeStream.option("checkpointLocation", str(case.checkpoint))
+        return ss.start(writer, str(case.output), listener=case.progress.append)
+
+    first = start(right)
+    until(lambda: bool(case.progress), "no batch comes")
+    first.stop()
+    assert not first.is_complete
+    ended(again := start(right.limit(3)))
+    assert again.is_complete
+    assert case.written() == case.expected()
+
+
+def test_another_frame_at_rest_may_take_the_place_of_one_until_the_query_has_begun(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    case = WithOneAtRest(spark, tmp_path, LEFT, RIGHT, 2, ways=("packed", "packed"))
+    left, right = case.streams()
+    ss.join(left, right.limit(3), "k", state=case.state)
+    case.run()
+    assert case.written() == case.expected()
+
+
+def test_a_frame_at_rest_keeps_its_types_or_is_refused(spark: SparkSession, sides: Both, tmp_path: Path) -> None:
+    """Times with a zone and without one, nested ones too, no rows at all; and a type that no Parquet file has."""
+    columns = (
+        "1L as k", "timestamp'2026-01-01 12:00:00' as at", "timestamp_ntz'2026-01-01 12:00:00' as local",
+        "array(timestamp'2026-01-01 12:00:00') as times", "1.5BD as price", "named_struct('x', 'y') as inside",
+        "date'2026-01-01' as day",
+    )  # fmt: skip
+    frame = spark.range(1).selectExpr(*columns)
+    before = spark.conf.get("spark.sql.parquet.outputTimestampType")
+    joined = ss.join(sides[0].select("k"), frame, "k", state=tmp_path / "state")
+    assert [field.dataType for field in joined.schema] == [field.dataType for field in frame.schema]
+    assert rows_of(spark.read.parquet(str(tmp_path / "state" / "input-2"))) == rows_of(frame)
+    assert spark.conf.get("spark.sql.parquet.outputTimestampType") == before
+    empty = ss.join(sides[0].select("k"), frame.limit(0), "k", state=tmp_path / "of-none")
+    assert empty.columns == joined.columns
+    gap = spark.range(1).selectExpr("id as k", "interval '3' day as gap")
+    with refused(InvalidJoin, "column 'gap' of the right", "interval day", "cast it before the join"):
+        ss.join(sides[0].select("k"), gap, "k", state=tmp_path / "of-intervals")
+
+
+def test_a_master_keeps_its_times_too(spark: SparkSession, sides: Both, tmp_path: Path) -> None:
+    master = spark.range(1).selectExpr("id as k", "timestamp'2026-01-01 12:00:00' as at")
+    looked_up = ss.enrich(sides[0].select("k"), master, "k", state=tmp_path / "state")
+    assert looked_up.schema["at"].dataType == master.schema["at"].dataType
+
+
+def test_a_refused_join_writes_nothing_of_a_frame_at_rest(sides: Both, spark: SparkSession, tmp_path: Path) -> None:
+    with refused(InvalidJoin, "'nothing'"):
+        ss.join(sides[0], spark.range(5).toDF("k"), on="nothing", state=tmp_path / "state")
+    assert not (tmp_path / "state").exists()
+
+
+def test_an_estimate_and_a_join_of_many_take_frames_at_rest(spark: SparkSession, tmp_path: Path) -> None:
+    case = WithOneAtRest(spark, tmp_path, LEFT, RIGHT, 2, ways=("packed", "packed"))
+    left, right = case.streams()
+    asked = ss.estimate(
+        left, right, "k", aggregates={"n": "count(*)", "s": "sum(b)"}, sampling="rows", partitions=2,
+        state=tmp_path / "estimate",
+    )  # fmt: skip
+    query = ss.start(asked.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "log")))
+    ended(query)
+    estimate = query.estimate
+    assert estimate is not None
+    assert estimate.exact
+    values = [int(b) for _, _, b in case.expected().elements()]
+    assert (estimate["n"].value, estimate["s"].value) == (len(values), sum(values))
+    many = ss.multijoin({"l": left, "r": right, "again": right}, on="k", partitions=2, state=tmp_path / "many")
+    writer = many.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "log-of-many"))
+    ended(ss.start(writer, str(tmp_path / "joined")))
+    twice = case.spark_join().join(at_rest(spark, RIGHT), "k")
+    assert rows_of(spark.read.parquet(str(tmp_path / "joined"))) == rows_of(twice)

@@ -92,8 +92,9 @@ def test_what_is_no_stream_is_refused(spark: SparkSession, rows: DataFrame, tmp_
     state = tmp_path / "state"
     with refused(InvalidJoin, "right is a list", "DataFrames"):
         ss.join(rows, [1, 2], on="k", state=state)  # type: ignore[arg-type]
-    with refused(InvalidJoin, "left is not a streaming DataFrame", "readStream"):
-        ss.join(spark.range(5).toDF("k"), rows, on="k", state=state)
+    at_rest = spark.range(5).toDF("k")
+    with refused(InvalidJoin, "left and right are no streaming DataFrames", "readStream", "Spark's own join"):
+        ss.join(at_rest, at_rest, on="k", state=state)
 
 
 def test_columns_that_cannot_be_told_apart_are_refused(rows: DataFrame, tmp_path: Path) -> None:

@@ -19,17 +19,18 @@ LEAST_PARTITION_BYTES: Final = 64 * 2**10
 
 
 def session_of(names: Sequence[str], frames: Sequence[DataFrame]) -> SparkSession:
-    """The session of all these inputs, which are streaming DataFrames."""
+    """The session of all these inputs, which are DataFrames, and not all of them at rest."""
     for name, frame in zip(names, frames, strict=True):
         if not isinstance(frame, DataFrame):
             raise InvalidJoin(
                 f"{name} is a {type(frame).__name__}; sooner.spark joins DataFrames (sooner.join the rest)."
             )
-        if not frame.isStreaming:
-            raise InvalidJoin(
-                f"{name} is not a streaming DataFrame; read it with spark.readStream or sooner.spark.sources, or use "
-                "Spark's own join if it has all its rows already."
-            )
+    if not any(frame.isStreaming for frame in frames):
+        are = "is not a streaming DataFrame" if len(names) == 1 else "are no streaming DataFrames"
+        raise InvalidJoin(
+            f"{' and '.join(names)} {are}; read one with spark.readStream or sooner.spark.sources, or use Spark's own "
+            "join if all rows are there already."
+        )
     if any(frame.sparkSession is not frames[0].sparkSession for frame in frames):
         raise InvalidJoin(f"{' and '.join(names)} belong to different Spark sessions; read both with one.")
     return frames[0].sparkSession

@@ -116,8 +116,8 @@ def _plans_in(message: Any) -> set[int]:
     for field, value in message.ListFields():
         if field.message_type is None or field.message_type.GetOptions().map_entry:
             continue
-        if field.name == "common" and value.HasField("plan_id"):
-            found.add(int(value.plan_id))
+        if field.message_type.name == "RelationCommon":
+            found |= {int(value.plan_id)} if value.HasField("plan_id") else set()
             continue
         for one in [value] if hasattr(value, "ListFields") else value:
             found |= _plans_in(one)

@@ -87,7 +87,9 @@ def enrich(
     if follow:
         changes = changes_of(spark, master, rooms.location)
     streams = [stream, *([] if changes is None else [changes])]
-    session_of([INPUTS[0], CHANGES][: len(streams)], streams)
+    if changes is not None:
+        session_of([CHANGES], [changes])
+        session_of([INPUTS[0], CHANGES], streams)
     kept = partial(kept_columns, plan=plan, changes=changes is not None)
     looked_up = master_stream(spark, master, kept, rooms.location)
     changing = [one.select(*map(quoted, changed_columns(one.columns, looked_up.columns, plan))) for one in streams[1:]]

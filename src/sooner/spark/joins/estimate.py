@@ -28,6 +28,7 @@ from sooner.spark.joins.checking import checked_schemas, identity_of, require_di
 from sooner.spark.joins.column_conditions import On, in_names
 from sooner.spark.joins.meeting_places import placements
 from sooner.spark.joins.rooms import Rooms
+from sooner.spark.joins.static_inputs import as_streams
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.shuffle.sampled import Sampled
 from sooner.spark.shuffle.shared_columns import quoted
@@ -77,6 +78,9 @@ def estimate(
     confidence, spark = usable_confidence(confidence), session_of(INPUTS, (left, right))
     rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
     keys = join.left_on, join.right_on
+    left, right = as_streams(
+        INPUTS, (left, right), rooms, lambda: checked_schemas(INPUTS, (left, right), keys, join.output), "random"
+    )
     samplings = _samplings((left, right), sampling)
     sizes = usable_sizes(total_rows, [known_rows(side) for side in (left, right)])
     schemas = checked_schemas(INPUTS, (left, right), keys, join.output)

@@ -25,6 +25,7 @@ from sooner.spark.joins.column_conditions import On, in_names
 from sooner.spark.joins.hot_keys import AskedHotKeys, hot_keys_choice
 from sooner.spark.joins.meeting_places import placements, places_in_words
 from sooner.spark.joins.rooms import Rooms
+from sooner.spark.joins.static_inputs import as_streams
 from sooner.spark.session.versions import spark_type_of
 from sooner.spark.shuffle.packing import plain_placement
 from sooner.spark.shuffle.shared_columns import quoted
@@ -57,6 +58,8 @@ def join(
 ) -> DataFrame:
     """Join two streaming DataFrames while they arrive: no watermark, exact, in bounded memory.
 
+    left, right: one of the two may be a DataFrame that has all its rows already: it is an input that ends. Its rows are
+        first written to Parquet files in the state, which a query that goes on reads again.
     on, left_on, right_on, within, by, left_by, right_by, suffixes: as for `sooner.join`. As in PySpark, on may also be
         a condition, `left.a == right.b`, or several with & or in a list; a key of one name still comes once.
     lateness, retention: as for `sooner.join`: what Spark does by a watermark. The newest values count from the next
@@ -88,6 +91,10 @@ def join(
     )  # fmt: skip
     spark = session_of(INPUTS, (left, right))
     rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
+    keys = operator.left_on, operator.right_on
+    left, right = as_streams(
+        INPUTS, (left, right), rooms, lambda: checked_schemas(INPUTS, (left, right), keys, operator.output)
+    )
     return joined(left, right, operator, algorithm, rooms, hot_keys=hot_keys)
 
 

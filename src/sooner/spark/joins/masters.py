@@ -15,7 +15,7 @@ from sooner.errors import InvalidCall, InvalidJoin
 from sooner.runs.custody.private_files import create, make_directory
 from sooner.sources.opening import open_source
 from sooner.sources.source import Source
-from sooner.spark.interop.locations import inside_of
+from sooner.spark.joins.static_inputs import COMPLETE, copied, require_same_columns, write_rows
 from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.sources.delta_changes import delta_changes
 from sooner.spark.sources.parquet_files import find_parquet, is_delta, newest_version
@@ -24,7 +24,6 @@ from sooner.spark.step.state_directory import open_state
 
 VERSION: Final = "master-version.json"  # in the state, of a Delta table
 COPY: Final = "master"  # the folder in the state with the rows of a master that is not in files of its own
-COMPLETE: Final = "_SUCCESS"  # Spark writes it last, and so do we
 ROWS_IN_GROUP: Final = 2**18
 BATCH_BYTES: Final = 256 * 2**20
 
@@ -41,7 +40,7 @@ def master_stream(spark: SparkSession, master: object, kept: Kept, location: str
         if master.isStreaming:
             return _only(master, kept)
         rows = _only(master, kept)
-        return _copied(spark, location, rows.columns, rows.write.mode("overwrite").parquet)
+        return _copied(spark, location, rows.columns, write_rows(rows))
     if isinstance(master, str | Path):
         try:
             version = _pinned_version(str(master), location) if is_delta(str(master)) else None
@@ -67,15 +66,8 @@ def _only(rows: DataFrame, kept: Kept) -> DataFrame:
 
 def _copied(spark: SparkSession, location: str, names: Sequence[str], write: Callable[[str], Any]) -> DataFrame:
     """The rows from a folder in the state, to which they are written if they are not there as a whole."""
-    filesystem, path = open_state(location)
-    if filesystem.get_file_info(f"{path}/{COPY}/{COMPLETE}").type != pafs.FileType.File:
-        write(inside_of(location, COPY))
-    rows = _in_large_batches(spark, inside_of(location, COPY))
-    if rows.columns != names:
-        raise InvalidJoin(
-            f"The state in {location} has other columns in the master: {', '.join(rows.columns)} there, "
-            f"{', '.join(names)} here. Give the join another state, or make it as it was."
-        )
+    rows = _in_large_batches(spark, copied(location, COPY, write))
+    require_same_columns(location, "master", rows.columns, names)
     return rows
 
 

@@ -26,6 +26,7 @@ from sooner.spark.dataflow.inflow import inflow_of
 from sooner.spark.joins.checking import checked_schemas, session_of
 from sooner.spark.joins.join import result_field
 from sooner.spark.joins.rooms import Rooms
+from sooner.spark.joins.static_inputs import as_streams
 from sooner.spark.joins.two_at_a_time import OF_TWO, joined_two_at_a_time
 from sooner.spark.shuffle.shares import GridPlacement, Shares, fewest_copies
 from sooner.spark.sources.known_rows import known_rows
@@ -64,6 +65,7 @@ def multijoin(
     names, frames = list(inputs), list(inputs.values())
     spark = session_of(names, frames)
     rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
+    frames = as_streams(names, frames, rooms, lambda: checked_schemas(names, frames, _keys_of(plan), plan.output))
     if algorithm == "auto" and rooms.algorithm in MULTI_ALGORITHMS and isinstance(plan, MultiPlan):
         plan = replace(plan, algorithm=MULTI_ALGORITHMS[rooms.algorithm])  # it goes on as it began
     counts = _rows_of(names, frames, rows or {})
