@@ -1,13 +1,14 @@
 """`sooner demo`: two bursty inputs on Spark, a memory far smaller than they are, and results from the first seconds.
 
-Orders and their lines, from TPC-H, are replayed on local Spark, in bursts with long pauses. In the end, what was
-written is compared with Spark's batch join of the same tables.
+Orders and their lines, from TPC-H, are replayed on local Spark, in bursts with long pauses, while a sum over them is
+estimated in process. In the end, what was written is compared with Spark's batch join of the same tables. Then the same
+query runs in a driver of its own, faster, which is killed in the middle and started again.
 """
 
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,12 +22,14 @@ from rich.console import Console
 import sooner.spark as ss
 from sooner.budget import format_bytes
 from sooner.runs.custody.shared_memory_directory import SHARED_MEMORY
-from sooner.sources.arrival_patterns import ArrivalPattern, Fixed, ParetoBursts, Pauses, arrival_times
+from sooner.sources.arrival_patterns import ArrivalPattern, Fixed, ParetoBursts, Pauses, Seconds, arrival_times
 from sooner.spark.joins.checking import LEAST_PARTITION_BYTES
 from sooner.spark.session.session import end_local_session
 from sooner.spark.sources import replay
 from sooner.trace import read_trace
-from sooner.ui.demo_summary import BatchJoin, summarise
+from sooner.ui.demo_estimate import EarlySum
+from sooner.ui.demo_restart import Restart, killed_and_started_again
+from sooner.ui.demo_summary import BatchJoin, Outcome, farewell, summarise
 from sooner.ui.interrupts import Interrupts
 from sooner.ui.milestones import Milestones
 from sooner.ui.tpch import SCALE, Table, make_tables
@@ -37,6 +40,7 @@ MEMORY_SHARE: Final = 4  # of all rows, one part in so many fits
 LINES_SECONDS: Final = 4.0  # without the pauses
 ORDERS_SECONDS: Final = 4.0
 WARM_ROWS: Final = 100
+RESTART_SPEED: Final = 3.0  # how much faster rows arrive in the second act
 # Such a short program ends before thorough compilation pays.
 QUICK_START: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
@@ -64,9 +68,10 @@ class Stream:
         )
 
     @property
-    def last_arrival(self) -> float:
-        """Seconds from the first row to the last."""
-        return float(arrival_times(self.arrivals, self.table.rows, self.seed)[-1]) / self.speed
+    def arrival_seconds(self) -> Seconds:
+        """Of each row, since the first."""
+        seconds: Seconds = arrival_times(self.arrivals, self.table.rows, self.seed) / self.speed
+        return seconds
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,12 @@ class Demo:
     def trace(self) -> Path:
         return self.folder / "trace"
 
-    def start(self, spark: SparkSession, watch: Watch | None = None) -> ss.Query:
+    @property
+    def last_arrival(self) -> float:
+        """Seconds from the first row to the last."""
+        return float(max(stream.arrival_seconds[-1] for stream in (self.lines, self.orders)))
+
+    def start(self, spark: SparkSession, listener: Callable[[ss.JoinProgress], None] | None = None) -> ss.Query:
         joined = ss.join(
             self.lines.frame(spark),
             self.orders.frame(spark),
@@ -100,15 +110,28 @@ class Demo:
             trace=self.trace,
         )
         writer = joined.writeStream.format("parquet").option("checkpointLocation", str(self.folder / "checkpoint"))
-        return ss.start(writer, str(self.folder / "answer"), listener=None if watch is None else watch.note)
+        return ss.start(writer, str(self.folder / "answer"), listener=listener)
+
+    def written(self, spark: SparkSession) -> Row:
+        return fingerprint(spark.read.parquet(str(self.folder / "answer")))
 
     def batch_join(self, spark: SparkSession) -> BatchJoin:
-        """What Spark's batch join gives, beside what was written."""
-        written = fingerprint(spark.read.parquet(str(self.folder / "answer")))
+        """What Spark's batch join gives of the same tables, and how long that takes."""
         started = time.monotonic()
         lines, orders = (spark.read.parquet(str(stream.table.file)) for stream in (self.lines, self.orders))
         expected = fingerprint(lines.join(orders, lines.l_orderkey == orders.o_orderkey))
-        return BatchJoin(time.monotonic() - started, written == expected)
+        return BatchJoin(time.monotonic() - started, expected)
+
+
+def demo_in(folder: Path, shared_memory: Path, tables: tuple[Table, Table], seed: int, speed: float) -> Demo:
+    """What is joined, and how it arrives."""
+    lines, orders = tables
+    return Demo(
+        Stream(lines, _bursts(lines.rows), seed, speed),
+        Stream(orders, _pauses(orders.rows), seed + 1, speed),
+        folder,
+        shared_memory,
+    )
 
 
 def run_demo(
@@ -116,29 +139,47 @@ def run_demo(
 ) -> bool:
     """Show the join as it happens; True if the answer is right. `picture` gets its curve as a PNG."""
     with Interrupts() as interrupts, _temporary_folders() as (folder, shared_memory):
-        lines, orders = make_tables(folder, scale)
-        demo = Demo(
-            Stream(lines, _bursts(lines.rows), seed, speed),
-            Stream(orders, _pauses(orders.rows), seed + 1, speed),
-            folder / "demo",
-            shared_memory,
-        )
+        tables = make_tables(folder, scale)
+        demo = demo_in(folder / "demo", shared_memory, tables, seed, speed)
         _introduce(console, demo)
-        spark = _start_spark(folder)
+        spark = start_spark(folder / "java")
         interrupts.raise_noted()
         _warm_up(spark, demo, folder, interrupts)
         watch = Watch(console, "lineitem x orders", demo.memory_bytes)
-        watch.until_done(demo.start(spark, watch), interrupts)
+        query = demo.start(spark, watch.note)
+        console.print(f"See it in a browser while it runs: {ss.dashboard(query).url}\n", soft_wrap=True)
+        sum_of_it = EarlySum(demo.lines, demo.orders)
+        watch.until_done(query, interrupts)
         batch_join = demo.batch_join(spark)
-        last_arrival = max(demo.lines.last_arrival, demo.orders.last_arrival)
-        summarise(console, watch, last_arrival, batch_join)
+        outcome = Outcome(demo.last_arrival, batch_join, demo.written(spark), sum_of_it.answer())
+        summarise(console, watch, outcome)
         if picture is not None:
-            from sooner.ui.demo_picture import draw_milestones  # here, because matplotlib takes a second to load
+            _draw(demo, watch, outcome, picture)
+        again = demo_in(folder / "restarted", shared_memory, tables, seed, speed * RESTART_SPEED)
+        restart = _killed(console, again, folder, interrupts)
+        farewell(console, restart, batch_join.answer == again.written(spark))
+        return batch_join.answer == demo.written(spark) == again.written(spark)
 
-            label = f"sooner, {format_bytes(demo.memory_bytes)} of memory"
-            milestones = Milestones.of(read_trace(demo.trace), watch.started)
-            draw_milestones(milestones, last_arrival + batch_join.seconds, label, picture)
-    return batch_join.same
+
+def _draw(demo: Demo, watch: Watch, outcome: Outcome, picture: Path) -> None:
+    from sooner.ui.demo_picture import Drawn, draw_demo  # here, because matplotlib takes a second to load
+
+    draw_demo(
+        Drawn(
+            milestones=Milestones.of(read_trace(demo.trace), watch.started),
+            label=f"sooner, {format_bytes(demo.memory_bytes)} of memory",
+            arrivals={"order lines": demo.lines.arrival_seconds, "orders": demo.orders.arrival_seconds},
+            batch_end=outcome.batch_end,
+            percent_after=outcome.early.seconds,
+        ),
+        picture,
+    )
+
+
+def _killed(console: Console, again: Demo, folder: Path, interrupts: Interrupts) -> Restart:
+    console.print("\n[dim]Once more, in a driver that is killed in the middle (kill -9) and started again ...[/dim]")
+    arguments = [str(folder), str(again.shared_memory), str(again.lines.seed), str(again.lines.speed)]
+    return killed_and_started_again(arguments, interrupts)
 
 
 def fingerprint(rows: DataFrame) -> Row:
@@ -174,12 +215,13 @@ def _introduce(console: Console, demo: Demo) -> None:
     console.print("[dim]Starting Spark and warming it up ...[/dim]")
 
 
-def _start_spark(folder: Path) -> SparkSession:
-    (folder / "java").mkdir()
+def start_spark(java: Path) -> SparkSession:
+    """`java` is a folder for what Java leaves behind."""
+    java.mkdir(exist_ok=True)
     settings = {
-        "spark__driver__extraJavaOptions": f'{QUICK_START} "-Djava.io.tmpdir={folder / "java"}"',
-        "spark__local__dir": str(folder / "java"),
-        "spark__sql__warehouse__dir": str(folder / "warehouse"),
+        "spark__driver__extraJavaOptions": f'{QUICK_START} "-Djava.io.tmpdir={java}"',
+        "spark__local__dir": str(java),
+        "spark__sql__warehouse__dir": str(java / "warehouse"),
         "spark__sql__codegen__wholeStage": "false",  # compiling takes longer than such small batches
     }
     # In a thread of its own: in the main thread PySpark would take Ctrl-C for itself.
