@@ -1,30 +1,55 @@
 """Rows counted by key and rows kept one by one, led through the same random schedule: they must tell the same."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from sooner.kernels.counting import CountedArrays, CountedRows, KeyCounts
+from sooner.operators.ledgers.open_pairs import JoinStatistics
 
-PARTITIONS, KEYS, ROW_BYTES = 3, 4, 10
+PARTITIONS, KEYS, ROW_BYTES, DISK_ROW_BYTES = 3, 4, 10, 9
 SHAPE = (2, PARTITIONS, KEYS)
+OPEN = {  # what the loops change when rows leave, by its name in statistics
+    "arrived_rows": "arrived",
+    "spilled_rows": "spilled",
+    "spilled_bytes": "spilled_bytes",
+    "spilled_runs": "spilled_runs",
+    "unmet_with_disk": "unmet_with_disk",
+    "unmet_on_disk": "unmet_on_disk",
+    "whole_rows": "whole_rows",
+}
 
 
-def arrays(*, ages: bool, regions: bool) -> CountedArrays:
-    by_place = ("arrived", "resident", "resident_bytes", "forgotten", "spilled", "met_disk")
+def arrays(*, ages: bool, regions: bool, shape: tuple[int, int, int] = SHAPE) -> CountedArrays:
+    _, partitions, keys = shape
+    by_place = ("arrived", "resident", "resident_bytes", "forgotten", "spilled", "spilled_bytes", "spilled_runs")
     return CountedArrays(
-        KeyCounts.of_nothing(*SHAPE),
-        **{name: np.zeros(SHAPE[:2], np.int64) for name in by_place},
-        joined=np.zeros(SHAPE, np.bool_) if regions else None,
-        joins=np.zeros(SHAPE, np.int64) if regions else None,
-        first_group=np.zeros(SHAPE, np.int64) if ages else None,
-        last_group=np.zeros(SHAPE, np.int64) if ages else None,
-        unmet_with_disk=np.zeros(SHAPE[:2]),
-        bounds=np.full((*SHAPE[:2], 2), (1, 2), np.uint64) if regions else None,
-        region_joins=np.zeros((*SHAPE[:2], 3), np.int64) if regions else None,
-        **{name: np.zeros(PARTITIONS) for name in ("compared", "matched", "selectivity")},
-        codes=np.tile(np.arange(KEYS, dtype=np.uint64), (PARTITIONS, 1)),
+        KeyCounts.of_nothing(*shape),
+        **{name: np.zeros(shape[:2], np.int64) for name in (*by_place, "met_disk")},
+        joined=np.zeros(shape, np.bool_) if regions else None,
+        joins=np.zeros(shape, np.int64) if regions else None,
+        first_group=np.zeros(shape, np.int64) if ages else None,
+        last_group=np.zeros(shape, np.int64) if ages else None,
+        unmet_with_disk=np.zeros(shape[:2]),
+        bounds=np.full((*shape[:2], 2), (1, 2), np.uint64) if regions else None,
+        region_joins=np.zeros((*shape[:2], 3), np.int64) if regions else None,
+        **{name: np.zeros(partitions) for name in ("compared", "matched", "selectivity", "unmet_on_disk")},
+        whole_rows=np.zeros(partitions, np.int64),
+        codes=np.tile(np.arange(keys, dtype=np.uint64), (partitions, 1)),
     )
+
+
+def counted(known: CountedArrays) -> CountedRows:
+    return CountedRows(known, ROW_BYTES, DISK_ROW_BYTES)
+
+
+def as_in_statistics(known: CountedArrays) -> JoinStatistics:
+    """What is open by the product's own numbers, which the compiled loops repeat."""
+    statistics = JoinStatistics(PARTITIONS)
+    for name, ours in OPEN.items():
+        getattr(statistics, name)[...] = getattr(known, ours)
+    return statistics
 
 
 @dataclass
@@ -46,6 +71,11 @@ class Row:
         """Whether that row had left when this one came, and this one has not been shown the disk since then."""
         same = self.side != on_disk.side and self.place[1] == on_disk.place[1]
         return same and bool(on_disk.left) and self.met_disk < self.came and on_disk.left < self.came
+
+
+class SpilledRun(NamedTuple):
+    n_rows: int
+    n_bytes: int
 
 
 class RowByRow:
@@ -86,7 +116,7 @@ def follow(seed: int, *, ages: bool) -> None:
     """Let rows come, leave and meet the disk at random; what is counted is what every row tells."""
     rng = np.random.default_rng(seed)
     known, every = arrays(ages=ages, regions=False), RowByRow()
-    rows = CountedRows(known, ROW_BYTES)
+    rows = counted(known)
     for tick in range(1, 120):
         side, p = (int(rng.integers(most)) for most in SHAPE[:2])
         match rng.integers(4):
@@ -103,10 +133,14 @@ def follow(seed: int, *, ages: bool) -> None:
                     leaving = np.array([rows.oldest(*one) if one[1] else 0 for one in zip(places, some, strict=True)])
                 expected = every.leave(side, p, leaving, tick)
                 told = np.zeros((5, KEYS), np.int64)
+                statistics = as_in_statistics(known)
                 [totals] = rows.leave(np.array([side * PARTITIONS + p]), leaving[None].astype(np.int64), told, 0)
-                assert tuple(totals) == expected
-                known.spilled[side, p] += expected[1]
-                known.resident[side, p] -= expected[1]
+                assert tuple(totals) == expected[:2]
+                if expected[1]:
+                    statistics.add_spilled(side, p, SpilledRun(expected[1], expected[1] * DISK_ROW_BYTES))
+                    statistics.carry_over(side, p, expected[2])
+                for name, ours in OPEN.items():
+                    assert getattr(statistics, name).tolist() == getattr(known, ours).tolist()
                 assert told[1, : expected[0]].tolist() == leaving[leaving > 0].tolist()
             case _:
                 keys = [rng.integers(0, PARTITIONS * KEYS, rng.integers(6)).astype(np.int32) for _ in range(2)]
@@ -118,3 +152,4 @@ def follow(seed: int, *, ages: bool) -> None:
                 assert rows.arrive(*keys, kept, tick) == (expected, compared)
         for place in np.ndindex(2, PARTITIONS):
             assert known.resident[place] == len(every.in_memory(*place)) == known.counts.memory[place].sum()
+            assert known.resident_bytes[place] == known.resident[place] * ROW_BYTES

@@ -32,6 +32,7 @@ PRIORITIES: Final = pa.table(
 ELSEWHERE: Final = {
     "pip install ": "tests/ui/test_plain_install.py",
     "make ": "tests/test_pages.py",  # which looks whether there are such targets
+    "sooner lab run flush-a --scale 250 --algorithm mine:mine": "tests/ui/test_help.py",
     ".venv/bin/sooner lab list": "tests/ui/test_command_line.py",
     "sooner dashboard ": "tests/ui/test_dashboard_command.py",
     "PYSPARK_PYTHON=/opt/python/bin/python spark-submit": "tests/spark/test_deploy.py",

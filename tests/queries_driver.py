@@ -1,6 +1,6 @@
 """A driver with several queries, each in a folder of its own, that can be killed: python queries_driver.py FOLDER
 
-A full join, an estimate, a small operator, an enrichment, and a join of many inputs. It goes on from their checkpoints,
+A full join, an estimate, an enrichment, and a join of many inputs. It goes on from their checkpoints,
 if there are any.
 """
 
@@ -10,13 +10,12 @@ from pathlib import Path
 import enrich_driver
 import estimate_driver
 import multijoin_driver
-import small_operators_driver
 import spark_driver
 from spark_joins import killable_session
 
 ESTIMATE, JOIN, MANY = "estimate", "join", "many inputs"
-SMALL, ENRICHMENT = "guarded", "slow master"
-QUERIES = (ESTIMATE, JOIN, MANY, SMALL, ENRICHMENT)
+ENRICHMENT = "slow master"
+QUERIES = (ESTIMATE, JOIN, MANY, ENRICHMENT)
 BATCHES = 6  # of the join
 
 
@@ -28,7 +27,6 @@ def main(folder: Path) -> None:
     queries = [
         estimate.start(estimate.estimates()),
         spark_driver.case_in(spark, folder / JOIN, BATCHES, "packed", "full").start(),
-        *small_operators_driver.start(spark, folder, [SMALL]).values(),
         *enrich_driver.start(spark, folder, [ENRICHMENT]).values(),
         multijoin_driver.case_in(spark, folder / MANY).start(),
     ]

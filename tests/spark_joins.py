@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from pyspark import SparkContext, TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import coalesce, col, expr
+from pyspark.sql.types import StructType
 
 import sooner.spark as ss
 from patience import HANG_SECONDS, until
@@ -35,10 +36,18 @@ from sooner.spark.dataflow.endings import note_end
 from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.step.state_directory import stored_identity
 
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # tests end before thorough compilation pays
-QUICK_BATCHES = {"spark__sql__codegen__wholeStage": "false"}  # as `sooner demo` has it; a submitted program has not
+# Tests end before thorough compilation pays, and Spark's classes are sound.
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+# As `sooner demo` has it, and more: neither compiling nor planning anew pays for so few rows. Submitted programs have
+# Spark's own settings.
+QUICK_BATCHES = {
+    "spark__sql__codegen__wholeStage": "false",
+    "spark__sql__codegen__factoryMode": "NO_CODEGEN",
+    "spark__sql__adaptive__enabled": "false",
+}
 NAMES = ("left", "right")
 Rows = Counter[tuple[str, ...]]
+_SCHEMAS: dict[pa.Schema, StructType] = {}
 Way = Literal["Spark's source", "packed", "not packed"]
 
 
@@ -146,7 +155,7 @@ class JoinCase:
 
     def spark_join(self, how: str | None = None) -> DataFrame:
         """Spark's batch join of the same files, with its own columns in its own order; some names are others."""
-        left, right = (self.spark.read.parquet(str(self.folder / name)) for name in NAMES)
+        left, right = (batch_of(self.spark, self.folder / name) for name in NAMES)
         left_on, right_on = self.on
         how = how or self.kind.name
         if self.near is not None:
@@ -235,8 +244,20 @@ def write_files(table: pa.Table, folder: Path, files: int) -> None:
 
 
 def stream_of(spark: SparkSession, folder: Path, files_per_batch: int = 1) -> DataFrame:
-    schema = spark.read.parquet(str(folder)).schema
+    schema = schema_of(spark, folder)
     return spark.readStream.schema(schema).option("maxFilesPerTrigger", files_per_batch).parquet(str(folder))
+
+
+def batch_of(spark: SparkSession, folder: Path) -> DataFrame:
+    return spark.read.schema(schema_of(spark, folder)).parquet(str(folder))
+
+
+def schema_of(spark: SparkSession, folder: Path) -> StructType:
+    """As Spark reads it: it starts a job for that, so that of files of one kind the first are asked."""
+    columns = pq.read_schema(next(folder.glob("*.parquet"))).remove_metadata()
+    if columns not in _SCHEMAS:
+        _SCHEMAS[columns] = spark.read.parquet(str(folder)).schema
+    return _SCHEMAS[columns]
 
 
 def ended(query: ss.Query) -> None:

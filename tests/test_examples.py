@@ -12,7 +12,7 @@ SAYS = {
     "first_results.py": "done: 4 x 3 rows arrived",
     "files.py": "100,000 rows, 1,000 of customers that are not in the file",
     "sockets.py": "{'customer': 2, 'cents': 500, 'name': 'Edsger'}",
-    "change_stream.py": "{'sale': 3, 'article': 1, 'price': 120}",
+    "change_stream.py": "{'article': 1, 'sale': 3, 'price': 120}",
 }
 ON_SPARK = {  # by tests/spark/test_examples_on_spark.py, and on_a_cluster.py by test_deploy.py
     "clicks_and_impressions.py", "enrich_from_delta.py", "enrich_from_postgres.py", "kafka.py", "on_a_cluster.py",

@@ -74,6 +74,7 @@ __getattr__, __dir__ = lazily(
         "enrich": "sooner.local.enrich",
         "estimate": "sooner.local.estimate",
         "join": "sooner.local.join",
+        "load_ipython_extension": "sooner.completing",
         "multijoin": "sooner.local.multijoin",
         "sources": "sooner.sources",
         "sql": "sooner.local.sql",

@@ -31,7 +31,15 @@ from fuzz.code_kernels import (
     xxh64,
     xxh64_of_texts,
 )
-from fuzz.counting_kernels import IN_SCHEDULES, a_schedule, counted, in_order, some_leaving
+from fuzz.counting_kernels import (
+    IN_SCHEDULES,
+    a_schedule,
+    counted,
+    in_order,
+    regions,
+    some_leaving,
+    some_regions,
+)
 from fuzz.fences import Fences
 from fuzz.kernel_arguments import WORD, codes, doubles, integers, size, wide, wides
 from fuzz.kernel_structures import (
@@ -164,5 +172,6 @@ KERNELS: dict[str, Kernel] = {
     "fold_runs": Kernel("", some_folds, by_itself=fold_runs),
     "fold_many": Kernel("", some_folds, by_itself=fold_many),
     "count_in_order": Kernel("", some_leaving, by_itself=in_order),
+    "count_regions": Kernel("", some_regions, by_itself=regions),
     **{f"count_{what}": Kernel("", a_schedule, by_itself=counted) for what in IN_SCHEDULES},
 }  # fmt: skip

@@ -105,7 +105,14 @@ def test_a_race_is_over_with_the_first_results() -> None:
     assert seconds("agf") == seconds_to_first(whole, EARLY)
 
 
-@pytest.mark.parametrize(("other", "lead"), [("state_spill", 0.3), ("rpj", 0.4), ("hmj", 0.45)])
+@pytest.mark.parametrize(
+    ("other", "lead"),
+    [
+        ("rpj", 0.4),
+        pytest.param("state_spill", 0.3, marks=pytest.mark.long),
+        pytest.param("hmj", 0.45, marks=pytest.mark.long),
+    ],
+)
 def test_agf_has_the_first_results_long_before_others_and_without_a_state_manager_it_has_not(
     other: str, lead: float
 ) -> None:
@@ -114,7 +121,7 @@ def test_agf_has_the_first_results_long_before_others_and_without_a_state_manage
     assert seconds("agf", bursty=4, mutant="no work on disk before the end") > (1 - lead) * theirs
 
 
-@pytest.mark.parametrize(("bursty", "times_as_long"), [(4, 1.2), (2, 3.0)])
+@pytest.mark.parametrize(("bursty", "times_as_long"), [(4, 1.2), pytest.param(2, 3.0, marks=pytest.mark.long)])
 def test_agf_takes_longer_if_the_best_groups_leave_the_more_the_fewer_pauses_there_are(
     bursty: int, times_as_long: float
 ) -> None:

@@ -235,12 +235,22 @@ def test_files_are_gone_in_the_end(tmp_path: Any) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_and_stands_between_two_equalities_as_in_sql() -> None:
+    tables = {name: pa.table({"k": [1, 2], "l": [3, 4], name: [5, 6]}) for name in ("a", "b", "c")}
+    equalities = ["a.k = b.k", "b.l = c.l"]
+    together = sooner.multijoin(tables, on=" AND ".join(equalities)).to_table()
+    assert rows_of(together) == rows_of(sooner.multijoin(tables, on=equalities).to_table())
+    assert together.num_rows == 2
+
+
 @pytest.mark.parametrize(
     ("inputs", "on", "sentence"),
     [
         ({"a": 1}, "k", "two at least"),
         ({"a": "k", "b.c": "k"}, "k", "cannot name an input"),
         ({"a": "k", "b": "k"}, [], "`on` is empty"),
+        ({"a": "k", "b": "k"}, None, "`on` is empty"),
+        ({"a": "k", "b": "k"}, 7, "on=7 does not say which columns are equal"),
         ({"a": "k", "b": "k"}, [7], "does not say which columns are equal"),
         ({"a": "k", "b": "k"}, ["a.k = k"], "does not say of which input"),
         ({"a": "k", "b": "k"}, ["a.k = z.k"], "names an input 'z', and there are 'a', 'b'"),

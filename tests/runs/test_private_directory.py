@@ -34,6 +34,19 @@ for _ in range(150):
     assert file.read_text() == "rows"
     directory.remove()
 """
+SIGNALLED_WHILE_IT_GOES = """
+import os, signal, sys
+from pathlib import Path
+from sooner.runs.custody.private_directory import PrivateDirectory
+owner, name = {"os": os, "Path": Path}[sys.argv[2]], sys.argv[3]
+directory, really = PrivateDirectory("spill", sys.argv[1]), getattr(owner, name)
+def signalled(*arguments, **others):
+    setattr(owner, name, really)
+    signal.raise_signal(signal.SIGTERM)
+    return really(*arguments, **others)
+setattr(owner, name, signalled)
+directory.remove()
+"""
 
 
 def names_in(folder: Path) -> set[str]:
@@ -88,6 +101,13 @@ def test_only_its_owner_can_look_into_it(tmp_path: Path) -> None:
 def test_staging_of_a_worker_that_is_hung_up_on_goes_at_once(tmp_path: Path) -> None:
     """That is how Spark's daemon ends its workers."""
     assert not abandoned(tmp_path, signal.SIGHUP).exists()
+
+
+@pytest.mark.parametrize("place", ["Path.rename", "os.unlink", "os.close", "Path.rmdir"])
+def test_a_signal_while_it_is_removed_ends_the_process_and_removes_it(place: str, tmp_path: Path) -> None:
+    program = subprocess.run([sys.executable, "-c", SIGNALLED_WHILE_IT_GOES, str(tmp_path), *place.split(".")])
+    assert program.returncode == -signal.SIGTERM
+    assert names_in(tmp_path) == set()
 
 
 def test_what_a_killed_process_left_is_removed(of_a_dead_process: Path, tmp_path: Path) -> None:

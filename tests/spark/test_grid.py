@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
-from test_packing import COLUMNS, in_arrow
+from test_packing import COLUMNS, found_together, in_arrow
 
 from sooner.kernels.keys import keys_in_common_type
 from sooner.kernels.ranges import only_near, plan_range
@@ -120,18 +120,23 @@ def test_spark_and_a_reader_place_values_in_the_same_bins(spark: SparkSession) -
             if name in WITHIN
         }
         batches = {name: in_arrow(frame) for name, frame in frames.items()}
+        by_spark, by_reader = [], {}
         for name, other in [(name, name) for name in WITHIN] + MIXED:
             plan = plan_range(batches[name].schema, batches[other].schema, "v", "v", WITHIN[other])
             grids = [grids_of(plan, placed_type(plan.type), copied)[LEFT] for copied in SIDES]
-            by_spark, by_reader = [], []
+            columns, read = [], []
             for placement in (Placement((), (), 1000, grid) for grid in grids):
                 rows, places = placement.of_rows(frames[name])
-                by_spark += places
+                columns += places
                 complete = placement.complete(batches[name])
-                by_reader += [some[complete].tolist() for some in placement.places(batches[name])]
-            found = zip(*rows.select(*by_spark).collect(), strict=True)
-            assert [list(some) for some in found] == by_reader, (name, other)
-            assert len(by_reader) == 3, "one of a side that is not copied, two of one that is"
+                read += [some[complete].tolist() for some in placement.places(batches[name])]
+            assert len(read) == 3, "one of a side that is not copied, two of one that is"
+            by_reader[name, other] = [*zip(*read, strict=True)]
+            by_spark.append(rows.select(*(place.alias(f"place {at}") for at, place in enumerate(columns))))
+        assert by_reader == {
+            pair: [(first, second, third) for first, second, third, _ in rows]
+            for pair, rows in zip(by_reader, found_together(by_spark), strict=True)
+        }
     finally:
         spark.conf.set("spark.sql.session.timeZone", "UTC")
 

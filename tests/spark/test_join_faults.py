@@ -70,13 +70,19 @@ def test_tasks_that_fail_after_their_state_is_written_and_copies_that_vanish(
 # Batches that run again
 
 
+# A query that has nothing more to do is started once more in test_spark_estimate.py too.
+@pytest.mark.parametrize("starts", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_a_batch_that_runs_again_and_more_memory_from_then_on(
-    spark: SparkSession, tmp_path: Path, answer: Answer
+    spark: SparkSession, tmp_path: Path, answer: Answer, starts: int
 ) -> None:
-    """Killed between the sink and Spark's log of commits, the query does its last batch again."""
-    case, crashed = case_in(spark, tmp_path, algorithm="xjoin", how="left"), []
+    """Killed between the sink and Spark's log of commits, the query does its last batch again. All actions on a batch
+    see the same rows.
+    """
+    case, crashed, counts = case_in(spark, tmp_path, algorithm="xjoin", how="left"), [], dict[int, int]()
 
     def write(rows: DataFrame, batch: int) -> None:
+        rows.show(1)
+        counts[batch] = rows.count()
         rows.write.mode("overwrite").parquet(str(case.output / f"batch={batch}"))
         if batch == 2 and not crashed:
             crashed.append(batch)
@@ -88,11 +94,13 @@ def test_a_batch_that_runs_again_and_more_memory_from_then_on(
 
     with pytest.raises(StreamingQueryException, match="killed after the sink"):
         ended(start("128KB"))
-    for _ in ("the rest", "nothing more"):
+    for _ in range(starts):
         query = start("1MB")
         ended(query)
         assert query.is_complete
-        assert rows_of(spark.read.parquet(str(case.output)).drop("batch")) == answer(case)
+        written = rows_of(spark.read.parquet(str(case.output)).drop("batch"))
+        assert written == answer(case)
+        assert sum(counts.values()) == written.total()
 
 
 class Recorder:
@@ -237,6 +245,7 @@ def test_rows_that_nobody_reads_are_missed_by_the_next_batch(spark: SparkSession
         ended(ss.start(writer.option("checkpointLocation", str(case.checkpoint)), listener=case.listen))
 
 
+@pytest.mark.long  # with another algorithm and a batch that runs again: above
 def test_two_actions_on_each_batch_see_the_same_rows(spark: SparkSession, tmp_path: Path, answer: Answer) -> None:
     case, counts = case_in(spark, tmp_path, batches=2, algorithm="pr_join"), []
 

@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -49,19 +48,6 @@ def require_right_answer(spark: SparkSession, folder: Path, way: Way, how: str) 
     case = spark_driver.case_in(spark, folder, BATCHES, way, how)
     case.run(then=spark_driver.noting_workers(str(folder)))
     assert case.written() == case.expected()
-
-
-def test_a_small_operator_goes_on_after_a_kill_by_the_contract_alone(spark: SparkSession, killed: Path) -> None:
-    """A join with a third input for which the others wait in the state."""
-    require_right_answers_of_small_operators(spark, killed, [queries_driver.SMALL])
-
-
-def require_right_answers_of_small_operators(spark: SparkSession, folder: Path, names: Iterable[str]) -> None:
-    for name, query in small_operators_driver.start(spark, folder, names).items():
-        ended(query)
-        assert query.is_complete
-        found = Counter(map(tuple, spark.read.parquet(str(folder / name / "output")).collect()))
-        assert found == small_operators_driver.expected(name), name
 
 
 def test_an_enrichment_goes_on_after_a_kill_amid_the_master(spark: SparkSession, killed: Path) -> None:
@@ -114,8 +100,8 @@ def test_2_partitions_become_8_and_3_tasks_under_load_and_kills(spark: SparkSess
 
 
 @pytest.mark.long
-def test_small_operators_go_on_after_a_kill(spark: SparkSession, tmp_path: Path) -> None:
-    """A union of three inputs too."""
+def test_small_operators_go_on_after_a_kill_by_the_contract_alone(spark: SparkSession, tmp_path: Path) -> None:
+    """A union of three inputs, and a join with a third input for which the others wait in the state."""
     names = small_operators_driver.OPERATORS
     for name in names:
         (tmp_path / name).mkdir()
@@ -124,7 +110,11 @@ def test_small_operators_go_on_after_a_kill(spark: SparkSession, tmp_path: Path)
         return all(batches_begun(tmp_path / name) > 1 for name in names)
 
     kill_when(are_on_their_way, 0.5, tmp_path, random.Random(1), small_operators_driver)
-    require_right_answers_of_small_operators(spark, tmp_path, names)
+    for name, query in small_operators_driver.start(spark, tmp_path, names).items():
+        ended(query)
+        assert query.is_complete
+        found = Counter(map(tuple, spark.read.parquet(str(tmp_path / name / "output")).collect()))
+        assert found == small_operators_driver.expected(name), name
 
 
 @pytest.mark.long

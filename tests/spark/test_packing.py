@@ -2,9 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import sooner.spark as ss
@@ -56,11 +57,21 @@ def in_arrow(rows: DataFrame) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=table.schema)
 
 
+def found_together(queries: Sequence[DataFrame]) -> list[list[Row]]:
+    """The rows of each, in one job of Spark's instead of one for each."""
+    numbered = [rows.withColumn("query", F.lit(number)) for number, rows in enumerate(queries)]
+    found: list[list[Row]] = [[] for _ in queries]
+    for row in reduce(DataFrame.unionAll, numbered).collect():
+        found[row.query].append(row)
+    return found
+
+
 def require_same_places(spark: SparkSession, *partitions: int) -> None:
     pairs = [(name, name) for name in COLUMNS]
     pairs += [("int", "long"), ("long", "double"), ("int", "decimal"), ("small decimal", "decimal"), ("local", "day")]
     frames = {name: frame_of(spark, name).where("k is not null") for name in COLUMNS}
     batches = {name: in_arrow(rows) for name, rows in frames.items()}
+    by_reader, by_spark = {}, []
     for name, other in pairs:
         keys = plan_keys(batches[name].schema, batches[other].schema, ["k"], ["k"])
         for number in partitions:
@@ -68,8 +79,11 @@ def require_same_places(spark: SparkSession, *partitions: int) -> None:
             assert placement.is_a_readers
             [found] = placement.places(batches[name])
             wanted, [place] = placement.of_rows(frames[name])
-            told = f"{name} and {other} in {number} partitions"
-            assert found.tolist() == [row.place for row in wanted.select(place.alias("place")).collect()], told
+            by_reader[f"{name} and {other} in {number} partitions"] = found.tolist()
+            by_spark.append(wanted.select(place.alias("place")))
+    assert by_reader == {
+        told: [row.place for row in rows] for told, rows in zip(by_reader, found_together(by_spark), strict=True)
+    }
 
 
 def test_a_reader_places_rows_where_spark_does(spark: SparkSession) -> None:
@@ -196,23 +210,33 @@ CONDITIONS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def source(spark: SparkSession, files: Path) -> DataFrame:
+    return ss.sources.parquet(spark, str(files / "rows.parquet"))
+
+
+@pytest.fixture(scope="module")
+def wanted(spark: SparkSession, files: Path, source: DataFrame) -> dict[str, list[int]]:
+    """The numbers of the rows for which Spark finds that a condition holds."""
+    rows = spark.read.schema(source.schema).parquet(str(files / "rows.parquet"))
+    found = found_together([rows.where(condition).select("n") for condition in CONDITIONS])
+    return {condition: sorted(row.n for row in some) for condition, some in zip(CONDITIONS, found, strict=True)}
+
+
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_a_condition_means_what_it_means_to_spark(
-    spark: SparkSession, files: Path, in_spark: pa.RecordBatch, condition: str
+    source: DataFrame, wanted: dict[str, list[int]], in_spark: pa.RecordBatch, condition: str
 ) -> None:
-    rows = ss.sources.parquet(spark, str(files / "rows.parquet")).where(condition)
-    reading = reading_of(rows)
+    reading = reading_of(source.where(condition))
     assert isinstance(reading, Reading), reading
     assert reading.condition is not None
     found = in_spark.filter(holds(reading.condition, in_spark)).column("n").to_pylist()
-    wanted = spark.read.schema(rows.schema).parquet(str(files / "rows.parquet")).where(condition).select("n").collect()
-    assert sorted(found) == sorted(row.n for row in wanted)
+    assert sorted(found) == wanted[condition]
     assert 0 < len(found) < 300
 
 
-def test_choices_and_names_go_into_the_source(spark: SparkSession, files: Path) -> None:
-    rows = ss.sources.parquet(spark, str(files / "rows.parquet"))
-    chosen = rows.select(F.col("long").alias("k"), "text", F.col("text").alias("again")).where("k > 3").drop("text")
+def test_choices_and_names_go_into_the_source(source: DataFrame) -> None:
+    chosen = source.select(F.col("long").alias("k"), "text", F.col("text").alias("again")).where("k > 3").drop("text")
     reading = reading_of(chosen)
     assert isinstance(reading, Reading)
     assert reading.columns == ("long", "text")
@@ -232,10 +256,8 @@ def test_choices_and_names_go_into_the_source(spark: SparkSession, files: Path) 
         (lambda rows: rows.withWatermark("moment", "1 hour"), "a step of Spark's plan (EventTimeWatermark)"),
     ],
 )
-def test_all_else_is_sparks(
-    spark: SparkSession, files: Path, change: Callable[[DataFrame], DataFrame], why: str
-) -> None:
-    assert why in str(reading_of(change(ss.sources.parquet(spark, str(files / "rows.parquet")))))
+def test_all_else_is_sparks(source: DataFrame, change: Callable[[DataFrame], DataFrame], why: str) -> None:
+    assert why in str(reading_of(change(source)))
 
 
 def test_a_join_says_which_path_its_inputs_take(spark: SparkSession, files: Path, tmp_path: Path) -> None:

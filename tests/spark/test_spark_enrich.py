@@ -77,6 +77,7 @@ def test_it_is_explained_before_it_begins(memory: str, told: str, spark: SparkSe
 # Stopped, and started again
 
 
+@pytest.mark.long  # one that is killed amid its master goes on in test_killed_driver.py
 def test_rows_that_come_before_the_master_wait_and_a_query_that_is_stopped_goes_on(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -13,7 +13,8 @@ from sooner.spark.shuffle.shares import Shares, fewest_copies
 from spark_joins import rows_of
 
 
-@pytest.mark.parametrize("partitions", [2, pytest.param(6, marks=pytest.mark.long)])
+@pytest.mark.long  # in `make test` the same snowflake goes over a larger grid, see the next one
+@pytest.mark.parametrize("partitions", [2, 6])
 def test_a_snowflake_is_sparks_own_answer(partitions: int, spark: SparkSession, tmp_path: Path) -> None:
     case = MultiCase(spark, tmp_path, arguments={"partitions": partitions, "memory": f"{partitions * 64}KB"})
     query = case.run()
@@ -27,15 +28,19 @@ def test_a_snowflake_is_sparks_own_answer(partitions: int, spark: SparkSession, 
 def test_a_grid_of_several_dimensions_copies_what_it_must(spark: SparkSession, tmp_path: Path) -> None:
     """By rows= the grid is cut along two attributes: customers and nations are copied, and each result comes once."""
     rows = {"sales": 1000, "customers": 900, "articles": 900, "nations": 1}
-    case = MultiCase(spark, tmp_path, 2, {"partitions": 4, "rows": rows, "copies": 4.0, "memory": "16MB"})
+    case = MultiCase(spark, tmp_path, 2, {"partitions": 4, "rows": rows, "copies": 4.0, "memory": "256KB"})
     _, told, *paths = ss.explain(case.joined()).splitlines()
     assert all("packed by" in path for path in paths), paths
     assert told == (
         "  joined by miner, in a grid of 2 x 2 x 1 cells; each row is sent: sales once, customers 2 times, "
         "articles 2 times, nations 4 times"
     )
-    case.run()
+    query = case.run()
     assert case.written() == case.expected()
+    assert query.progress is not None
+    assert query.progress.total.phase == "done"
+    assert max(progress.total.spilled_rows for progress in case.progress) > 0
+    assert any(progress.total.results for progress in case.progress[:-1]), "some come early"
 
 
 def test_a_plan_of_joins_runs_inside_of_a_step(spark: SparkSession, tmp_path: Path) -> None:
@@ -62,7 +67,6 @@ def test_a_plan_of_other_joins_runs_inside_of_a_step_where_no_row_that_is_asked_
     told = ss.explain(case.joined())
     assert "joined by agf, in a grid of 2 x 1 x 1 cells" in told
     assert "semi join with articles" in told
-    case.run_until(lambda progress: progress.total.arrived_rows[0] > 0)
     case.run()
     sales, customers, articles, nations = (spark.read.parquet(str(case.path(name))) for name in tables())
     joined = sales.join(customers, "customer", "left").join(articles, "article", "semi").join(nations, "nation", "left")
@@ -72,18 +76,25 @@ def test_a_plan_of_other_joins_runs_inside_of_a_step_where_no_row_that_is_asked_
         case.joined()
 
 
-def test_inputs_join_on_spark_as_they_are_told(spark: SparkSession, tmp_path: Path) -> None:
-    """Two at a time: unmatched rows must be in one place."""
-    how = {"customers": "left", "articles": "semi", "nations": "full"}
-    case = MultiCase(spark, tmp_path, 2, {"how": how, "memory": "16MB"})
+OTHER_HOWS = {"customers": "left", "articles": "semi", "nations": "full"}
+
+
+def test_rows_that_may_have_no_match_are_joined_two_at_a_time(spark: SparkSession, tmp_path: Path) -> None:
+    """They must be in one place."""
+    case = MultiCase(spark, tmp_path, 2, {"how": OTHER_HOWS, "memory": "16MB"})
     assert "join 2 of 3, of sales-customers with articles: rows that may have no match" in ss.explain(case.joined())
+    case.arguments["algorithm"] = "agf"
+    with pytest.raises(InvalidJoin, match="algorithm='agf' joins all inputs at once, which cannot be: rows"):
+        case.joined()
+
+
+@pytest.mark.long  # in `make test` other queries are joined two at a time, and others join as they are told
+def test_inputs_join_on_spark_as_they_are_told(spark: SparkSession, tmp_path: Path) -> None:
+    case = MultiCase(spark, tmp_path, 2, {"how": OTHER_HOWS, "memory": "16MB"})
     case.run()
     sales, customers, articles, nations = (spark.read.parquet(str(case.path(name))) for name in tables())
     joined = sales.join(customers, "customer", "left").join(articles, "article", "semi").join(nations, "nation", "full")
     assert case.written() == rows_of(joined.select(*sorted(joined.columns)))
-    case.arguments = {"how": how, "algorithm": "agf"}
-    with pytest.raises(InvalidJoin, match="algorithm='agf' joins all inputs at once, which cannot be: rows"):
-        case.joined()
 
 
 @pytest.mark.long  # one that is killed goes on in test_killed_driver.py

@@ -69,7 +69,7 @@ def nothing_started(spark: SparkSession, tmp_path: Path) -> Iterator[None]:
         ({"within": 5, "by": "colour"}, ["the left has no column 'colour'"]),
         ({"within": (5, None)}, ["within=(5, None)", "no high end", "give both ends", "by="]),
         ({"within": (None, 5), "how": "full"}, ["within=(None, 5)", "no low end", "by="]),
-        ({"state": None}, ["state=None"]),
+        ({"state": None}, ["state=None", "outlives the program", 'state="/data/join-state"']),
         ({"state": ""}, ["state=''"]),
         ({"state": "nowhere://there"}, ["nowhere://there"]),
         ({"state": "with\0nul"}, [r"state='with\x00nul'", "path of a directory"]),

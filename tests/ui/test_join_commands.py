@@ -79,6 +79,12 @@ def test_other_joins_give_their_rows(capsys: pytest.CaptureFixture[str]) -> None
     assert (titles, len(rows)) == ('"customer","order","cents","name"', 1_000)
 
 
+@pytest.mark.parametrize("word", ["left_outer", "LEFT", "leftouter"])
+def test_how_takes_the_words_of_other_libraries(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*JOIN, "--how", word, "--format", "csv"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1 + 1_000
+
+
 @pytest.mark.parametrize(("within", "pairs"), [("10", 3), ("0,10", 2), (",0", 2), ("-9,", 3)])
 def test_a_range_may_be_a_number_or_two(
     within: str, pairs: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -95,7 +101,10 @@ def test_a_range_may_be_a_number_or_two(
     [
         ([*JOIN, "-o", "joined.txt"], 1, "ends in no format that is known"),
         ([*JOIN, "-o", "none/joined.csv"], 2, "there is no directory"),
-        ([*JOIN, "--how", "crossed"], 2, "invalid choice"),
+        ([*JOIN, "--how", "crossed"], 2, "invalid choice: 'crossed'; there are inner, left,"),
+        ([*JOIN, "--algorithm", "rjp"], 2, "invalid choice: 'rjp'; did you mean rpj"),
+        (["jion", *JOIN[1:]], 2, "invalid choice: 'jion'; did you mean join?"),
+        (["dashboard", "nothere.jsonl"], 1, "there is neither a trace nor a state at nothere.jsonl"),
         ([*JOIN, "--within", "2 months"], 1, "has 'months'"),
         (["join", "-", "-", "--on", "k"], 1, "can be read once"),
         (["join", "orders.parquet", "customers.csv"], 1, "Which columns must be equal?"),

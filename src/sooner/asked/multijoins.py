@@ -43,6 +43,7 @@ AUTO: Final = "auto"
 KNOWN: Final = (AUTO, *MULTI_ALGORITHMS, *PLAN_NAMES)
 DEFAULT_OF_PLANS: Final = "agf"
 DEFAULT: Final = "miner"  # as fast as any other with memory for all, and far ahead with less
+_AND: Final = re.compile(r"\s+and\s+", re.IGNORECASE)
 FORM: Final = 'such as "orders.customer = customers.id" or ("orders.customer", "customers.id")'
 HOW_FORM: Final = 'such as {"customers": "left"}'
 RANGE_FORM: Final = 'such as {("orders.time", "payments.time"): timedelta(minutes=5)}'
@@ -63,7 +64,7 @@ def plan_of(
         if not isinstance(name, str) or re.fullmatch(r"[\w -]+", name) is None or name != name.strip():
             raise InvalidJoin(f"{name!r} cannot name an input: give a word of letters and digits.")
     kinds = {} if how is None else _kinds(how, names)
-    several = [on] if isinstance(on, str) or _is_pair(on, names) else list(on)
+    several = _several(on, names)
     ranges = [] if within is None else _ranges(within, names)
     if not several and not ranges:
         raise InvalidJoin(f"`on` is empty; say which columns are equal, {FORM}.")
@@ -104,6 +105,16 @@ def _kinds(how: object, names: Sequence[str]) -> dict[str, Kind]:
             "give it for the other one."
         )
     return {name: kind for name, kind in kinds.items() if kind is not INNER}
+
+
+def _several(on: object, names: Sequence[str]) -> list[object]:
+    """One equality each; in a text AND may stand between two, as in SQL."""
+    if on is None:
+        return []
+    if not isinstance(on, str | list | tuple):
+        raise InvalidJoin(f"on={on!r} does not say which columns are equal; write it {FORM}.")
+    listed = [on] if isinstance(on, str) or _is_pair(on, names) else on
+    return [one for some in listed for one in (_AND.split(some) if isinstance(some, str) else [some])]
 
 
 def _is_pair(on: object, names: Sequence[str]) -> bool:

@@ -26,6 +26,7 @@ _count_meeting_disk: Final = loop(prototypes.count_meeting_disk)
 _count_leaving: Final = loop(prototypes.count_leaving)
 _count_oldest: Final = loop(prototypes.count_oldest)
 _count_in_order: Final = loop(prototypes.count_in_order)
+_count_regions: Final = loop(prototypes.count_regions)
 
 
 class LeftRows(NamedTuple):
@@ -76,7 +77,9 @@ class CountedArrays:
     resident: Counts
     resident_bytes: Counts
     forgotten: Counts
-    spilled: Counts  # only read
+    spilled: Counts
+    spilled_bytes: Counts
+    spilled_runs: Counts
     met_disk: Counts  # only read: the last memory-disk task
     unmet_with_disk: Numbers
     bounds: Codes | None  # only read: of the middle region
@@ -85,15 +88,18 @@ class CountedArrays:
     compared: Numbers
     matched: Numbers
     selectivity: Numbers
+    unmet_on_disk: Numbers
+    whole_rows: Counts
     codes: Codes  # only read: of the keys
 
 
 class CountedRows:
-    def __init__(self, arrays: CountedArrays, row_bytes: int) -> None:
-        _, partitions, self._keys = arrays.counts.memory.shape
+    def __init__(self, arrays: CountedArrays, row_bytes: int, disk_row_bytes: int) -> None:
+        _, self._partitions, self._keys = arrays.counts.memory.shape
         counts, *others = vars(arrays).values()
-        self._arrays = [*counts, *others, np.zeros(2 * partitions, np.int64)]
-        self._sizes = np.array([partitions, self._keys, row_bytes, *map(address, self._arrays)], np.uint64)
+        self._arrays = [*counts, *others, np.zeros(2 * self._partitions, np.int64)]
+        sizes = self._partitions, self._keys, row_bytes, disk_row_bytes
+        self._sizes = np.array([*sizes, *map(address, self._arrays)], np.uint64)
         self._join = address(self._sizes)
         self._groups = _free_groups(1, _FIRST_ROOM) if arrays.first_group is not None else None
         self._in_groups = 0  # rows at most: so many groups may be in use
@@ -122,12 +128,12 @@ class CountedRows:
         return _count_meeting_disk(self._keys, self._join, side, p)
 
     def leave(self, places: Counts, leaving: Counts, left: Counts, column: int) -> Counts:
-        """So many rows of each key of some sides and partitions leave memory; their places count partitions of the left
-        and then of the right. What is told of each key is put into a table that has a row for each field of `LeftRows`,
-        from this column on, and room for a number for each key. Gives of each place how many keys it is of, how many
-        rows, and how many pairs with the disk these have not met.
+        """So many rows of each key of some sides and partitions leave memory, of each as a run; their places count
+        partitions of the left and then of the right. What is told of each key is put into a table that has a row for
+        each field of `LeftRows`, from this column on, and room for a number for each key. Gives of each place how many
+        keys it is of, and how many rows.
         """
-        totals = np.empty((len(places), 3), np.int64)
+        totals = np.empty((len(places), 2), np.int64)
         parts = address(places), len(places), address(leaving), self._to_groups
         begin = Address(address(left) + column * left.itemsize)
         _count_leaving(leaving.size, self._join, *parts, begin, left.shape[1], address(totals))
@@ -137,6 +143,21 @@ class CountedRows:
     def oldest(self, place: int, wanted_rows: int) -> int:
         """How many rows leave if so many are wanted of a key, the oldest: all that came with the last of them do."""
         return _count_oldest(0, self._join, self._to_groups, place, wanted_rows)
+
+    def in_order(self, places: Counts, wanted_rows: Counts, downwards: Flags) -> Counts:
+        """How many rows of each key leave if so many are wanted of some places, from the lowest key up or from the
+        highest down. Where ages are noted, only the oldest of the last key do, and its join bit is cleared.
+        """
+        leaving = np.empty((len(places), self._keys), np.int64)
+        wanted = address(places), address(wanted_rows), address(downwards), len(places)
+        _count_in_order(leaving.size, self._join, self._to_groups, *wanted, address(leaving))
+        return leaving
+
+    def by_region(self) -> Counts:
+        """[side, partition, region]: rows in memory."""
+        rows = np.empty((2, self._partitions, 3), np.int64)
+        _count_regions(2 * self._partitions * self._keys, self._join, address(rows))
+        return rows
 
     def _make_room_for_groups(self, rows: int) -> None:
         assert self._groups is not None
@@ -153,14 +174,3 @@ def _free_groups(begin: int, end: int) -> Counts:
     groups = np.zeros((end - begin, _OF_A_GROUP), np.int64)
     groups[:-1, 0] = np.arange(begin + 1, end)
     return np.concatenate((np.eye(1, _OF_A_GROUP, dtype=np.int64), groups)) if begin == 1 else groups
-
-
-def leave_in_order(rows: Counts, wanted_rows: int, *, downwards: bool) -> tuple[Counts, int | None, int]:
-    """How many rows of each key leave if so many are wanted, from the lowest key up or from the highest down; the last
-    key, if not all rows leave; and how many rows of that would be enough.
-    """
-    leaving, enough = np.empty(len(rows), np.int64), np.zeros(1, np.int64)
-    last = _count_in_order(
-        len(rows), address(rows), len(rows), wanted_rows, downwards, address(leaving), address(enough)
-    )
-    return leaving, None if last < 0 else last, int(enough[0])

@@ -1,17 +1,13 @@
 """Rows that leave the memory of a join that only counts them, chosen by its flush policy."""
 
 from dataclasses import replace
-from itertools import pairwise
-
-import numpy as np
 
 from sooner.errors import BudgetTooSmall
-from sooner.kernels.array_types import Positions
 from sooner.lab.counted_state import CountedState
 from sooner.operators.events import Flushed
 from sooner.operators.leaving.room import CLEAN_UP_BYTES, enough_of, flush_bytes_of, scratch_bytes_of
 from sooner.operators.sweeping.parts import COPIES
-from sooner.policies.view import Counts, Evict, EvictAll, EvictCodes, EvictUpTo, Together
+from sooner.policies.view import Evict, EvictAll, EvictCodes, EvictUpTo, Together
 from sooner.sides import SIDES
 
 
@@ -47,46 +43,30 @@ class CountedLeaving:
     def _freed_by(self, eviction: Evict) -> int:
         state = self._state
         if isinstance(eviction, EvictCodes):
-            chosen_bytes = int(state.memory.leaving(eviction).sum()) * state.memory.row_bytes
+            chosen_bytes = int(state.memory.leaving([eviction])[1].sum()) * state.memory.row_bytes
             return min(chosen_bytes, eviction.at_most_bytes or chosen_bytes)
         resident_bytes = int(state.statistics.resident_bytes[eviction.input, eviction.partition])
         return min(resident_bytes, eviction.at_most_bytes) if isinstance(eviction, EvictUpTo) else resident_bytes
 
     def _evict(self, evictions: Together) -> bool:
-        """All of them at once: an algorithm may let a few rows of each of many partitions leave."""
+        """All of them at once: rows leave memory, those of a side and partition as a new run."""
         state = self._state
         state.tick += 1
-        leaving: dict[tuple[int, int], Counts] = {}
-        for one in evictions:
-            place, rows = (one.input, one.partition), state.memory.leaving(one)
-            leaving[place] = np.maximum(leaving[place], rows) if place in leaving else rows
-        places = [*leaving]
-        sides, partitions = np.array(places).T
-        at = sides * len(state.partitions) + partitions
-        log_size = state.log.size
-        totals = state.log.append(state.memory.rows, at, np.array([*leaving.values()]))
-        some = np.flatnonzero(totals[:, 0])
-        self._write((sides[some], partitions[some]), log_size, totals[some])
-        return len(some) > 0
-
-    def _write(self, places: tuple[Positions, Positions], log_size: int, totals: Counts) -> None:
-        """Rows have left memory, those of a side and partition as a new run."""
-        state, statistics = self._state, self._state.statistics
-        n_keys, n_rows, n_pairs = totals.T
-        statistics.resident_rows[places] -= n_rows
-        statistics.resident_bytes[places] -= n_rows * state.memory.row_bytes
-        statistics.spilled_bytes[places] += n_rows * state.row_bytes
-        statistics.spilled_runs[places] += 1
-        state.account.release(int(n_rows.sum()) * state.memory.row_bytes)
-        parts = pairwise([log_size, *(log_size + n_keys.cumsum()).tolist()])
-        numbers = (some.tolist() for some in (*places, n_rows, n_pairs))
-        for part, side, p, rows, pairs in zip(parts, *numbers, strict=True):
-            run = state.partitions[p].disk[side].append(part, rows, rows * state.row_bytes)
-            statistics.spilled_rows[side, p] += rows
-            statistics.carry_over(side, p, pairs)
-            state.report(Flushed(state.tick, side, p, rows, run.n_bytes, run.number))
-        for side in sorted({*places[0].tolist()}):
+        places, leaving = state.memory.leaving(evictions)
+        begin = state.log.size
+        totals = state.log.append(state.memory.rows, places, leaving)
+        state.account.release(int(totals[:, 1].sum()) * state.memory.row_bytes)
+        sides: set[int] = set()
+        for place, (n_keys, n_rows) in zip(places.tolist(), totals.tolist(), strict=True):
+            if n_rows:
+                side, p = divmod(place, len(state.partitions))
+                run = state.partitions[p].disk[side].append((begin, begin + n_keys), n_rows, n_rows * state.row_bytes)
+                state.report(Flushed(state.tick, side, p, n_rows, run.n_bytes, run.number))
+                sides.add(side)
+                begin += n_keys
+        for side in sorted(sides):
             state.memory.renew_regions(side)
+        return bool(sides)
 
     def free_memory_for(self, p: int) -> None:
         """Let later partitions leave memory for larger slabs of this one, as the real join does."""

@@ -1,12 +1,15 @@
 """What a join whose rows are only counted has in memory: which rows an eviction takes, join bits, and regions."""
 
+from collections.abc import Sequence
+from typing import cast
+
 import numpy as np
 
 from sooner.kernels.array_types import Codes, Positions
-from sooner.kernels.counting import CountedArrays, CountedRows, KeyCounts, leave_in_order
+from sooner.kernels.counting import CountedArrays, CountedRows, KeyCounts
 from sooner.operators.ledgers.open_pairs import JoinStatistics
 from sooner.operators.statistics.regions import go_round
-from sooner.policies.view import Counts, Evict, EvictCodes, EvictUpTo, RegionsView
+from sooner.policies.view import Counts, Evict, EvictCodes, EvictUpTo, RegionsView, Together
 from sooner.runs.run import NEVER
 
 
@@ -18,7 +21,7 @@ class CountedMemory:
         counts: KeyCounts,
         statistics: JoinStatistics,
         codes: Codes,
-        row_bytes: int,
+        disk_row_bytes: int,
         *,
         splits_codes: bool,
         counts_joins: bool,
@@ -28,7 +31,8 @@ class CountedMemory:
         self._codes_of = [*codes_of]  # each partition, sorted
         self._regions = regions = statistics.regions
         self.splits_codes = splits_codes  # then ages are noted
-        self.row_bytes = row_bytes if regions is None else row_bytes + 1  # with a join bit
+        self.row_bytes = disk_row_bytes if regions is None else disk_row_bytes + 1  # with a join bit
+        self._partitions = len(self._codes_of)
         self._joined = np.zeros_like(counts.memory, np.bool_)
         self._joins = np.zeros_like(counts.memory) if counts_joins else None  # in the place of join bits
         self._met_disk = np.full(counts.memory.shape[:2], NEVER)  # [side, partition]: the last memory-disk task
@@ -45,6 +49,8 @@ class CountedMemory:
                 resident_bytes=statistics.resident_bytes,
                 forgotten=statistics.forgotten_rows,
                 spilled=statistics.spilled_rows,
+                spilled_bytes=statistics.spilled_bytes,
+                spilled_runs=statistics.spilled_runs,
                 met_disk=self._met_disk,
                 unmet_with_disk=statistics.unmet_with_disk,
                 bounds=None if regions is None else regions.bounds,
@@ -52,9 +58,12 @@ class CountedMemory:
                 compared=statistics.compared_pairs,
                 matched=statistics.matched_pairs,
                 selectivity=self.selectivity,
+                unmet_on_disk=statistics.unmet_on_disk,
+                whole_rows=statistics.whole_rows,
                 codes=codes_of,
             ),
             self.row_bytes,
+            disk_row_bytes,
         )
 
     def met_disk(self, side: int, p: int, tick: int) -> None:
@@ -62,22 +71,40 @@ class CountedMemory:
 
     # Rows that leave
 
-    def leaving(self, eviction: Evict) -> Counts:
-        """How many rows of each key of the partition leave; the clock moves."""
+    def leaving(self, evictions: Together) -> tuple[Counts, Counts]:
+        """How many rows of each key leave which places; the clock moves. A place is a side and partition: those of the
+        left come first.
+        """
+        places = np.array([one.input * self._partitions + one.partition for one in evictions])
+        if all(_are_in_order(one) for one in evictions):  # an algorithm may let a few rows of each of many leave
+            rows = self._in_order(places, cast(Sequence[EvictUpTo], evictions))
+        else:
+            rows = np.array([self._of_one(*one) for one in zip(places, evictions, strict=True)])
+        if len({*places.tolist()}) == len(places):
+            return places, rows
+        once: dict[int, Counts] = {}
+        for place, some in zip(places.tolist(), rows, strict=True):
+            once[place] = np.maximum(once[place], some) if place in once else some
+        return np.array([*once]), np.array([*once.values()])
+
+    def _of_one(self, place: int, eviction: Evict) -> Counts:
         side, p = eviction.input, eviction.partition
-        rows: Counts = self._counts.memory[side, p]
         if isinstance(eviction, EvictCodes):
             return self._of_codes(eviction)
         if not isinstance(eviction, EvictUpTo):
+            rows: Counts = self._counts.memory[side, p]
             return rows
-        wanted_rows = max(1, -(-eviction.at_most_bytes // self.row_bytes))
         if eviction.codes_from == "the clock's hand":
-            return self._by_clock(side, p, wanted_rows)
-        leaving, last, enough = leave_in_order(rows, wanted_rows, downwards=eviction.codes_from == "highest")
-        if last is not None and self.splits_codes:
-            leaving[last] = self._oldest((side, p, last), enough)
-            self._joined[side, p, last] = False
-        return leaving
+            return self._by_clock(side, p, self._rows_in(eviction.at_most_bytes))
+        return self._in_order(np.array([place]), [eviction])[0]
+
+    def _in_order(self, places: Counts, evictions: Sequence[EvictUpTo]) -> Counts:
+        wanted_rows = np.array([self._rows_in(one.at_most_bytes) for one in evictions])
+        downwards = np.array([one.codes_from == "highest" for one in evictions])
+        return self.rows.in_order(places, wanted_rows, downwards)
+
+    def _rows_in(self, n_bytes: int) -> int:
+        return max(1, -(-n_bytes // self.row_bytes))
 
     def _of_codes(self, eviction: EvictCodes) -> Counts:
         side, p = eviction.input, eviction.partition
@@ -136,11 +163,7 @@ class CountedMemory:
     def seen_regions(self) -> RegionsView | None:
         if (regions := self._regions) is None:
             return None
-        rows = np.zeros_like(regions.joins)
-        for side, p in np.ndindex(*rows.shape[:2]):
-            memory, (begin, end) = self._counts.memory[side, p], self._middle(side, p)
-            rows[side, p] = memory[:begin].sum(), memory[begin:end].sum(), memory[end:].sum()
-        return regions.view(rows)
+        return regions.view(self.rows.by_region())
 
     def _middle(self, side: int, p: int) -> tuple[int, int]:
         """From which key up to which those of the middle region are."""
@@ -161,3 +184,7 @@ class CountedMemory:
                 regions.set_outer_codes(side, p, int(lowest), int(highest))
             else:
                 regions.forget_bounds(side, p)
+
+
+def _are_in_order(eviction: Evict) -> bool:
+    return isinstance(eviction, EvictUpTo) and eviction.codes_from != "the clock's hand"

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 import pyarrow as pa
 
@@ -19,9 +19,29 @@ if TYPE_CHECKING:
 
 Batches: TypeAlias = Generator[pa.RecordBatch, None, None]
 
+# What other libraries call it: PySpark, DuckDB, Polars, pandas and Arrow.
+_OURS: Final = {
+    **dict.fromkeys(("collect", "fetchall", "to_pylist", "to_dicts", "rows"), "to_table().to_pylist()"),
+    **dict.fromkeys(("toPandas", "df", "fetchdf"), "to_pandas()"),
+    **dict.fromkeys(("pl", "toPolars"), "to_polars()"),
+    **dict.fromkeys(("arrow", "toArrow", "read_all", "fetch_arrow_table", "fetchone"), "to_table()"),
+    **dict.fromkeys(("show", "limit", "take", "first"), "head(n)"),
+    **dict.fromkeys(("columns", "dtypes"), "schema"),
+    **dict.fromkeys(("write_parquet", "sink_parquet"), "to_parquet(path)"),
+    **dict.fromkeys(("write_csv", "sink_csv"), "to_csv(path)"),
+    **dict.fromkeys(("count", "shape"), "to_table().num_rows"),
+}
+
 
 class Answer:
     """Something that is a table in the end."""
+
+    if not TYPE_CHECKING:  # types know all names that there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Names of other libraries lead to ours."""
+            cure = f"; here that is {_OURS[name]}" if name in _OURS else ""
+            raise AttributeError(f"{type(self).__name__} has no {name!r}{cure}", name=name, obj=self)
 
     def to_table(self) -> pa.Table:
         """The whole answer, when it is complete."""

@@ -17,6 +17,7 @@ from sooner.operators.order import CodeRows
 from sooner.operators.plans.algorithms import plan_algorithm
 from sooner.operators.plans.expected import Expected, best_order, looked_up_rows
 from sooner.operators.plans.plan import JoinsPlan
+from sooner.parallel import Crew
 from sooner.sources.at_rest import resting_rows
 from sooner.sources.row_samples import sampled_rows
 from sooner.sources.source import Source
@@ -25,6 +26,7 @@ OrderName = Literal["given", "estimated"]
 GIVEN: Final = "given"
 ESTIMATED: Final = "estimated"
 SAMPLED_ROWS: Final = 16_384  # of each input
+READERS: Final = 2  # inputs that are sampled at once: first results wait for all of them
 FEW_ROWS: Final = 100_000  # of all inputs together: whatever is done with them takes no longer than a sample
 # What one operator may look up for a row that a plan keeps: that one is sorted, stored, and maybe written to disk. With
 # memory for all both were as fast at about four; with a tenth of it the plan was behind at any.
@@ -108,7 +110,7 @@ def expected_of(graph: Graph, sources: Sequence[Source]) -> Expected | None:
     known = [one for one in rows if one is not None]
     if len(known) < len(rows) or any(attribute.near is not None for attribute in graph.attributes):
         return None
-    samples = [_sample(graph, which, source) for which, source in enumerate(sources)]
+    samples = _samples(graph, sources)
     pairs = {}
     for attribute in graph.attributes:
         comparison = comparison_of(graph, attribute, [source.schema for source in sources])
@@ -121,6 +123,14 @@ def expected_of(graph: Graph, sources: Sequence[Source]) -> Expected | None:
                 of_all = found * _times(known[one], samples[one]) * _times(known[other], samples[other])
                 pairs[min(one, other), max(one, other)] = of_all
     return Expected(known, pairs)
+
+
+def _samples(graph: Graph, sources: Sequence[Source]) -> list[pa.RecordBatch]:
+    crew = Crew(READERS)
+    try:
+        return [*crew.in_order(lambda which: _sample(graph, which, sources[which]), range(len(sources)))]
+    finally:
+        crew.dismiss()
 
 
 def _sample(graph: Graph, which: int, source: Source) -> pa.RecordBatch:

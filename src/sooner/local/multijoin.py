@@ -34,8 +34,9 @@ def multijoin(
     """Join many inputs while they arrive, over one or several attributes, in one operator or in a plan of joins.
 
     inputs: by their names, each as an input of `sooner.join`; the same thing may be given twice, by two names.
-    on: which columns are equal, as texts or pairs: "orders.customer = customers.id". A name alone is a column that all
-        inputs have. Chains, stars, snowflakes and any number of inputs on one attribute can be joined; circles cannot.
+    on: which columns are equal, as texts or pairs: "orders.customer = customers.id"; in a text, AND may stand between
+        two. A name alone is a column that all inputs have. Chains, stars, snowflakes and any number of inputs on one
+        attribute can be joined; circles cannot.
     within: which columns of two inputs may be how far apart, as `within` of `sooner.join`: {("a.x", "b.x"): 5} is
         |a.x - b.x| <= 5, and {("a.x", "b.x"): (low, high)} is low <= b.x - a.x <= high. What is equal in the same two
         inputs by `on` must be equal beside that. Two inputs have one range at most.

@@ -93,7 +93,9 @@ def _aggregate(node: Parsed) -> Aggregate:
     if condition is not None:
         of = Case((from_sqlglot(condition, "FILTER"),), (ONE if of is None else of,))
     # What is distinct makes no difference to an extreme, but to what it is called.
-    return Aggregate(str(node.sql(dialect="duckdb")), function, of, is_distinct and function not in EXTREMES)
+    return Aggregate(
+        str(node.sql(dialect="duckdb", comments=False)), function, of, is_distinct and function not in EXTREMES
+    )
 
 
 def _of(part: Parsed, function: str, node: Parsed) -> Node | None:

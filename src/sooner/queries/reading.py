@@ -149,7 +149,7 @@ def _item(node: Parsed, aggregates: Aggregates) -> Item | Star:
         if arguments_of(star):
             raise InvalidJoin(f"SELECT has {sql_of(of)}; name the columns that you want.")
         return Star(of.table or None if is_column else None)
-    text = str(of.sql(dialect="duckdb"))
+    text = str(of.sql(dialect="duckdb", comments=False))
     name = str(node.alias) if of is not node else str(of.name) if is_column else text
     return Item(name, aggregates.expression(of, "SELECT"), text)
 
@@ -167,7 +167,7 @@ def _groups(group: Parsed, items: Sequence[Item | Star]) -> tuple[Group, ...]:
 
 
 def _group(node: Parsed) -> Group:
-    text = str(node.sql(dialect="duckdb"))
+    text = str(node.sql(dialect="duckdb", comments=False))
     if type(node).__name__ == "Literal" and not node.is_string and str(node.this).isdecimal():
         return Group(text, int(str(node.this)))
     if has_aggregate(node):

@@ -30,7 +30,7 @@ def _ordering(node: Parsed, aggregates: Aggregates, items: Sequence[Item | Star]
     of = node.this
     if type(node).__name__ != "Ordered" or node.args.get("with_fill"):
         raise InvalidJoin(f"ORDER BY has {sql_of(node)}; sort by names, expressions or numbers of the SELECT.")
-    text = str(of.sql(dialect="duckdb"))
+    text = str(of.sql(dialect="duckdb", comments=False))
     ways = bool(node.args.get("desc")), bool(node.args.get("nulls_first"))
     if type(of).__name__ == "Var" and text.upper() == "ALL":
         if any(isinstance(one, Star) for one in items):

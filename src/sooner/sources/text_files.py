@@ -29,7 +29,17 @@ class DelimitedText:
 
     def schema(self, file: File) -> pa.Schema:
         with self._open(file, None, self.column_types) as reader:
+            self._require_text(reader.schema)
             return reader.schema
+
+    def _require_text(self, schema: pa.Schema) -> None:
+        """Arrow gives what is no UTF-8 as bytes, which would meet no text."""
+        for field in schema:
+            if pa.types.is_binary(field.type) and field.name not in (self.column_types or {}):
+                raise pa.ArrowInvalid(
+                    f"column {field.name!r} is no text in UTF-8; convert the file, for example by iconv -f latin1 "
+                    "-t utf-8, or take the column as bytes by sooner.sources.csv(..., column_types={name: pa.binary()})"
+                )
 
     def batches(self, file: File, schema: pa.Schema, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         types = {field.name: field.type for field in schema}

@@ -8,6 +8,7 @@ Exit codes: 0 done, 1 something failed (one line on standard error), 2 the comma
 """
 
 import argparse
+import difflib
 import importlib
 import io
 import os
@@ -43,6 +44,14 @@ class Parser(argparse.ArgumentParser):
         module, _, name = command.prepared_by.partition(":")
         getattr(importlib.import_module(f"sooner.ui.{module}"), name)(self)
         self.usage = " ".join(["%(prog)s [OPTION ...]", *map(_usage_of, self._get_positional_actions())])
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Where there is a choice, what was nearly written is what is told."""
+        choices = list(map(str, action.choices or ()))
+        if action.choices is not None and value not in action.choices:
+            near = difflib.get_close_matches(str(value), choices, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(choices)}"
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {hint}")
 
     def error(self, message: str) -> NoReturn:
         self.exit(NOT_UNDERSTOOD, f"{self.prog}: {plain_text(message)} (see {self.prog} --help)\n")

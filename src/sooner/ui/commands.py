@@ -22,7 +22,13 @@ _LAB: Final = (
         "run",
         "Repeat experiments of the papers in simulated time.",
         "lab_commands:add_run_arguments",
-        "sooner lab run flush-a --scale 250",
+        "sooner lab run flush-a --scale 250 --algorithm mine:mine",
+    ),
+    Command(
+        "compare",
+        "Race algorithms over arrivals of your own.",
+        "compare_command:add_arguments",
+        "sooner lab compare arrivals.csv --algorithms rpj,hmj,mine:mine --memory 20%",
     ),
 )
 _STATE: Final = (

@@ -4,6 +4,7 @@ import argparse
 import webbrowser
 from pathlib import Path
 
+from sooner.errors import InvalidCall
 from sooner.ui.dashboard.comparing import Comparison
 from sooner.ui.dashboard.recorded import RecordedQuery, is_trace
 from sooner.ui.dashboard.server import Server
@@ -40,6 +41,8 @@ def _run(options: argparse.Namespace) -> int:
 def subject_of(places: list[str]) -> Subject:
     """What there is at these places: traces, or one state."""
     if len(places) == 1 and not is_trace(Path(places[0])):
+        if "://" not in places[0] and not Path(places[0]).exists():
+            raise InvalidCall(f"there is neither a trace nor a state at {places[0]}; give what trace= or state= named.")
         from sooner.ui.dashboard.on_spark import StateOnSpark  # here, because it loads Spark
 
         return StateOnSpark(places[0])

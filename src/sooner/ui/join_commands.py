@@ -7,7 +7,8 @@ from typing import Any, Final, get_args
 
 from sooner.asked.enrichments import EnrichAlgorithm, EnrichHow
 from sooner.asked.multijoins import MultiAlgorithmName
-from sooner.how import KINDS
+from sooner.errors import InvalidJoin
+from sooner.how import KINDS, kind_of
 from sooner.local.enrich import enrich
 from sooner.local.join import join
 from sooner.local.multijoin import multijoin
@@ -26,7 +27,7 @@ def add_join_arguments(parser: argparse.ArgumentParser) -> None:
         "--within", type=_within, metavar="WIDTH", help="how far keys may be apart: 0.5, '10 minutes', or LOW,HIGH"
     )
     _add_columns(parser, "--by", "that must be equal beside that")
-    parser.add_argument("--how", choices=tuple(KINDS), default="inner", help="by default inner")
+    parser.add_argument("--how", type=_kind, choices=tuple(KINDS), default="inner", help="by default inner")
     _add_algorithm(parser, ("auto", *ALGORITHMS), "of `sooner algorithms`; by default auto")
     _add_means(parser)
     add_output_arguments(parser)
@@ -127,6 +128,13 @@ def _run_enrich(options: argparse.Namespace) -> int:
         trace=options.trace,
     )
     return write_rows(rows, options, format_)
+
+
+def _kind(word: str) -> str:
+    """The kind of join that a word of PySpark, pandas or Polars means."""
+    with contextlib.suppress(InvalidJoin):
+        return kind_of(word).name
+    return word
 
 
 def _by_name(given: Sequence[tuple[str, str]] | None) -> dict[str, Any] | None:

@@ -6,19 +6,19 @@ import fnmatch
 import os
 import sys
 from functools import partial
-from pathlib import Path
 from typing import Final
 
-from sooner.lab.experiment import Experiment, Report
+from sooner.lab.experiment import Experiment
 from sooner.lab.experiments import EXPERIMENTS
+from sooner.lab.own.contestants import with_own
 from sooner.lab.running import run_experiments
 from sooner.plain_text import plain_text
 from sooner.ui.exit_codes import NOT_UNDERSTOOD
-from sooner.ui.new_files import folder, new_file_or_folder, new_picture_or_folder
+from sooner.ui.lab_reports import add_report_arguments, show
+from sooner.ui.new_files import folder
 from sooner.ui.numbers import whole_number
 from sooner.ui.progress_bar import Told
 from sooner.ui.progress_line import add_progress_arguments, progress_line
-from sooner.ui.reports import to_json
 from sooner.ui.tables import print_table
 
 ALL: Final = "all"
@@ -43,10 +43,14 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kept", type=folder, metavar="FOLDER", help="take what was run before from there, and keep what is run"
     )
-    parser.add_argument("--json", type=new_file_or_folder, metavar="FILE", help="write what was found; or to a folder")
     parser.add_argument(
-        "--plot", type=new_picture_or_folder, metavar="FILE.png", help="draw the curves; or to a folder"
+        "--algorithm",
+        action="append",
+        default=[],
+        metavar="MODULE:NAME",
+        help="of your own, to race beside those of a figure of two-way joins; again",
     )
+    add_report_arguments(parser)
     add_progress_arguments(parser)
     parser.set_defaults(run=_run)
 
@@ -61,11 +65,15 @@ def _run(options: argparse.Namespace) -> int:
         return _not_understood("several experiments write several files; give --json and --plot a folder that is there")
     if not options.seeds or not options.workers:
         return _not_understood("--seeds and --workers must be 1 or more")
+    if options.algorithm and options.kept is not None:
+        return _not_understood("--kept cannot tell when an algorithm of your own has changed; leave out one of the two")
+    chosen = [with_own(one, options.algorithm) for one in chosen]
+    by_name = {one.name: one for one in chosen}
     seeds = range(options.seed, options.seed + options.seeds)
     told = Told(sum(one.seconds for one in chosen) * len(seeds) / max(options.scale, 1) / options.workers)
     with progress_line(options, told.in_words) as line:
         for report in run_experiments(chosen, options.scale, seeds, options.workers, told.tell, options.kept):
-            line.wiped(partial(_show, EXPERIMENTS[report.name], report, options))
+            line.wiped(partial(show, by_name[report.name], report, options))
     return 0
 
 
@@ -86,28 +94,3 @@ def _unknown(name: str) -> str:
     near = difflib.get_close_matches(name, EXPERIMENTS, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}?" if near else "`sooner lab list` shows all."
     return f"there is no experiment {name!r}; {hint}"
-
-
-def _show(experiment: Experiment, report: Report, options: argparse.Namespace) -> None:
-    print(f"{experiment.name}: {experiment.title}\n{report.machine}\n")
-    if report.claims:
-        rows = [(one["what"], one["expected"], one["ours"], _verdict(one["verdict"])) for one in report.claims]
-        print_table(("claim", "paper", "ours", ""), rows)
-        print()
-    if report.measurements:
-        print_table(("measured", "ours"), [(one["what"], one["ours"]) for one in report.measurements])
-        print()
-    if options.json is not None:
-        _file(options.json, f"{report.name}.json").write_text(to_json(report.to_plain()))
-    if options.plot is not None:
-        from sooner.ui.plots import draw  # here, because matplotlib takes a second to load
-
-        draw(experiment, report, _file(options.plot, f"{report.name}.png"))
-
-
-def _verdict(verdict: str) -> str:
-    return verdict.upper() if verdict == "does not hold" else verdict
-
-
-def _file(place: Path, name: str) -> Path:
-    return place / name if place.is_dir() else place

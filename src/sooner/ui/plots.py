@@ -21,6 +21,12 @@ STYLES: Final[tuple[dict[str, Any], ...]] = (
     {"color": "#888888", "linestyle": "--"},
     {"color": "#111111", "linestyle": ":"},
     {"color": "#b08d00", "linestyle": "-."},
+    {"color": "#2d6bc4"},
+    {"color": "#c42d7d"},
+    {"color": "#5a8f29"},
+    {"color": "#0e7c86", "linestyle": "--"},
+    {"color": "#c4552d", "linestyle": "--"},
+    {"color": "#6b4fa0", "linestyle": "--"},
 )
 
 

@@ -231,6 +231,31 @@ def test_inputs_in_memory_stay_there_while_those_on_disk_are_joined(tmp_path: Pa
     join.close()
 
 
+def test_blocks_that_nobody_looks_for_are_passed_by_in_the_call_that_comes_to_them(tmp_path: Path) -> None:
+    """The largest input has the first keys only. So no call does nothing, but for the last one."""
+    facts, neighbours, others = in_order(3_000, 100)
+    neighbours = in_order(3_000, 1_500)[1]
+    join = join_of(tmp_path, PLENTY)
+    found = arrived(join, 0, facts)
+    join._leaving.evict_all()
+    for which, table in ((1, neighbours), (2, others)):
+        found += arrived(join, which, table)
+    join._leaving.evict_all()
+    for which in range(3):
+        join.end(which)
+    blocks = join.inputs[1].partitions[0].spilled[0].segments[0].blocks
+    assert (blocks.first_codes > join.inputs[0].partitions[0].spilled[0].segments[0].blocks.last_codes[-1]).sum() > 10
+    while join._chain is None:
+        found += join.work(2_000, BUSY)
+    while join._chain is not None:
+        before = join.worked_bytes
+        results = [*join.work(2_000, BUSY)]
+        assert results or join.worked_bytes > before or join._chain is None
+        found += results
+    assert rows_of(found) == answer([facts, neighbours, others])
+    join.close()
+
+
 def test_a_join_that_gives_more_rows_than_it_gets_comes_after_one_that_lets_few_through(tmp_path: Path) -> None:
     """The middle input matches many rows of the first, and few of the last: what it makes with the first alone would be
     ten times what the inputs are.

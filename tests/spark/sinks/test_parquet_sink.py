@@ -29,6 +29,12 @@ def case(spark: SparkSession, tmp_path: Path) -> JoinCase:
     return JoinCase(spark, tmp_path, LEFT, RIGHT, batches=2, ways=("packed", "packed"))
 
 
+@pytest.fixture(scope="module")
+def expected(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Rows:
+    """All tests here join the same tables."""
+    return JoinCase(spark, tmp_path_factory.mktemp("expected"), LEFT, RIGHT, batches=2).expected()
+
+
 def start(case: JoinCase) -> ss.Query:
     writer = ss.sinks.parquet(case.joined(), str(case.output))
     return ss.start(writer.option("checkpointLocation", str(case.checkpoint)))
@@ -43,12 +49,12 @@ def unseen(case: JoinCase) -> list[str]:
     return sorted(path.name for path in (case.output / "_sooner").glob("*.parquet"))
 
 
-def test_a_join_is_written_by_its_own_tasks_and_anything_else_through_spark(case: JoinCase) -> None:
+def test_a_join_is_written_by_its_own_tasks_and_anything_else_through_spark(case: JoinCase, expected: Rows) -> None:
     query = start(case)
     ended(query)
     assert query.is_complete
-    assert case.written() == case.expected()
-    assert found_by_arrow(case.output) == case.expected().total()
+    assert case.written() == expected
+    assert found_by_arrow(case.output) == expected.total()
     assert unseen(case) == []
     joined = case.joined()
     plans = [
@@ -96,7 +102,7 @@ def test_a_batch_that_is_given_again_is_there_once(spark: SparkSession, tmp_path
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("where", ["_write", "_show"])
 def test_a_driver_that_dies_before_or_after_it_wrote_down_what_counts(
-    case: JoinCase, monkeypatch: pytest.MonkeyPatch, where: str
+    case: JoinCase, expected: Rows, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     real, seen = getattr(parquet_sink, where), []
 
@@ -111,10 +117,10 @@ def test_a_driver_that_dies_before_or_after_it_wrote_down_what_counts(
         with pytest.raises(StreamingQueryException, match="died on purpose"):
             ended(start(case))
     assert unseen(case) != []
-    assert found_by_arrow(case.output) < case.expected().total()
+    assert found_by_arrow(case.output) < expected.total()
     query = start(case)
     ended(query)
-    assert case.written() == case.expected()
+    assert case.written() == expected
     assert unseen(case) == []
 
 
@@ -129,7 +135,9 @@ class FailingTask(ParquetTask):
             raise RuntimeError("lost after it was written")
 
 
-def test_files_of_attempts_that_failed_are_never_seen_and_go(case: JoinCase, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_attempts_that_failed_are_never_seen_and_go(
+    case: JoinCase, expected: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import sys
 
     from pyspark import cloudpickle
@@ -141,16 +149,16 @@ def test_files_of_attempts_that_failed_are_never_seen_and_go(case: JoinCase, mon
 
     monkeypatch.setattr(ParquetSink, "task", task)
     ended(start(case))
-    assert case.written() == case.expected()
+    assert case.written() == expected
     assert unseen(case) == []
 
 
-def test_a_delta_table_takes_what_tasks_of_a_join_write(case: JoinCase) -> None:
+def test_a_delta_table_takes_what_tasks_of_a_join_write(case: JoinCase, expected: Rows) -> None:
     writer = ss.sinks.delta(case.joined(), str(case.output))
     ended(ss.start(writer.option("checkpointLocation", str(case.checkpoint))))
     table = DeltaTable(str(case.output)).to_pyarrow_table()
     columns = [[repr(value) for value in column.to_pylist()] for column in table.columns]
-    assert Rows(zip(*columns, strict=True)) == case.expected()
+    assert Rows(zip(*columns, strict=True)) == expected
 
 
 def test_what_makes_no_sense_is_refused(case: JoinCase) -> None:

@@ -1405,17 +1405,18 @@ typedef struct {
 /* A join; arrays are indexed [side][partition][key] in the first block, [side][partition] in the second, and [partition]
    in the third. */
 typedef struct {
-    int64_t partitions, keys, row_bytes;
+    int64_t partitions, keys, row_bytes, disk_row_bytes;
     int64_t *memory, *on_disk, *seen, *settled, *unmet_matches, *unmet_pairs;
     uint8_t *joined;                /* NULL: nobody looks at regions */
     int64_t *joins;                 /* NULL: nobody counts them row by row */
     int64_t *first_group, *last_group; /* NULL: nobody asks for the age of a row */
-    int64_t *arrived, *resident, *resident_bytes, *forgotten;
-    const int64_t *spilled, *met_disk;
+    int64_t *arrived, *resident, *resident_bytes, *forgotten, *spilled, *spilled_bytes, *spilled_runs;
+    const int64_t *met_disk;
     double *unmet_with_disk;
     const uint64_t *bounds; /* [side][partition][2] of the middle region */
     int64_t *region_joins;  /* [side][partition][3] */
-    double *compared, *matched, *selectivity;
+    double *compared, *matched, *selectivity, *unmet_on_disk;
+    int64_t *whole_rows;
     const uint64_t *codes; /* [partition][key] */
     int64_t *came;         /* [side][partition]: room for what comes */
 } Counted;
@@ -1557,16 +1558,33 @@ static void leave_by_age(const Counted *join, Group *groups, int64_t place, int6
     }
 }
 
+/* Rows of this side and partition have left memory as a run, and what they had not met there is open on disk now. */
+static void note_run(const Counted *join, int64_t at, int64_t rows, int64_t unmet_pairs)
+{
+    int64_t p = at % join->partitions, q = p + join->partitions;
+    double *with_disk = join->unmet_with_disk, *on_disk = join->unmet_on_disk + p;
+    join->resident[at] -= rows, join->resident_bytes[at] -= rows * join->row_bytes;
+    join->spilled[at] += rows, join->spilled_bytes[at] += rows * join->disk_row_bytes, join->spilled_runs[at]++;
+    if (with_disk[p] + with_disk[q] + *on_disk == 0)
+        join->whole_rows[p] = join->arrived[p] + join->arrived[q];
+    double carried = (double)unmet_pairs < with_disk[at] ? (double)unmet_pairs : with_disk[at];
+    with_disk[at] -= carried;
+    *on_disk += carried;
+    double most = (double)join->spilled[p] * (double)join->spilled[q];
+    if (*on_disk > most)
+        *on_disk = most;
+}
+
 /* So many rows of each key of some sides and partitions leave memory. In `left`, five rows of so many columns, is told
    of each key: its number, how many leave, how many of these have not been seen on disk, how many have left with them,
-   and how many of the other side have come. And of each side and partition how many keys, rows and unmet pairs. */
+   and how many of the other side have come. And of each side and partition how many keys and how many rows. */
 EXPORT int64_t count_leaving(const Counted *join, const int64_t *places, int64_t n_places, const int64_t *leaving,
                              Group *groups, int64_t *left, int64_t columns, int64_t *totals)
 {
     int64_t half = join->partitions * join->keys, n = 0;
     for (int64_t i = 0; i < n_places; i++)
         settle(join, places[i] % join->partitions); /* once more changes nothing: nothing has left yet */
-    for (int64_t i = 0; i < n_places; i++, totals += 3) {
+    for (int64_t i = 0; i < n_places; i++, totals += 2) {
         int64_t before = n, all_rows = 0, all_pairs = 0;
         for (int64_t key = 0; key < join->keys; key++) {
             int64_t rows = *leaving++, at = places[i] * join->keys + key;
@@ -1593,7 +1611,9 @@ EXPORT int64_t count_leaving(const Counted *join, const int64_t *places, int64_t
                 left[k * columns + n] = told[k];
             all_rows += rows, all_pairs += pairs, n++;
         }
-        totals[0] = n - before, totals[1] = all_rows, totals[2] = all_pairs;
+        if (all_rows)
+            note_run(join, places[i], all_rows, all_pairs);
+        totals[0] = n - before, totals[1] = all_rows;
     }
     return n;
 }
@@ -1608,22 +1628,38 @@ EXPORT int64_t count_oldest(const Counted *join, const Group *groups, int64_t pl
     return rows;
 }
 
-/* So many rows leave, from the lowest key up or from the highest down: how many of each key. Which key is the last,
-   and how many rows of it would be enough; -1 if all rows leave. */
-EXPORT int64_t count_in_order(const int64_t *rows, int64_t n, int64_t wanted, int32_t downwards, int64_t *leaving,
-                              int64_t *enough)
+/* So many rows leave some sides and partitions, from the lowest key up or from the highest down: how many of each key.
+   Of the last key the oldest leave, where ages are noted, and what is left of it has joined nothing yet. */
+EXPORT void count_in_order(const Counted *join, const Group *groups, const int64_t *places, const int64_t *wanted,
+                           const uint8_t *downwards, int64_t n_places, int64_t *leaving)
 {
-    int64_t total = 0;
-    for (int64_t key = 0; key < n; key++)
-        total += rows[key];
-    memset(leaving, 0, n * sizeof *leaving);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t key = downwards ? n - 1 - i : i;
-        leaving[key] = rows[key];
-        *enough = wanted;
-        if (wanted <= rows[key] && wanted < total)
-            return key;
-        wanted -= rows[key], total -= rows[key];
+    int64_t keys = join->keys;
+    memset(leaving, 0, n_places * keys * sizeof *leaving);
+    for (int64_t i = 0; i < n_places; i++, leaving += keys) {
+        int64_t first = places[i] * keys, in_memory = join->resident[places[i]], still_wanted = wanted[i];
+        for (int64_t k = 0; k < keys; k++) {
+            int64_t key = downwards[i] ? keys - 1 - k : k, rows = join->memory[first + key];
+            leaving[key] = rows;
+            if (still_wanted <= rows && still_wanted < in_memory) {
+                if (join->first_group)
+                    leaving[key] = count_oldest(join, groups, first + key, still_wanted);
+                if (join->first_group && join->joined)
+                    join->joined[first + key] = 0;
+                break;
+            }
+            still_wanted -= rows, in_memory -= rows;
+        }
     }
-    return -1;
+}
+
+/* How many rows in memory have a key below the middle region of their side and partition, in it, and above it. */
+EXPORT void count_regions(const Counted *join, int64_t *rows)
+{
+    for (int64_t at = 0; at < 2 * join->partitions; at++, rows += 3) {
+        const uint64_t *codes = join->codes + at % join->partitions * join->keys, *bounds = join->bounds + 2 * at;
+        const int64_t *memory = join->memory + at * join->keys;
+        rows[0] = rows[1] = rows[2] = 0;
+        for (int64_t key = 0; key < join->keys; key++)
+            rows[codes[key] < bounds[0] ? 0 : codes[key] > bounds[1] ? 2 : 1] += memory[key];
+    }
 }

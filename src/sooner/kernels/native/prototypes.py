@@ -259,5 +259,14 @@ def count_oldest(join: Address, groups: Address, place: Int64, wanted: Int64) ->
 
 
 def count_in_order(
-    rows: Address, n: Int64, wanted: Int64, downwards: Int32, leaving: Address, enough: Address
-) -> Int64: ...
+    join: Address,
+    groups: Address,
+    places: Address,
+    wanted: Address,
+    downwards: Address,
+    n_places: Int64,
+    leaving: Address,
+) -> None: ...
+
+
+def count_regions(join: Address, rows: Address) -> None: ...

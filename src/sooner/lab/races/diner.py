@@ -113,8 +113,8 @@ class DinerRace:
         if self.within is not None:
             return 5
         if self.algorithm == "rpj":
-            return 10 if self.flush == "a block" else 2
-        return 4 if self.algorithm.startswith("diner") else 1
+            return 2.5 if self.flush == "a block" else 0.7
+        return 1.8 if self.algorithm.startswith("diner") else 0.5
 
     def run(self, scale: int, seed: int) -> History:
         if not 1 <= scale <= LARGEST_SCALE:

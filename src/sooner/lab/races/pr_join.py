@@ -33,9 +33,10 @@ from sooner.lab.history import History
 from sooner.lab.races.mutants import idle_in_silence, with_flush_of_all
 from sooner.lab.races.pr_join_model import Costs
 from sooner.lab.resources import Disk, Machine, Overlap
-from sooner.lab.simulator import Laboratory, simulate
+from sooner.lab.simulator import Laboratory, simulate, simulate_subject
 from sooner.lab.subject import ROW_BYTES
 from sooner.lab.traces import Keys, Pushed, Trace
+from sooner.lab.waiting_join import waiting
 from sooner.named_algorithms import ALGORITHMS, Algorithm, algorithm
 from sooner.policies.flush.all import All
 from sooner.policies.react.growth import Growth, wholes
@@ -79,6 +80,16 @@ SETTING: Final = (
 
 AlgorithmName = Literal["pr_join", "ripple", "hash_ripple", "grace", "sms", "dbo"]
 KeyDistribution = Literal["each row matches one", "Zipf"]
+
+GIGABYTES: Final = (10, 10)
+SECONDS: Final[Mapping[AlgorithmName, float]] = {  # that a race of so many takes
+    "pr_join": 0.5,
+    "ripple": 1.0,
+    "hash_ripple": 0.9,
+    "grace": 0.4,
+    "sms": 5.0,  # with real rows
+    "dbo": 0.5,
+}
 
 
 @dataclass(frozen=True)
@@ -129,7 +140,7 @@ class PrJoinRace:
     overlap: Overlap = "at once"
     gamma: float = 1.0
     stops: Literal["near the end", "never"] = "near the end"
-    gigabytes: tuple[int, int] = (10, 10)
+    gigabytes: tuple[int, int] = GIGABYTES
     keys: KeyDistribution = "each row matches one"
     partitions: int = PARTITIONS  # of PR-Join
     remaps: bool = True  # PR-Join: whether partitions are evened out when memory is half full
@@ -138,9 +149,7 @@ class PrJoinRace:
 
     @property
     def seconds(self) -> float:
-        if self.algorithm == "pr_join":
-            return 0.17 * self.partitions * sum(self.gigabytes) / 20
-        return 5
+        return SECONDS[self.algorithm] * sum(self.gigabytes) / sum(GIGABYTES)
 
     def run(self, scale: int, seed: int) -> History:
         stands_for = FULL_SCALE * scale
@@ -150,8 +159,10 @@ class PrJoinRace:
         nothing = Pushed(np.empty(0), np.empty(0, np.int32), silence_seconds=1.0)
         domain = int(max(some.max() for some in keys)) + 1
         trace = Trace.of_inputs([nothing] * len(SIDES), domain, self._partitions)
-        history = simulate(trace, self._algorithm(stands_for), self._laboratory(keys, stands_for), rows="real")
-        return replace(history, stands_for=stands_for)
+        algorithm, laboratory = self._algorithm(stands_for), self._laboratory(keys, stands_for)
+        if algorithm.waits == "never":
+            return replace(simulate(trace, algorithm, laboratory, rows="real"), stands_for=stands_for)
+        return replace(simulate_subject(trace, waiting(algorithm), laboratory), stands_for=stands_for)
 
     def mutated(self, mutant: str) -> Self:
         """A mutant is an algorithm and what is wrong with it."""

@@ -25,22 +25,16 @@ from typing import Final
 import numpy as np
 
 from sooner.errors import InvalidCall
-from sooner.kernels.array_types import Codes
 from sooner.lab.history import History
-from sooner.lab.kept_runs import KeptRuns
 from sooner.lab.races.pr_join import FULL_SCALE, ROWS_OF_MB, PrJoinRace
 from sooner.lab.simulator import simulate_subject
-from sooner.lab.subject import SCHEMA, RealOperator
-from sooner.lab.traces import Pushed, Trace, key_codes
-from sooner.operators.inputs import Input
+from sooner.lab.traces import Pushed, Trace
+from sooner.lab.waiting_join import WaitingJoin
+from sooner.named_algorithms import Algorithm
 from sooner.operators.operator import Means
-from sooner.operators.order import equal_ranges
-from sooner.operators.pairs import Bundle
-from sooner.operators.two_way.join import TwoWayJoin
-from sooner.operators.two_way.making import two_way_join
 from sooner.policies.react.growth import open_pairs
 from sooner.policies.view import Counts, Numbers
-from sooner.sides import LEFT, RIGHT, SIDES
+from sooner.sides import RIGHT, SIDES
 
 HALF_INTERVAL: Final = "relative_half_interval"
 SHAPE: Final = 1.5
@@ -100,29 +94,26 @@ def variance_of_estimate(sums: Numbers, squares: Numbers, rows: Counts, joined: 
     return variance
 
 
-class Estimating(RealOperator):
+class Estimating(WaitingJoin):
     """A join that says how good its estimate is. Where nothing is open, the rectangle is all that has arrived."""
 
-    def __init__(self, join: TwoWayJoin[int], codes: Codes, values: Values) -> None:
-        super().__init__(join)
-        self._join = join
-        self._codes = codes
+    def __init__(self, trace: Trace, algorithm: Algorithm, means: Means, values: Values) -> None:
+        super().__init__(trace, algorithm, means)
         self._values = values
         self._joined = np.zeros((len(SIDES), 1), np.int64)
-        self._cut(join.inputs[LEFT].bounds)
+        self._cut()
 
-    def _cut(self, bounds: Codes) -> None:
+    def _cut(self) -> None:
         """Partitions may be evened out, once, as long as nothing is open."""
-        self._bounds = bounds
-        of_key = np.searchsorted(bounds, self._codes, side="right")
-        self._partitions = self._values.by_partition(of_key, len(bounds) + 1)
+        self._of_key = self.partition_of_key
+        self._by_partition = self._values.by_partition(self._of_key, len(self.view().whole_rows))
 
     def measures(self) -> Mapping[str, float]:
-        view, bounds = self._join.view(), self._join.inputs[LEFT].bounds
-        if bounds is not self._bounds:
-            self._cut(bounds)
+        if self.partition_of_key is not self._of_key:
+            self._cut()
+        view = self.view()
         self._joined = np.where(open_pairs(view) == 0, view.arrived_rows, self._joined)
-        half_interval = self._partitions.relative_half_interval(self._joined * self._values.stands_for)
+        half_interval = self._by_partition.relative_half_interval(self._joined * self._values.stands_for)
         return {**super().measures(), HALF_INTERVAL: half_interval}
 
 
@@ -133,7 +124,7 @@ class IntervalRace(PrJoinRace):
     @property
     def seconds(self) -> float:
         """The same for all algorithms, so that they race one after another, and the values are drawn once."""
-        return 10
+        return 2
 
     def run(self, scale: int, seed: int) -> History:
         stands_for = FULL_SCALE * scale
@@ -145,18 +136,11 @@ class IntervalRace(PrJoinRace):
         values = Values.drawn(domain, stands_for, self.random_bits, seed)
 
         def estimating(trace: Trace, means: Means) -> Estimating:
-            order, bounds = trace.order(), equal_ranges(trace.partitions)
-            left, right = (Input(str(n), SCHEMA, code, KeptRuns(), bounds) for n, code in enumerate(order.coders))
-            join = two_way_join((left, right), order, algorithm, _size, means)
-            return Estimating(join, key_codes(domain, trace.partitions), values)
+            return Estimating(trace, algorithm, means, values)
 
         trace = Trace.of_inputs([nothing] * len(SIDES), domain, self._partitions)
         history = simulate_subject(trace, estimating, self._laboratory(keys, stands_for))
         return replace(at_reports(history), stands_for=stands_for)
-
-
-def _size(bundle: Bundle) -> int:
-    return sum(map(len, bundle))
 
 
 def at_reports(history: History) -> History:

@@ -8,8 +8,8 @@ Chosen: PR-Join has RPJ's 20 partitions; gamma is 1; how many rows there will be
 flushes as much at a time as RPJ does. A partition is read run after run. What leaves memory is appended to its
 partition, with a seek each: written page by page, fast streams would end long before their rows are written.
 
-Scale. PR-Join runs on real rows, so a row stands for 10 of the paper's. On an unreliable network, where there is
-something to join in each of 90,000 silences, it stands for 200, and there are fewer keys.
+Scale. A row stands for 10 of the paper's. On an unreliable network, where there is something to join in each of 90,000
+silences, it stands for 200, and there are fewer keys.
 """
 
 from dataclasses import dataclass, replace
@@ -19,8 +19,9 @@ from sooner.lab.history import History
 from sooner.lab.races.mutants import idle_in_silence
 from sooner.lab.races.rpj import COMPETITORS, PANELS, Network, Panel, RpjRace, draw_trace
 from sooner.lab.resources import FlushedTo
-from sooner.lab.simulator import Laboratory, simulate
+from sooner.lab.simulator import Laboratory, simulate, simulate_subject
 from sooner.lab.subject import ROW_BYTES
+from sooner.lab.waiting_join import waiting
 from sooner.named_algorithms import ALGORITHMS
 
 ROWS_OF_PAGE: Final = 1024 / 12
@@ -44,8 +45,8 @@ class StreamRace:
     @property
     def seconds(self) -> float:
         if self.algorithm == "rpj":
-            return 2 if self.network == "reliable" else 4
-        return 8 if self.network == "reliable" else 45
+            return 1 if self.network == "reliable" else 3
+        return 1 if self.network == "reliable" else 6
 
     def run(self, scale: int, seed: int) -> History:
         stands_for = scale * FULL_SCALES[self.network]
@@ -57,7 +58,7 @@ class StreamRace:
         pr_join = ALGORITHMS["pr_join"]
         if self.mutant == NEVER_EARLY:
             pr_join = idle_in_silence(pr_join)
-        return replace(simulate(trace, pr_join, laboratory, rows="real"), stands_for=stands_for)
+        return replace(simulate_subject(trace, waiting(pr_join), laboratory), stands_for=stands_for)
 
     def mutated(self, mutant: str) -> Self:
         return replace(self, mutant=mutant) if self.algorithm == "pr_join" else self

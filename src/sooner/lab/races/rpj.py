@@ -163,7 +163,7 @@ class RpjRace:
 
     @property
     def seconds(self) -> float:
-        return 2 if self.network == "reliable" else 13
+        return 1.3 if self.network == "reliable" else 10
 
     def run(self, scale: int, seed: int) -> History:
         trace = draw_trace(self.panel, self.network, scale, seed)

@@ -150,11 +150,12 @@ class Chain:
             yield from self._completed(rows)
 
     def _combinations(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
-        """With the columns of all inputs of the chain, and the stamps."""
-        if self._fed.inputs < len(self._order):
-            yield from self._feed(quantum_bytes)
-            return
+        """With the columns of all inputs of the chain, and the stamps. A call goes on until it has read something:
+        blocks that nobody looks for are passed by, and so is the end of an input.
+        """
         before = self.worked_bytes
+        while self._fed.inputs < len(self._order) and self.worked_bytes == before:
+            yield from self._feed(quantum_bytes)
         while not self.is_done and self.worked_bytes == before:  # a join with nothing on disk ends at once
             at = next(at for at, join in enumerate(self._joins) if join.phase != "done")
             for found in self._joins[at].work(quantum_bytes, SILENT):

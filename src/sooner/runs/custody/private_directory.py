@@ -128,7 +128,8 @@ def _remove(path: Path, lock: int) -> None:
                 os.unlink(LOCK, dir_fd=directory)
         finally:
             os.close(directory)
-    os.close(lock)
+    with contextlib.suppress(OSError):  # closed already, if a signal came below and this is the second time
+        os.close(lock)
     with contextlib.suppress(OSError):
         going.rmdir()
 
@@ -181,11 +182,13 @@ def _leave_signals() -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the contract
-    """Tidy up, and end as if nobody had."""
-    for path in list(_locks):
-        _remove_own(path)
-    signal.signal(number, signal.SIG_DFL)
-    signal.raise_signal(number)
+    """Tidy up, and end as if nobody had: whatever happens here, the program must not live on."""
+    try:
+        for path in list(_locks):
+            _remove_own(path)
+    finally:
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
 
 
 def _own_nothing() -> None:

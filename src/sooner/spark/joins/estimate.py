@@ -25,6 +25,7 @@ from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import sample_inflow_of
 from sooner.spark.dataflow.wanted_estimates import remember
 from sooner.spark.joins.checking import checked_schemas, identity_of, require_distinct, session_of
+from sooner.spark.joins.column_conditions import On, in_names
 from sooner.spark.joins.meeting_places import placements
 from sooner.spark.joins.rooms import Rooms
 from sooner.spark.shuffle.placing import Placement
@@ -38,7 +39,7 @@ from sooner.warning import warn_user
 def estimate(
     left: DataFrame,
     right: DataFrame,
-    on: Columns | None = None,
+    on: On | None = None,
     *,
     left_on: Columns | None = None,
     right_on: Columns | None = None,
@@ -52,7 +53,7 @@ def estimate(
     algorithm: AskedAlgorithm = "auto",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
-    state: str | Path,
+    state: str | Path | None = None,
     shared_memory: str | Path | None = None,
     trace: str | Path | None = None,
 ) -> DataFrame:
@@ -70,17 +71,19 @@ def estimate(
     `name_high` (null as long as there is no interval), and `batch`, `rows`, `share_read` and `exact`. Started with
     `sooner.spark.start`, the query has the newest as `query.estimate`, and ends when it is exact.
     """
+    on, left_on, right_on = in_names(left, right, on, left_on, right_on)
     join = equi_join(on, left_on, right_on, suffixes, choose(algorithm, Known(is_estimate=True)).algorithm)
     require_sampling(join.algorithm)
-    samplings = _samplings((left, right), sampling)
     confidence, spark = usable_confidence(confidence), session_of(INPUTS, (left, right))
+    rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
+    keys = join.left_on, join.right_on
+    samplings = _samplings((left, right), sampling)
     sizes = usable_sizes(total_rows, [known_rows(side) for side in (left, right)])
-    schemas = checked_schemas(INPUTS, (left, right), (join.left_on, join.right_on), join.output)
+    schemas = checked_schemas(INPUTS, (left, right), keys, join.output)
     question = question_of(aggregates, by, where, join.output(schemas))
-    workings = workings_of(question, schemas, (join.left_on, join.right_on), joined_columns(join, schemas))
+    workings = workings_of(question, schemas, keys, joined_columns(join, schemas))
     rows = estimate_schema(workings)
     require_distinct("the estimate", rows.names, spark.conf.get("spark.sql.caseSensitive") == "true")
-    rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)
     wanted = Wanted(workings, confidence, (sizes[0], sizes[1]))
     choice = choose(algorithm, Known(is_estimate=True, of_state=rooms.algorithm))
     told = _told(

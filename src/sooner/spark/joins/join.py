@@ -21,6 +21,7 @@ from sooner.sides import SIDES
 from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import inflow_of
 from sooner.spark.joins.checking import checked_schemas, identity_of, session_of
+from sooner.spark.joins.column_conditions import On, in_names
 from sooner.spark.joins.hot_keys import AskedHotKeys, hot_keys_choice
 from sooner.spark.joins.meeting_places import placements, places_in_words
 from sooner.spark.joins.rooms import Rooms
@@ -34,7 +35,7 @@ from sooner.spark.states.rescaling import PLACEMENTS
 def join(
     left: DataFrame,
     right: DataFrame,
-    on: Columns | None = None,
+    on: On | None = None,
     *,
     left_on: Columns | None = None,
     right_on: Columns | None = None,
@@ -50,13 +51,14 @@ def join(
     memory: int | str | None = "1GB",
     partitions: int | None = None,
     hot_keys: AskedHotKeys = "auto",
-    state: str | Path,
+    state: str | Path | None = None,
     shared_memory: str | Path | None = None,
     trace: str | Path | None = None,
 ) -> DataFrame:
     """Join two streaming DataFrames while they arrive: no watermark, exact, in bounded memory.
 
-    on, left_on, right_on, within, by, left_by, right_by, suffixes: as for `sooner.join`.
+    on, left_on, right_on, within, by, left_by, right_by, suffixes: as for `sooner.join`. As in PySpark, on may also be
+        a condition, `left.a == right.b`, or several with & or in a list; a key of one name still comes once.
     lateness, retention: as for `sooner.join`: what Spark does by a watermark. The newest values count from the next
         batch on, and the time of arrival is that of the batch; both are in Spark's log.
     how: "inner", "left", "right", "full", "semi" or "anti", or another word of PySpark, pandas or Polars for one of
@@ -70,13 +72,14 @@ def join(
         its rows are spread over all partitions; "home": each key stays in one. "auto" spreads where that costs little:
         if both inputs come packed from a source of ours, keys are equal and no row is forgotten.
     state: a directory of its own for the rows, by path or URI; all executors must reach it. It belongs to one query and
-        its checkpoint.
+        its checkpoint, which is not known yet: so it must be given.
     shared_memory: where executors keep rows in memory; by default `/dev/shm`, or a temporary directory without it.
     trace: a folder for what happens, by path or URI; each partition and batch gets a file (see `sooner.trace`), of
         which those of the newest 1,000 batches are kept.
 
     Results come as rows meet. Started with `sooner.spark.start`, the query completes the answer when its inputs end.
     """
+    on, left_on, right_on = in_names(left, right, on, left_on, right_on)
     operator = plan_of(
         Asked(
             on=on, left_on=left_on, right_on=right_on, within=within, by=by, left_by=left_by, right_by=right_by,

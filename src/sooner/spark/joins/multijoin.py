@@ -42,7 +42,7 @@ def multijoin(
     algorithm: MultiAlgorithmName = "auto",
     memory: int | str | None = "1GB",
     partitions: int | None = None,
-    state: str | Path,
+    state: str | Path | None = None,
     shared_memory: str | Path | None = None,
     trace: str | Path | None = None,
 ) -> DataFrame:

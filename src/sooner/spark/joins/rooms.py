@@ -41,7 +41,7 @@ class Rooms:
         spark: SparkSession,
         memory: int | str | None,
         partitions: int | None,
-        state: str | Path,
+        state: str | Path | None,
         shared_memory: str | Path | None,
         trace: str | Path | None,
     ) -> "Rooms":

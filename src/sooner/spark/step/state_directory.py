@@ -51,8 +51,13 @@ def open_state(state: str, argument: str = "state") -> tuple[pafs.FileSystem, st
         raise InvalidJoin(f"{argument}={state!r} cannot be opened ({error}); give a path or a URI of Arrow.") from error
 
 
-def location_of(state: str | Path, argument: str = "state") -> str:
+def location_of(state: str | Path | None, argument: str = "state") -> str:
     """A path or URI that means the same in every process of a cluster with a shared filesystem."""
+    if state is None:
+        raise InvalidJoin(
+            f"{argument}=None: the rows that a join keeps need a place that outlives the program, as its checkpoint "
+            f'does; give a directory of its own, by path or URI, such as {argument}="/data/join-state".'
+        )
     if not isinstance(state, str | Path) or not str(state):
         raise InvalidJoin(f"{argument}={state!r} must be a directory, by path or URI.")
     text = str(state)
