@@ -2,9 +2,10 @@
 
 Orders and their lines, from TPC-H, are replayed on local Spark, in bursts with long pauses, while a sum over them is
 estimated in process. In the end, what was written is compared with Spark's batch join of the same tables. Then the same
-query runs in a driver of its own, faster, which is killed in the middle and started again.
+query runs in a driver of its own, which is killed in the middle, and goes on in this one.
 """
 
+import math
 import os
 import tempfile
 import time
@@ -28,19 +29,19 @@ from sooner.spark.session.session import end_local_session
 from sooner.spark.sources import replay
 from sooner.trace import read_trace
 from sooner.ui.demo_estimate import EarlySum
-from sooner.ui.demo_restart import Restart, killed_and_started_again
+from sooner.ui.demo_restart import Restart, results_when_killed
 from sooner.ui.demo_summary import BatchJoin, Outcome, farewell, summarise
 from sooner.ui.interrupts import Interrupts
 from sooner.ui.milestones import Milestones
 from sooner.ui.tpch import SCALE, Table, make_tables
-from sooner.ui.watching import Watch
+from sooner.ui.watching import QUESTION_SECONDS, Watch
 
 PARTITIONS: Final = 2
 MEMORY_SHARE: Final = 4  # of all rows, one part in so many fits
 LINES_SECONDS: Final = 4.0  # without the pauses
 ORDERS_SECONDS: Final = 4.0
 WARM_ROWS: Final = 100
-RESTART_SPEED: Final = 3.0  # how much faster rows arrive in the second act
+RESTART_BATCHES: Final = 8  # of the query that is killed, whose rows are all there
 # Such a short program ends before thorough compilation pays.
 QUICK_START: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
@@ -52,7 +53,8 @@ class Stream:
     table: Table
     arrivals: ArrivalPattern
     seed: int
-    speed: float
+    speed: float = 1.0
+    rows_per_batch: int | None = None
 
     def frame(self, spark: SparkSession) -> DataFrame:
         # In random order: TPC-H sorts both tables by the key, and they would walk in step.
@@ -62,6 +64,7 @@ class Stream:
             self.arrivals,
             seed=self.seed,
             speed=self.speed,
+            rows_per_batch=self.rows_per_batch,
             order="random",
             order_seed=self.seed,
             partitions=1,
@@ -123,15 +126,13 @@ class Demo:
         return BatchJoin(time.monotonic() - started, expected)
 
 
-def demo_in(folder: Path, shared_memory: Path, tables: tuple[Table, Table], seed: int, speed: float) -> Demo:
-    """What is joined, and how it arrives."""
-    lines, orders = tables
-    return Demo(
-        Stream(lines, _bursts(lines.rows), seed, speed),
-        Stream(orders, _pauses(orders.rows), seed + 1, speed),
-        folder,
-        shared_memory,
+def demo_to_be_killed(folder: Path, shared_memory: Path, tables: tuple[Table, Table]) -> Demo:
+    """The same join without waiting for rows, in several batches."""
+    lines, orders = (
+        Stream(table, Fixed(0.0), seed, rows_per_batch=math.ceil(table.rows / RESTART_BATCHES))
+        for seed, table in enumerate(tables)
     )
+    return Demo(lines, orders, folder / "restarted", shared_memory)
 
 
 def run_demo(
@@ -139,8 +140,13 @@ def run_demo(
 ) -> bool:
     """Show the join as it happens; True if the answer is right. `picture` gets its curve as a PNG."""
     with Interrupts() as interrupts, _temporary_folders() as (folder, shared_memory):
-        tables = make_tables(folder, scale)
-        demo = demo_in(folder / "demo", shared_memory, tables, seed, speed)
+        lines, orders = tables = make_tables(folder, scale)
+        demo = Demo(
+            Stream(lines, _bursts(lines.rows), seed, speed),
+            Stream(orders, _pauses(orders.rows), seed + 1, speed),
+            folder / "demo",
+            shared_memory,
+        )
         _introduce(console, demo)
         spark = start_spark(folder / "java")
         interrupts.raise_noted()
@@ -155,8 +161,10 @@ def run_demo(
         summarise(console, watch, outcome)
         if picture is not None:
             _draw(demo, watch, outcome, picture)
-        again = demo_in(folder / "restarted", shared_memory, tables, seed, speed * RESTART_SPEED)
-        restart = _killed(console, again, folder, interrupts)
+        again = demo_to_be_killed(folder, shared_memory, tables)
+        console.print("\n[dim]Once more, in a driver that is killed in the middle (kill -9) ...[/dim]")
+        results = results_when_killed([str(folder), str(shared_memory)], interrupts)
+        restart = Restart(results, _seconds_to_go_on(spark, again, interrupts))
         farewell(console, restart, batch_join.answer == again.written(spark))
         return batch_join.answer == demo.written(spark) == again.written(spark)
 
@@ -176,10 +184,14 @@ def _draw(demo: Demo, watch: Watch, outcome: Outcome, picture: Path) -> None:
     )
 
 
-def _killed(console: Console, again: Demo, folder: Path, interrupts: Interrupts) -> Restart:
-    console.print("\n[dim]Once more, in a driver that is killed in the middle (kill -9) and started again ...[/dim]")
-    arguments = [str(folder), str(again.shared_memory), str(again.lines.seed), str(again.lines.speed)]
-    return killed_and_started_again(arguments, interrupts)
+def _seconds_to_go_on(spark: SparkSession, again: Demo, interrupts: Interrupts) -> float:
+    """Run the rest of a query whose driver was killed; how long it takes to the end of the first batch."""
+    started = time.monotonic()
+    batch_ends: list[float] = []
+    query = again.start(spark, lambda _: batch_ends.append(time.monotonic()))
+    while not query.awaitTermination(QUESTION_SECONDS):
+        interrupts.raise_noted()
+    return batch_ends[0] - started
 
 
 def fingerprint(rows: DataFrame) -> Row:
@@ -210,7 +222,8 @@ def _introduce(console: Console, demo: Demo) -> None:
     console.print(
         f"[bold]sooner[/bold] joins {lines.rows:,} order lines with {orders.rows:,} orders of TPC-H on Spark while "
         "they arrive, in bursts with pauses. All rows together are "
-        f"{format_bytes(lines.n_bytes + orders.n_bytes)}, the memory is {format_bytes(demo.memory_bytes)}.\n"
+        f"{format_bytes(lines.n_bytes + orders.n_bytes)}, the memory is {format_bytes(demo.memory_bytes)}.\n",
+        soft_wrap=not console.is_terminal,
     )
     console.print("[dim]Starting Spark and warming it up ...[/dim]")
 
@@ -234,7 +247,7 @@ def _warm_up(spark: SparkSession, demo: Demo, folder: Path, interrupts: Interrup
     few = folder / "few"
     few.mkdir()
     lines, orders = (
-        Stream(stream.table.head(WARM_ROWS, few / stream.table.file.name), Fixed(0.0), 0, 1.0)
+        Stream(stream.table.head(WARM_ROWS, few / stream.table.file.name), Fixed(0.0), 0)
         for stream in (demo.lines, demo.orders)
     )
     query = Demo(lines, orders, few, demo.shared_memory).start(spark)

@@ -1,4 +1,4 @@
-"""A driver of the demo, to be killed: python -m sooner.ui.demo_driver FOLDER SHARED_MEMORY SEED SPEED
+"""A driver of the demo, to be killed: python -m sooner.ui.demo_driver FOLDER SHARED_MEMORY
 
 Says on standard output, after each batch, how many results there are.
 """
@@ -7,14 +7,13 @@ import sys
 from pathlib import Path
 
 from sooner.spark import JoinProgress
-from sooner.ui.demo import demo_in, start_spark
+from sooner.ui.demo import demo_to_be_killed, start_spark
 from sooner.ui.tpch import tables_in
 
 
-def main(folder: Path, shared_memory: Path, seed: int, speed: float) -> None:
+def main(folder: Path, shared_memory: Path) -> None:
     spark = start_spark(folder / "driver")
-    demo = demo_in(folder / "restarted", shared_memory, tables_in(folder), seed, speed)
-    demo.start(spark, _say).awaitTermination()
+    demo_to_be_killed(folder, shared_memory, tables_in(folder)).start(spark, _say).awaitTermination()
 
 
 def _say(progress: JoinProgress) -> None:
@@ -22,4 +21,4 @@ def _say(progress: JoinProgress) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

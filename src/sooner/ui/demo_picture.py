@@ -36,7 +36,9 @@ def draw_demo(drawn: Drawn, picture: Path) -> None:
     _draw_results(below, drawn)
     for axes in (above, below):
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, loc="upper left")
+    figure.suptitle("Results while the rows are still arriving", x=0.01, ha="left", weight="bold")
+    above.legend(frameon=False, loc="center right")
+    below.legend(facecolor="white", edgecolor="none", framealpha=1, loc="upper left")  # over the dotted line
     figure.savefig(picture, dpi=130)
 
 
@@ -47,12 +49,15 @@ def _draw_arrivals(axes: Axes, drawn: Drawn) -> None:
 
 
 def _draw_results(axes: Axes, drawn: Drawn) -> None:
-    seconds = [0.0, *drawn.milestones.seconds]
-    results = np.array([0, *drawn.milestones.results]) / 1000
+    end = max([drawn.batch_end, *drawn.milestones.seconds[-1:]]) * 1.04
+    seconds = [0.0, *drawn.milestones.seconds, end]
+    results = np.array([0, *drawn.milestones.results, drawn.milestones.total]) / 1000
     axes.fill_between(seconds, results, step="post", color=OWN, alpha=0.15)
     axes.step(seconds, results, where="post", color=OWN, label=drawn.label)
-    waiting = [0, drawn.batch_end, drawn.batch_end, max(seconds[-1], drawn.batch_end)]
+    waiting = [0, drawn.batch_end, drawn.batch_end, end]
     whole = [0, 0, results[-1], results[-1]]
     axes.plot(waiting, whole, "--", color=WAITING, label="Spark's batch join, after the last row")
-    axes.axvline(drawn.percent_after, color=OWN, linewidth=0.9, linestyle=":", label="a sum over it is known to 1%")
-    axes.set(xlabel="seconds since the sources started", ylabel="results, thousands", xlim=(0, None), ylim=(0, None))
+    axes.axvline(
+        drawn.percent_after, color=OWN, linewidth=0.9, linestyle=":", label="a sum over the join is known to 1%"
+    )
+    axes.set(xlabel="seconds since the sources started", ylabel="results, thousands", xlim=(0, end), ylim=(0, None))

@@ -1,4 +1,4 @@
-"""The demo's second act: the same query in a driver of its own, which is killed in the middle and started again."""
+"""The demo's second act: the same query in a driver of its own, which is killed in the middle."""
 
 import os
 import signal
@@ -13,12 +13,11 @@ from sooner.errors import SoonerError
 from sooner.ui.interrupts import Interrupts
 
 PROGRAM: Final = "sooner.ui.demo_driver"
-KILLED_AFTER: Final = 2  # batches that have results
 QUESTION_SECONDS: Final = 0.05
 
 
 class DriverFailed(SoonerError):  # noqa: N818
-    """The driver ended by itself, and not well."""
+    """The driver ended by itself."""
 
 
 @dataclass(frozen=True)
@@ -27,28 +26,15 @@ class Restart:
 
     results_before: int  # when the driver was killed
     seconds_away: float  # from the kill to the first batch of the next driver
-    killed: bool = True  # or it had ended before it could be
 
 
-def killed_and_started_again(arguments: Sequence[str], interrupts: Interrupts) -> Restart:
-    """Two drivers one after the other, over one state and checkpoint; the second one ends by itself."""
-    first = _Driver(arguments)
-    with first:
-        while first.batches_with_results < KILLED_AFTER and first.goes_on():
+def results_when_killed(arguments: Sequence[str], interrupts: Interrupts) -> int:
+    """Start a driver, and kill it when it has written some results; it must not end before."""
+    with _Driver(arguments) as driver:
+        while not driver.results:
             interrupts.raise_noted()
-        if not first.goes_on():
-            first.require_success()
-            return Restart(first.results, 0.0, killed=False)
-    killed = time.monotonic()
-    second = _Driver(arguments)
-    with second:
-        while not second.n_batches and second.goes_on():
-            interrupts.raise_noted()
-        seconds_away = time.monotonic() - killed
-        while second.goes_on():
-            interrupts.raise_noted()
-        second.require_success()
-    return Restart(first.results, seconds_away)
+            driver.require_going_on()
+        return driver.results
 
 
 class _Driver:
@@ -73,31 +59,17 @@ class _Driver:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
 
-    def goes_on(self) -> bool:
+    def require_going_on(self) -> None:
         """Waits a moment, and takes up what it has said."""
         time.sleep(QUESTION_SECONDS)
-        assert self._process.stdout is not None
+        assert self._process.stdout is not None and self._process.stderr is not None
         self._said += self._process.stdout.read() or b""
-        return self._process.poll() is None
-
-    def require_success(self) -> None:
-        if self._process.returncode != 0:
-            assert self._process.stderr is not None
-            raise DriverFailed(f"The driver of the demo failed: {self._process.stderr.read().decode()[-2000:]}")
-
-    @property
-    def _counts(self) -> list[int]:
-        """Results so far, after each batch."""
-        return [int(line) for line in self._said.splitlines(keepends=True) if line.endswith(b"\n")]
-
-    @property
-    def n_batches(self) -> int:
-        return len(self._counts)
-
-    @property
-    def batches_with_results(self) -> int:
-        return sum(results > 0 for results in self._counts)
+        if self._process.poll() is not None:
+            complaint = self._process.stderr.read().decode()[-2000:]
+            raise DriverFailed(f"The driver of the demo ended before it could be killed. {complaint}".rstrip())
 
     @property
     def results(self) -> int:
-        return max(self._counts, default=0)
+        """Of the batches so far."""
+        counts = [int(line) for line in self._said.splitlines(keepends=True) if line.endswith(b"\n")]
+        return max(counts, default=0)

@@ -65,19 +65,23 @@ def summarise(console: Console, watch: Watch, outcome: Outcome) -> None:
         f"The answer is {_verdict(outcome.written == outcome.batch_join.answer)} as that of Spark's batch join, by "
         f"count and checksum: {milestones.total:,} rows.",
     ):
-        console.print(said, soft_wrap=True)
+        _say(console, said)
 
 
 def farewell(console: Console, restart: Restart, same: bool) -> None:
     """After the second act."""
-    went = (
-        f"was killed with {restart.results_before:,} results written; {_seconds(restart.seconds_away)} later another "
-        "one had gone on. No row is lost, and none came twice"
+    said = (
+        f"The driver was killed with {restart.results_before:,} results written. "
+        f"{_seconds(restart.seconds_away)} later another one had gone on. No row is lost, "
+        f"and none came twice: the answer is {_verdict(same)}."
     )
-    ended = "had ended before it could be killed, which takes more rows: try a larger --scale"
-    said = f"The driver {went if restart.killed else ended}: the answer is {_verdict(same)}."
-    console.print(said, soft_wrap=True)
+    _say(console, said)
     console.print(YOUR_TURN, soft_wrap=True, highlight=False, markup=False)
+
+
+def _say(console: Console, said: str) -> None:
+    """Who reads a pipe gets each sentence on a line of its own."""
+    console.print(said, soft_wrap=not console.is_terminal)
 
 
 def _verdict(same: bool) -> str:
