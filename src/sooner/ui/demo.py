@@ -165,8 +165,9 @@ def run_demo(
         console.print("\n[dim]Once more, in a driver that is killed in the middle (kill -9) ...[/dim]")
         results = results_when_killed([str(folder), str(shared_memory)], interrupts)
         restart = Restart(results, _seconds_to_go_on(spark, again, interrupts))
-        farewell(console, restart, batch_join.answer == again.written(spark))
-        return batch_join.answer == demo.written(spark) == again.written(spark)
+        same: bool = batch_join.answer == again.written(spark)
+        farewell(console, restart, same)
+        return same and outcome.right
 
 
 def _draw(demo: Demo, watch: Watch, outcome: Outcome, picture: Path) -> None:

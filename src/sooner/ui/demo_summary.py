@@ -37,6 +37,11 @@ class Outcome:
     early: EarlyAnswer
 
     @property
+    def right(self) -> bool:
+        """The query wrote what the batch join gives."""
+        return bool(self.written == self.batch_join.answer)
+
+    @property
     def batch_end(self) -> float:
         """When a join that waits for the last row has its answer."""
         return self.last_arrival + self.batch_join.seconds
@@ -62,7 +67,7 @@ def summarise(console: Console, watch: Watch, outcome: Outcome) -> None:
         f"{early.share_read:.0%} of the rows: {early.value:,.0f} ± {early.half_interval:,.0f}.",
         f"At most {format_bytes(watch.peak_bytes)} of rows were in memory, "
         f"and {format_bytes(watch.spilled_bytes)} on disk only.",
-        f"The answer is {_verdict(outcome.written == outcome.batch_join.answer)} as that of Spark's batch join, by "
+        f"The answer is {_verdict(outcome.right)} as that of Spark's batch join, by "
         f"count and checksum: {milestones.total:,} rows.",
     ):
         _say(console, said)
