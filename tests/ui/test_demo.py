@@ -35,6 +35,10 @@ def test_a_small_demo_shows_results_and_the_right_answer_and_leaves_nothing(tmp_
     assert re.search(r"^The last row arrived after \d+\.\d s.* then takes \d+\.\d s", output, re.MULTILINE)
     assert re.search(r"in memory, and [1-9].* on disk only", output), "the memory was not small enough"
     assert "The answer is the same as that of Spark's batch join" in output
+    assert re.search(r"^See it in a browser while it runs: http://127\.0\.0\.1:\d+/", output, re.MULTILINE)
+    assert re.search(r"revenue of all lines was known to 1% after \d+\.\d s, with \d+% of the rows: [\d,]+ ± ", output)
+    assert re.search(r"killed with [1-9][\d,]* results written. .* the answer is the same\.$", output, re.MULTILINE)
+    assert "sooner join orders.parquet customers.csv" in output
     assert picture.read_bytes().startswith(PNG)
     assert list(temporary.iterdir()) == []
     assert list(SHARED_MEMORY.glob(f"sooner-demo-{demo.pid}-*")) == []

@@ -1,13 +1,15 @@
 """`sooner demo`: two bursty inputs on Spark, a memory far smaller than they are, and results from the first seconds.
 
-Orders and their lines, from TPC-H, are replayed on local Spark, in bursts with long pauses. In the end, what was
-written is compared with Spark's batch join of the same tables.
+Orders and their lines, from TPC-H, are replayed on local Spark, in bursts with long pauses, while a sum over them is
+estimated in process. In the end, what was written is compared with Spark's batch join of the same tables. Then the same
+query runs in a driver of its own, which is killed in the middle, and goes on in this one.
 """
 
+import math
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,22 +23,25 @@ from rich.console import Console
 import sooner.spark as ss
 from sooner.budget import format_bytes
 from sooner.runs.custody.shared_memory_directory import SHARED_MEMORY
-from sooner.sources.arrival_patterns import ArrivalPattern, Fixed, ParetoBursts, Pauses, arrival_times
+from sooner.sources.arrival_patterns import ArrivalPattern, Fixed, ParetoBursts, Pauses, Seconds, arrival_times
 from sooner.spark.joins.checking import LEAST_PARTITION_BYTES
 from sooner.spark.session.session import end_local_session
 from sooner.spark.sources import replay
 from sooner.trace import read_trace
-from sooner.ui.demo_summary import BatchJoin, summarise
+from sooner.ui.demo_estimate import EarlySum
+from sooner.ui.demo_restart import Restart, results_when_killed
+from sooner.ui.demo_summary import BatchJoin, Outcome, farewell, summarise
 from sooner.ui.interrupts import Interrupts
 from sooner.ui.milestones import Milestones
 from sooner.ui.tpch import SCALE, Table, make_tables
-from sooner.ui.watching import Watch
+from sooner.ui.watching import QUESTION_SECONDS, Watch
 
 PARTITIONS: Final = 2
 MEMORY_SHARE: Final = 4  # of all rows, one part in so many fits
 LINES_SECONDS: Final = 4.0  # without the pauses
 ORDERS_SECONDS: Final = 4.0
 WARM_ROWS: Final = 100
+RESTART_BATCHES: Final = 8  # of the query that is killed, whose rows are all there
 # Such a short program ends before thorough compilation pays.
 QUICK_START: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
@@ -48,7 +53,8 @@ class Stream:
     table: Table
     arrivals: ArrivalPattern
     seed: int
-    speed: float
+    speed: float = 1.0
+    rows_per_batch: int | None = None
 
     def frame(self, spark: SparkSession) -> DataFrame:
         # In random order: TPC-H sorts both tables by the key, and they would walk in step.
@@ -58,15 +64,17 @@ class Stream:
             self.arrivals,
             seed=self.seed,
             speed=self.speed,
+            rows_per_batch=self.rows_per_batch,
             order="random",
             order_seed=self.seed,
             partitions=1,
         )
 
     @property
-    def last_arrival(self) -> float:
-        """Seconds from the first row to the last."""
-        return float(arrival_times(self.arrivals, self.table.rows, self.seed)[-1]) / self.speed
+    def arrival_seconds(self) -> Seconds:
+        """Of each row, since the first."""
+        seconds: Seconds = arrival_times(self.arrivals, self.table.rows, self.seed) / self.speed
+        return seconds
 
 
 @dataclass(frozen=True)
@@ -87,7 +95,12 @@ class Demo:
     def trace(self) -> Path:
         return self.folder / "trace"
 
-    def start(self, spark: SparkSession, watch: Watch | None = None) -> ss.Query:
+    @property
+    def last_arrival(self) -> float:
+        """Seconds from the first row to the last."""
+        return float(max(stream.arrival_seconds[-1] for stream in (self.lines, self.orders)))
+
+    def start(self, spark: SparkSession, listener: Callable[[ss.JoinProgress], None] | None = None) -> ss.Query:
         joined = ss.join(
             self.lines.frame(spark),
             self.orders.frame(spark),
@@ -100,15 +113,26 @@ class Demo:
             trace=self.trace,
         )
         writer = joined.writeStream.format("parquet").option("checkpointLocation", str(self.folder / "checkpoint"))
-        return ss.start(writer, str(self.folder / "answer"), listener=None if watch is None else watch.note)
+        return ss.start(writer, str(self.folder / "answer"), listener=listener)
+
+    def written(self, spark: SparkSession) -> Row:
+        return fingerprint(spark.read.parquet(str(self.folder / "answer")))
 
     def batch_join(self, spark: SparkSession) -> BatchJoin:
-        """What Spark's batch join gives, beside what was written."""
-        written = fingerprint(spark.read.parquet(str(self.folder / "answer")))
+        """What Spark's batch join gives of the same tables, and how long that takes."""
         started = time.monotonic()
         lines, orders = (spark.read.parquet(str(stream.table.file)) for stream in (self.lines, self.orders))
         expected = fingerprint(lines.join(orders, lines.l_orderkey == orders.o_orderkey))
-        return BatchJoin(time.monotonic() - started, written == expected)
+        return BatchJoin(time.monotonic() - started, expected)
+
+
+def demo_to_be_killed(folder: Path, shared_memory: Path, tables: tuple[Table, Table]) -> Demo:
+    """The same join without waiting for rows, in several batches."""
+    lines, orders = (
+        Stream(table, Fixed(0.0), seed, rows_per_batch=math.ceil(table.rows / RESTART_BATCHES))
+        for seed, table in enumerate(tables)
+    )
+    return Demo(lines, orders, folder / "restarted", shared_memory)
 
 
 def run_demo(
@@ -116,7 +140,7 @@ def run_demo(
 ) -> bool:
     """Show the join as it happens; True if the answer is right. `picture` gets its curve as a PNG."""
     with Interrupts() as interrupts, _temporary_folders() as (folder, shared_memory):
-        lines, orders = make_tables(folder, scale)
+        lines, orders = tables = make_tables(folder, scale)
         demo = Demo(
             Stream(lines, _bursts(lines.rows), seed, speed),
             Stream(orders, _pauses(orders.rows), seed + 1, speed),
@@ -124,21 +148,51 @@ def run_demo(
             shared_memory,
         )
         _introduce(console, demo)
-        spark = _start_spark(folder)
+        spark = start_spark(folder / "java")
         interrupts.raise_noted()
         _warm_up(spark, demo, folder, interrupts)
         watch = Watch(console, "lineitem x orders", demo.memory_bytes)
-        watch.until_done(demo.start(spark, watch), interrupts)
+        query = demo.start(spark, watch.note)
+        console.print(f"See it in a browser while it runs: {ss.dashboard(query).url}\n", soft_wrap=True)
+        sum_of_it = EarlySum(demo.lines, demo.orders)
+        watch.until_done(query, interrupts)
         batch_join = demo.batch_join(spark)
-        last_arrival = max(demo.lines.last_arrival, demo.orders.last_arrival)
-        summarise(console, watch, last_arrival, batch_join)
+        outcome = Outcome(demo.last_arrival, batch_join, demo.written(spark), sum_of_it.answer())
+        summarise(console, watch, outcome)
         if picture is not None:
-            from sooner.ui.demo_picture import draw_milestones  # here, because matplotlib takes a second to load
+            _draw(demo, watch, outcome, picture)
+        again = demo_to_be_killed(folder, shared_memory, tables)
+        console.print("\n[dim]Once more, in a driver that is killed in the middle (kill -9) ...[/dim]")
+        results = results_when_killed([str(folder), str(shared_memory)], interrupts)
+        restart = Restart(results, _seconds_to_go_on(spark, again, interrupts))
+        same: bool = batch_join.answer == again.written(spark)
+        farewell(console, restart, same)
+        return same and outcome.right
 
-            label = f"sooner, {format_bytes(demo.memory_bytes)} of memory"
-            milestones = Milestones.of(read_trace(demo.trace), watch.started)
-            draw_milestones(milestones, last_arrival + batch_join.seconds, label, picture)
-    return batch_join.same
+
+def _draw(demo: Demo, watch: Watch, outcome: Outcome, picture: Path) -> None:
+    from sooner.ui.demo_picture import Drawn, draw_demo  # here, because matplotlib takes a second to load
+
+    draw_demo(
+        Drawn(
+            milestones=Milestones.of(read_trace(demo.trace), watch.started),
+            label=f"sooner, {format_bytes(demo.memory_bytes)} of memory",
+            arrivals={"order lines": demo.lines.arrival_seconds, "orders": demo.orders.arrival_seconds},
+            batch_end=outcome.batch_end,
+            percent_after=outcome.early.seconds,
+        ),
+        picture,
+    )
+
+
+def _seconds_to_go_on(spark: SparkSession, again: Demo, interrupts: Interrupts) -> float:
+    """Run the rest of a query whose driver was killed; how long it takes to the end of the first batch."""
+    started = time.monotonic()
+    batch_ends: list[float] = []
+    query = again.start(spark, lambda _: batch_ends.append(time.monotonic()))
+    while not query.awaitTermination(QUESTION_SECONDS):
+        interrupts.raise_noted()
+    return batch_ends[0] - started
 
 
 def fingerprint(rows: DataFrame) -> Row:
@@ -169,17 +223,19 @@ def _introduce(console: Console, demo: Demo) -> None:
     console.print(
         f"[bold]sooner[/bold] joins {lines.rows:,} order lines with {orders.rows:,} orders of TPC-H on Spark while "
         "they arrive, in bursts with pauses. All rows together are "
-        f"{format_bytes(lines.n_bytes + orders.n_bytes)}, the memory is {format_bytes(demo.memory_bytes)}.\n"
+        f"{format_bytes(lines.n_bytes + orders.n_bytes)}, the memory is {format_bytes(demo.memory_bytes)}.\n",
+        soft_wrap=not console.is_terminal,
     )
     console.print("[dim]Starting Spark and warming it up ...[/dim]")
 
 
-def _start_spark(folder: Path) -> SparkSession:
-    (folder / "java").mkdir()
+def start_spark(java: Path) -> SparkSession:
+    """`java` is a folder for what Java leaves behind."""
+    java.mkdir(exist_ok=True)
     settings = {
-        "spark__driver__extraJavaOptions": f'{QUICK_START} "-Djava.io.tmpdir={folder / "java"}"',
-        "spark__local__dir": str(folder / "java"),
-        "spark__sql__warehouse__dir": str(folder / "warehouse"),
+        "spark__driver__extraJavaOptions": f'{QUICK_START} "-Djava.io.tmpdir={java}"',
+        "spark__local__dir": str(java),
+        "spark__sql__warehouse__dir": str(java / "warehouse"),
         "spark__sql__codegen__wholeStage": "false",  # compiling takes longer than such small batches
     }
     # In a thread of its own: in the main thread PySpark would take Ctrl-C for itself.
@@ -192,7 +248,7 @@ def _warm_up(spark: SparkSession, demo: Demo, folder: Path, interrupts: Interrup
     few = folder / "few"
     few.mkdir()
     lines, orders = (
-        Stream(stream.table.head(WARM_ROWS, few / stream.table.file.name), Fixed(0.0), 0, 1.0)
+        Stream(stream.table.head(WARM_ROWS, few / stream.table.file.name), Fixed(0.0), 0)
         for stream in (demo.lines, demo.orders)
     )
     query = Demo(lines, orders, few, demo.shared_memory).start(spark)

@@ -65,6 +65,12 @@ def make_tables(folder: Path, scale: float) -> tuple[Table, Table]:
     return lines, orders
 
 
+def tables_in(folder: Path) -> tuple[Table, Table]:
+    """Those that `make_tables` has made there."""
+    lines, orders = (_known(pq.read_table(file), file) for file in (folder / f"{name}.parquet" for name in COLUMNS))
+    return lines, orders
+
+
 def _generator() -> str:
     """The command beside the Python that runs this, whether its environment is active or not; else any on the path."""
     found = _found_generator()
@@ -90,4 +96,8 @@ def _readable(table: pa.Table) -> pa.Table:
 def _written(table: pa.Table, file: Path) -> Table:
     """One row group: a replay in random order shuffles inside row groups only."""
     pq.write_table(table, file, row_group_size=max(table.num_rows, 1))
+    return _known(table, file)
+
+
+def _known(table: pa.Table, file: Path) -> Table:
     return Table(file, table.num_rows, table.nbytes)
