@@ -38,13 +38,7 @@ from sooner.spark.step.state_directory import stored_identity
 
 # Tests end before thorough compilation pays, and Spark's classes are sound.
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-# As `sooner demo` has it, and more: neither compiling nor planning anew pays for so few rows. Submitted programs have
-# Spark's own settings.
-QUICK_BATCHES = {
-    "spark__sql__codegen__wholeStage": "false",
-    "spark__sql__codegen__factoryMode": "NO_CODEGEN",
-    "spark__sql__adaptive__enabled": "false",
-}
+QUICK_BATCHES = {"spark__sql__codegen__wholeStage": "false"}  # as `sooner demo` has it; a submitted program has not
 NAMES = ("left", "right")
 Rows = Counter[tuple[str, ...]]
 _SCHEMAS: dict[pa.Schema, StructType] = {}

@@ -67,6 +67,7 @@ def test_a_plan_of_other_joins_runs_inside_of_a_step_where_no_row_that_is_asked_
     told = ss.explain(case.joined())
     assert "joined by agf, in a grid of 2 x 1 x 1 cells" in told
     assert "semi join with articles" in told
+    case.run_until(lambda progress: progress.total.arrived_rows[0] > 0)
     case.run()
     sales, customers, articles, nations = (spark.read.parquet(str(case.path(name))) for name in tables())
     joined = sales.join(customers, "customer", "left").join(articles, "article", "semi").join(nations, "nation", "left")
