@@ -12,7 +12,8 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-_LIBRARY: Final = ctypes.CDLL(None)
+# Calls that keep the interpreter's lock: they are short, and to get it back among busy threads takes milliseconds.
+_LIBRARY: Final = ctypes.PyDLL(None)
 _NEEDS_HELP: Final = sys.version_info < (3, 14) and hasattr(_LIBRARY, "_pthread_cleanup_push")  # glibc has it
 _SIZE: Final = 256  # more than a mutex or what stands for a clean-up has
 

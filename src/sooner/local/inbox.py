@@ -13,6 +13,7 @@ from typing import Final
 import pyarrow as pa
 
 FIRST_ROOM_BYTES: Final = 2**18  # what waits is small at first, so that first results come soon, and then doubles
+MOST_LAST_BYTES: Final = 16 * 2**20  # that wait of an input that is to come last: its rows pass, a few or many alike
 LAST_IN_TURNS: Final = 16  # once in so many turns something is taken of an input that is to come last
 PIECES_HELD: Final = 2  # of each input: one piece that waits, one that the operator has in its hands
 
@@ -73,7 +74,7 @@ class Inbox:
         """Add a batch of so many bytes, waiting for room; one larger than all the room waits for an empty queue."""
         queue = self._queues[which]
         with self._changed:
-            self._wait(lambda: queue.has_ended or not queue.batches or queue.n_bytes + n_bytes <= self._room_bytes)
+            self._wait(lambda: queue.has_ended or not queue.batches or queue.n_bytes + n_bytes <= self._room_of(which))
             if queue.has_ended:
                 raise Stopped
             queue.batches.append(batch)
@@ -107,6 +108,9 @@ class Inbox:
             return Waiting([], None)
         is_early = which == self._last and self._are_open_before(which)
         return self._first_of(queue) if is_early and len(queue.batches) > 1 else self._empty(queue)
+
+    def _room_of(self, which: int) -> int:
+        return min(self._room_bytes, MOST_LAST_BYTES) if which == self._last else self._room_bytes
 
     def _are_open_before(self, last: int) -> bool:
         """Until the operator has the ends of all others in its hands."""

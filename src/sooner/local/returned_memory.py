@@ -12,7 +12,8 @@ from typing import Final
 
 import pyarrow as pa
 
-LOOK_EVERY_BYTES: Final = 2 * 2**20  # that go through in between
+LOOK_EVERY_BYTES: Final = 2 * 2**20  # that go through in between, at least,
+LOOKS_IN_MEMORY: Final = 64  # or one part in so many of the memory
 MEMORY_TIMES: Final = 1.3
 BESIDE_BYTES: Final = 48 * 2**20  # sources, results on their way, scratch memory
 PLENTY: Final = 0.7  # of what may be used is not in use
@@ -26,6 +27,7 @@ class ReturnedMemory:
 
     def __init__(self, memory_bytes: int) -> None:
         self._passed_bytes = 0
+        self._look_every_bytes = max(LOOK_EVERY_BYTES, memory_bytes // LOOKS_IN_MEMORY)
         self._most_bytes = _process_bytes() + int(MEMORY_TIMES * memory_bytes) + BESIDE_BYTES
 
     @property
@@ -40,7 +42,7 @@ class ReturnedMemory:
     def passed(self, n_bytes: int) -> None:
         """So many bytes of rows went through the thread that calls."""
         self._passed_bytes += n_bytes
-        if self._passed_bytes >= LOOK_EVERY_BYTES:
+        if self._passed_bytes >= self._look_every_bytes:
             self._passed_bytes = 0
             self.look()
 
