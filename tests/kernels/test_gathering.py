@@ -11,6 +11,7 @@ import pytest
 from sooner.kernels.gathering import Columns, gather, gather_from, spread
 from sooner.kernels.sorting import Places
 
+TEXT = "one of each length, up to more than thirty-two bytes"
 VALUES: dict[pa.DataType, list[object]] = {
     pa.int8(): [1, -2, 3],
     pa.uint16(): [1, 2, 65535],
@@ -24,8 +25,8 @@ VALUES: dict[pa.DataType, list[object]] = {
     pa.timestamp("us", "UTC"): [datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)] * 3,
     pa.month_day_nano_interval(): [pa.MonthDayNano([1, 2, 3]), pa.MonthDayNano([0, 0, 0]), pa.MonthDayNano([9, 9, 9])],
     pa.binary(3): [b"abc", b"\0\0\0", b"xyz"],
-    pa.string(): ["", "eight888", "a text that is longer than sixteen bytes"],
-    pa.large_binary(): [b"x", b"", b"0123456789abcdef"],
+    pa.string(): [TEXT[:length] for length in range(len(TEXT))],
+    pa.large_binary(): [TEXT[-length:].encode() for length in range(1, len(TEXT))],
     pa.null(): [None, None, None],
     pa.list_(pa.int64()): [[1], [], [2, 3]],
     pa.struct([("a", pa.string())]): [{"a": "x"}, {"a": None}, {"a": "z"}],

@@ -792,17 +792,28 @@ static int64_t gather_bits(const uint8_t *const *sources, const int64_t *offsets
 }
 
 /* Most texts are short: two words that may overlap are faster than a call. */
+#define COPY_ENDS(type)                                                                                                \
+    do {                                                                                                               \
+        type head, tail;                                                                                               \
+        memcpy(&head, source, sizeof head);                                                                            \
+        memcpy(&tail, source + length - sizeof tail, sizeof tail);                                                     \
+        memcpy(target, &head, sizeof head);                                                                            \
+        memcpy(target + length - sizeof tail, &tail, sizeof tail);                                                     \
+    } while (0)
+
 static inline void copy_text(uint8_t *target, const uint8_t *source, int64_t length)
 {
-    uint64_t head, tail;
-    if (length >= 8 && length <= 16) {
-        memcpy(&head, source, 8);
-        memcpy(&tail, source + length - 8, 8);
-        memcpy(target, &head, 8);
-        memcpy(target + length - 8, &tail, 8);
-    } else {
+    if (length > 32)
         memcpy(target, source, (size_t)length);
-    }
+    else if (length >= 16)
+        COPY_ENDS(Wide);
+    else if (length >= 8)
+        COPY_ENDS(uint64_t);
+    else if (length >= 4)
+        COPY_ENDS(uint32_t);
+    else
+        for (int64_t i = 0; i < length; i++)
+            target[i] = source[i];
 }
 
 /* Texts: how many bytes they are together, and then each of them. */

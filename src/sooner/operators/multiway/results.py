@@ -10,7 +10,7 @@ from sooner.kernels.sorting import Places
 from sooner.operators.multiway.combining import Combinations, picked
 from sooner.operators.multiway.output import OutputColumn
 from sooner.operators.pairs import PAIRS_BYTES
-from sooner.runs.run import Run, Stamp, Ticks
+from sooner.runs.run import HELPER_BYTES, Run, Stamp, Ticks
 
 
 class Results:
@@ -19,10 +19,10 @@ class Results:
         self._schema = pa.schema([column.field for column in columns])
 
     def of(self, found: Combinations, runs: Sequence[Sequence[Run]]) -> Iterator[pa.RecordBatch]:
-        """These combinations of rows in these runs of each input, a bounded number of bytes at a time."""
-        row_bytes = sum(max(run.n_bytes / len(run) for run in there) for there in runs)
-        n_rows, at_once = len(found[0].positions), max(int(PAIRS_BYTES / row_bytes), 1)
+        """These combinations of rows in these runs of each input, copying a bounded number of bytes at a time."""
         as_they_lie = {which for which, places in found.items() if _are_most_as_they_lie(places, runs[which])}
+        copied = [max(_row_bytes(run) for run in there) for at, there in enumerate(runs) if at not in as_they_lie]
+        n_rows, at_once = len(found[0].positions), max(int(PAIRS_BYTES / max(sum(copied), 1)), 1)
         for first in range(0, n_rows, at_once):
             some = slice(first, first + at_once)
             arrays: dict[OutputColumn, pa.Array] = {}
@@ -44,6 +44,10 @@ class Results:
         is_new = np.flatnonzero((arrived > departed) & (arrived > horizon))
         if len(is_new):
             yield from self.of({which: picked(places, is_new) for which, places in found.items()}, runs)
+
+
+def _row_bytes(run: Run) -> float:
+    return run.n_bytes / len(run) - HELPER_BYTES
 
 
 def _are_most_as_they_lie(places: Places, runs: Sequence[Run]) -> bool:
