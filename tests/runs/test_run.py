@@ -1,5 +1,8 @@
 """Runs: taking, slicing and merging keep rows, codes and stamps together."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -31,6 +34,20 @@ def test_a_merged_run_is_sorted_and_has_each_row_with_its_own_stamps(parts: list
     merged = merge(parts)
     assert (merged.codes[1:] >= merged.codes[:-1]).all()
     assert sorted(content(merged)) == sorted(contents(parts))
+
+
+@given(run=runs(), data=st.data())
+@settings(max_examples=100, deadline=None, derandomize=True)
+def test_runs_that_lie_one_after_the_other_become_what_they_are_of(run: Run, data: st.DataObject) -> None:
+    joined = np.array(data.draw(st.lists(st.booleans(), min_size=len(run), max_size=len(run))))
+    whole = replace(run, joined=joined)
+    ends = [at for at in range(1, len(run)) if run.codes[at - 1] < run.codes[at]]  # a code is in one part
+    cuts = sorted(data.draw(st.sets(st.sampled_from(ends)))) if ends else []
+    parts = [whole.slice(begin, end) for begin, end in pairwise([0, *cuts, len(run)])]
+    merged = merge(data.draw(st.permutations([*parts, whole.slice(0, 0)])))
+    assert content(merged) == content(whole)
+    assert merged.joined is not None
+    assert merged.joined.tolist() == joined.tolist()
 
 
 def test_runs_that_share_a_stamp_keep_it_as_one_number() -> None:

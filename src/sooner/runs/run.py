@@ -12,6 +12,7 @@ row in memory, until it is told to forget. These two are all that changes of a r
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -20,7 +21,7 @@ import pyarrow as pa
 
 from sooner.errors import StreamTooLong
 from sooner.kernels.array_types import Codes, Flags, Positions
-from sooner.kernels.gathering import Columns, gather, gather_from
+from sooner.kernels.gathering import Columns, as_one, gather, gather_from
 from sooner.kernels.native import address, loop, prototypes
 from sooner.kernels.sizes import RowBytes, row_bytes
 from sooner.kernels.sorting import Places, merged
@@ -147,12 +148,29 @@ def merge(runs: Sequence[Run]) -> Run:
     """One sorted run with the rows of all."""
     if len(runs) == 1:
         return runs[0]
+    if (in_turn := _in_turn(runs)) is not None:
+        return _one_after_the_other(in_turn)
     codes, places = merged([run.codes for run in runs])
     arrived, departed, met_disk = (_merge_stamps([stamps_of(run)[kind] for run in runs], places) for kind in range(3))
     columns = gather_from([run.columns for run in runs], places)
     rows = pa.RecordBatch.from_arrays(columns, schema=runs[0].rows.schema)
     matched, joined = (_merge_flags([getattr(run, of) for run in runs], runs, places) for of in ("matched", "joined"))
     return Run(codes, rows, arrived, departed, met_disk, matched, joined)
+
+
+def _in_turn(runs: Sequence[Run]) -> list[Run] | None:
+    """These runs, if each has higher codes than the one before it, as where rows come in the order of their keys."""
+    in_turn = sorted((run for run in runs if len(run)), key=lambda run: int(run.codes[0]))
+    is_so = all(one.codes[-1] < other.codes[0] for one, other in pairwise(in_turn))
+    return in_turn if is_so and in_turn else None
+
+
+def _one_after_the_other(runs: Sequence[Run]) -> Run:
+    """What `merge` makes of them, with nothing looked up."""
+    arrived, departed, met_disk = (_as_one_stamp([stamps_of(run)[kind] for run in runs], runs) for kind in range(3))
+    matched, joined = (_as_one_flags([getattr(run, of) for run in runs], runs) for of in ("matched", "joined"))
+    codes = np.concatenate([run.codes for run in runs])
+    return Run(codes, as_one([run.rows for run in runs]), arrived, departed, met_disk, matched, joined)
 
 
 def stamps_of(run: Run) -> tuple[Stamp, Stamp, Stamp]:
@@ -164,20 +182,41 @@ def stamp_table(stamps: Sequence[Stamp]) -> npt.NDArray[np.int64]:
     return np.array([(0, one) if isinstance(one, int) else (address(one), 0) for one in stamps], np.int64)
 
 
+def _common(stamps: Sequence[Stamp]) -> int | None:
+    """The stamp that all rows have."""
+    first = stamps[0]
+    is_common = isinstance(first, int) and all(isinstance(stamp, int) and stamp == first for stamp in stamps)
+    return first if is_common and isinstance(first, int) else None
+
+
+def _as_one_stamp(stamps: Sequence[Stamp], runs: Sequence[Run]) -> Stamp:
+    if (common := _common(stamps)) is not None:
+        return common
+    return np.concatenate([np.broadcast_to(stamp, len(run)) for stamp, run in zip(stamps, runs, strict=True)]).astype(
+        np.int32, copy=False
+    )
+
+
 def _merge_stamps(stamps: Sequence[Stamp], places: Places) -> Stamp:
-    first, n_rows = stamps[0], len(places.positions)
-    if isinstance(first, int) and all(isinstance(stamp, int) and stamp == first for stamp in stamps):
-        return first
+    if (common := _common(stamps)) is not None:
+        return common
+    n_rows = len(places.positions)
     merged_stamps, table = np.empty(n_rows, np.int32), stamp_table(stamps)
     where = (address(table), address(places.positions), address(places.parts))
     _gather_stamps(n_rows, *where, n_rows, address(merged_stamps))
     return merged_stamps
 
 
-def _merge_flags(flags: Sequence[Flags | None], runs: Sequence[Run], places: Places) -> Flags | None:
+def _as_one_flags(flags: Sequence[Flags | None], runs: Sequence[Run]) -> Flags | None:
     if all(some is None for some in flags):
         return None
-    starts = np.cumsum([0, *(len(run) for run in runs[:-1])])
     parts = [np.zeros(len(run), np.bool_) if some is None else some for some, run in zip(flags, runs, strict=True)]
-    merged_flags: Flags = np.concatenate(parts)[places.positions + starts[places.parts]]
+    return np.concatenate(parts)
+
+
+def _merge_flags(flags: Sequence[Flags | None], runs: Sequence[Run], places: Places) -> Flags | None:
+    if (all_flags := _as_one_flags(flags, runs)) is None:
+        return None
+    starts = np.cumsum([0, *(len(run) for run in runs[:-1])])
+    merged_flags: Flags = all_flags[places.positions + starts[places.parts]]
     return merged_flags
