@@ -153,13 +153,24 @@ class PlanOfJoins(Operator[pa.RecordBatch]):
         if at == len(self._stages) - 1:
             yield from self._come_out(results)
             return
-        above = self._stages[at + 1]
         for together in self._landed(results):
-            for piece in above.pieces(together, self._passage.piece_bytes):
-                try:
-                    yield from self._given(at + 1, [piece, []], now)
-                except BudgetTooSmall as error:  # the rows that led to it are in, so this call cannot be made again
-                    raise SoonerError(f"A result on its way through the plan finds no room: {error}") from error
+            yield from self._passed_on(at + 1, self._given_results(at + 1, together, now), now)
+
+    def _given_results(self, at: int, results: Sequence[pa.RecordBatch], now: float) -> Iterator[pa.RecordBatch]:
+        """What a join finds for results of the join below, all pieces of them one after the other: what it finds for
+        many goes up together.
+        """
+        for piece in self._stages[at].pieces(results, self._piece_bytes(at)):
+            self._set_passage_aside(at)
+            try:
+                yield from self._stages[at].arrive([piece, []], now)
+            except BudgetTooSmall as error:  # the rows that led to it are in, so this call cannot be made again
+                raise SoonerError(f"A result on its way through the plan finds no room: {error}") from error
+
+    def _piece_bytes(self, at: int) -> int:
+        """Rows of joins below that are idle may leave memory for a piece; where one is held, there is the passage."""
+        is_held = any(stage.join.is_busy for stage in self._stages[:at])
+        return self._passage.piece_bytes if is_held else self._passage.share_bytes
 
     def _landed(self, results: Iterator[pa.RecordBatch]) -> Iterator[list[pa.RecordBatch]]:
         """All of them, if they are not too many: then who gives them is idle, and its rows may leave memory."""

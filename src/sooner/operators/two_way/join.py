@@ -146,9 +146,14 @@ class TwoWayJoin(Operator[R]):
         """Go on with tasks that have begun, or begin the most urgent."""
         return self._state.shell.exclusively(self._in_scratch(self._work(quantum_bytes, around)))
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether it is in the middle of a call."""
+        return self._state.shell.is_busy
+
     def evict(self, evictions: Together) -> bool:
         """Let these rows leave memory. In the middle of a call it does so only for itself: results may hold them."""
-        return (self._room.is_asking or not self._state.shell.is_busy) and self._room.evict(evictions)
+        return (self._room.is_asking or not self.is_busy) and self._room.evict(evictions)
 
     def leave_due_joins_to_work(self) -> None:
         """Whole partitions that the react policy wants while rows come are joined by `work` from now on."""
