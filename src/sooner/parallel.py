@@ -9,7 +9,7 @@ import queue
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any, Final, Generic, TypeAlias, TypeVar
@@ -64,9 +64,9 @@ class Crew:
         finally:
             self.wait_for(ahead)
 
-    def together(self, works: Sequence[Iterator[T]]) -> Iterator[T]:
-        """All results of all works."""
-        if self.workers < 2 or len(works) < 2:
+    def together(self, works: Iterable[Iterator[T]]) -> Iterator[T]:
+        """All results of all works. The next work is asked for when a thread is free, by one thread at a time."""
+        if self.workers < 2 or (isinstance(works, Sequence) and len(works) < 2):
             for work in works:
                 yield from work
         else:
@@ -109,9 +109,8 @@ ALONE: Final = Crew(1)
 class _Shift(Generic[T]):
     """A crew shares these works."""
 
-    def __init__(self, works: Sequence[Iterator[T]], crew: Crew) -> None:
+    def __init__(self, works: Iterable[Iterator[T]], crew: Crew) -> None:
         self._works = iter(works)
-        self._going_on = len(works)
         self._crew = crew
         self._ready: _Ready[T | _End] = _Ready(AHEAD * crew.workers, crew.account)
         self._choosing = threading.Lock()
@@ -119,41 +118,42 @@ class _Shift(Generic[T]):
     def __iter__(self) -> Iterator[T]:
         at_work = [self._crew.start(self._work) for _ in range(self._crew.workers)]
         try:
-            yield from self._take_all()
+            yield from self._take_all(len(at_work))
         finally:
             self._ready.abandon()
             self._crew.wait_for(at_work)
 
-    def _take_all(self) -> Iterator[T]:
-        while self._going_on:
+    def _take_all(self, at_work: int) -> Iterator[T]:
+        while at_work:
             entry = self._ready.take()
             if not isinstance(entry, _End):
                 yield entry
             elif entry.error is not None:
                 raise entry.error
             else:
-                self._going_on -= 1
+                at_work -= 1
             del entry  # it may be large, and the next one long in coming
 
     def _work(self) -> None:
-        while not self._ready.abandoned:
-            with self._choosing:
-                work = next(self._works, None)
-            if work is None:
-                return
-            self._do(work)
-
-    def _do(self, work: Iterator[T]) -> None:
+        """Of one thread, until there is no work for it."""
         try:
-            for result in work:
-                self._ready.put(result, getattr(result, "nbytes", 0))
-                del result  # as above
-                if self._ready.abandoned:
-                    return
+            while not self._ready.abandoned:
+                with self._choosing:
+                    work = next(self._works, None)
+                if work is None:
+                    break
+                self._do(work)
         except BaseException as error:
             self._ready.put(_End(error))
         else:
             self._ready.put(_End(None))
+
+    def _do(self, work: Iterator[T]) -> None:
+        for result in work:
+            self._ready.put(result, getattr(result, "nbytes", 0))
+            del result  # as above
+            if self._ready.abandoned:
+                return
 
 
 class _Ready(Generic[T]):
@@ -205,7 +205,7 @@ class _Ready(Generic[T]):
 
 
 class _End:
-    """A work is over, well or not."""
+    """A thread has no more work, or has failed."""
 
     def __init__(self, error: BaseException | None) -> None:
         self.error = error

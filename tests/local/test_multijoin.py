@@ -465,10 +465,11 @@ def test_a_range_that_cannot_be_is_refused_with_a_sentence(on: Any, within: Any,
 
 
 def test_memory_that_is_too_small_for_one_row_of_each_is_refused() -> None:
+    wide = ["x" * 100_000] * 2  # in each: rows of the last to come would not be kept
     tables = {
-        "sales": pa.table({"customer": [1, 2], "text": ["x" * 300_000] * 2}),
-        "customers": pa.table({"customer": [1, 2], "nation": [1, 2]}),
-        "nations": pa.table({"nation": [1, 2]}),
+        "sales": pa.table({"customer": [1, 2], "of_sale": wide}),
+        "customers": pa.table({"customer": [1, 2], "nation": [1, 2], "of_customer": wide}),
+        "nations": pa.table({"nation": [1, 2], "of_nation": wide}),
     }
     on = ["sales.customer = customers.customer", "customers.nation = nations.nation"]
     with pytest.raises(sooner.BudgetTooSmall, match=r"arrived at once, and .* are free for them; raise `memory`"):

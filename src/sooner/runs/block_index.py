@@ -13,6 +13,7 @@ import numpy.typing as npt
 import xxhash
 
 from sooner.errors import StateCorrupted
+from sooner.kernels.array_types import Flags
 
 KEPT_IN_STATE: Final = 4  # blocks; more are kept in the file
 
@@ -71,6 +72,10 @@ class Blocks(Sequence[Block]):
         begin = int(self.last_codes.searchsorted(np.uint64(low)))
         end = len(self) if high >= 2**64 else int(self.first_codes.searchsorted(np.uint64(high)))
         return self[begin:end]
+
+    def only(self, wanted: Flags) -> "Blocks":
+        """Some of them."""
+        return Blocks(self._table[wanted])
 
     def encode(self) -> bytes:
         return self._table.tobytes()

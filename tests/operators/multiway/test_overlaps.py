@@ -28,7 +28,7 @@ def test_bounds_are_those_of_all_rows_within_reach(reach: Reach, every: int) -> 
     bounds = Bounds(CODES[1::every], reach)
     for some in np.split(np.arange(len(inner)), 3):
         bounds.add(inner.take(some))
-    latest, earliest = bounds.of(outer)
+    latest, earliest = bounds.of(outer.codes)
     for code, last_came, first_left in zip(outer.codes.tolist(), latest.tolist(), earliest.tolist(), strict=True):
         matching = [
             at for at, other in enumerate(inner.codes.tolist()) if code - reach.below <= other <= code + reach.above

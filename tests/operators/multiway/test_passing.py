@@ -7,15 +7,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from multijoins_made import MINER, drawn, made, rows_of, schemas_of, worked
+from multijoins_made import MINER, QUANTUM, arrive, drawn, made, rows_of, schemas_of, worked
 from multiway import answer, check_state, graph_of_shape
 from sooner.errors import BudgetTooSmall
 from sooner.operators.multiway.accesses import index_bytes
 from sooner.operators.multiway.chain import chained_of
 from sooner.operators.multiway.join import MultiJoin
+from sooner.operators.multiway.nested_loop import START
 from sooner.operators.multiway.plan import MultiPlan
 from sooner.policies.multi_view import EvictInput
-from sooner.policies.view import BUSY, SETTLING
+from sooner.policies.view import BUSY, SETTLING, SILENT
 
 FACTS = ("a", "ab", "b")  # the first is the largest, and comes last
 PLENTY = 10**7
@@ -297,3 +298,44 @@ def test_what_lies_between_inputs_on_disk_is_joined_with_them() -> None:
     assert graph.connecting([3, 4]) == [3, 4]
     assert graph.connecting([0, 4]) == [0, 1, 2, 4]
     assert graph.connecting([]) == []
+
+
+@pytest.mark.parametrize("silences", [0, 12], ids="{} pieces of work in silences".format)
+@pytest.mark.parametrize("shape", [FACTS, ("X", "XY", "Y")], ids="+".join)
+@pytest.mark.parametrize("seed", range(3))
+def test_two_inputs_that_lie_in_one_order_are_merged_where_they_lie(
+    tmp_path: Path, shape: Sequence[str], silences: int, seed: int
+) -> None:
+    """Nothing is written for it, a key may have more rows than a slab, and it goes on anywhere in another operator."""
+    tables = drawn(shape, [3_000, 700, 40], 120, seed)
+    hot = tables[0].slice(0, 900)
+    tables[0] = pa.concat_tables(
+        [tables[0], hot.set_column(0, hot.schema.field(0), pa.array([hot[0][0].as_py()] * 900))]
+    )
+    join = join_of(tmp_path / "0", 1_000_000, shape)
+    found: list[pa.RecordBatch] = []
+    for quarter in range(4):
+        found += arrive(join, [table.slice(quarter * len(table) // 4, len(table) // 4) for table in tables])
+        join._leaving.evict_all()
+        for _ in range(silences if quarter == 1 else 0):
+            found += join.work(QUANTUM, SILENT)
+    for which in range(3):
+        join.end(which)
+    while join._chain is None:
+        found += join.work(QUANTUM, BUSY)
+    merge, before = join._chain._merge, spilled_rows(join)
+    assert merge is not None
+    merge._slab_bytes = 4_000
+    assert (join._loop.joined[0] > START) == (silences > 0)
+    calls = 0
+    while join.has_work(BUSY):
+        found += join.work(2_000, BUSY)
+        assert spilled_rows(join) in (before, [0, 0, 0])
+        saved = join.snapshot()
+        join.close()
+        calls += 1
+        join = join_of(tmp_path / "0", 1_000_000, shape)
+        join.restore(saved)
+    assert calls > 20
+    assert rows_of(found) == answer(tables)
+    join.close()

@@ -12,7 +12,8 @@ The chain begins with the input that is largest, and goes first to those where l
 more rows than it gets comes late, so what one join writes for the next is little. All others are given to their joins
 first, where they stay in memory as far as there is room; then come the rows of the largest, and what one join finds
 goes to the next at once. A row that meets all that it can in memory is not kept, so nothing is written but what finds
-no room (hybrid hash join).
+no room (hybrid hash join). Where the rows of the largest and of the first of the others lie in the order of the
+attribute that they share, these two are not given to a join but merged where they lie.
 
 All memory that is free is taken from the account for as long as the chain lives. Each join has a part of it, by the
 size of the input that stays there.
@@ -26,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from sooner.budget import Budget
+from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.arrays import to_arrow, to_numpy
 from sooner.kernels.gathering import as_one, gather
 from sooner.kernels.keys import NO_KEYS
@@ -33,7 +35,8 @@ from sooner.operators.inputs import Input, Storage
 from sooner.operators.multiway.algorithms import HYBRID_HASH
 from sooner.operators.multiway.combining import Combining
 from sooner.operators.multiway.comparing import comparison_of
-from sooner.operators.multiway.graph import Graph
+from sooner.operators.multiway.graph import Graph, Step
+from sooner.operators.multiway.merge_join import MergeJoin, finds_room, parts_of
 from sooner.operators.multiway.nested_loop import Position
 from sooner.operators.multiway.overlaps import Overlaps
 from sooner.operators.multiway.passing import CodesOnDisk
@@ -45,9 +48,10 @@ from sooner.operators.two_way.join import TwoWayJoin
 from sooner.operators.two_way.making import two_way_join
 from sooner.operators.two_way.output import plan_output
 from sooner.operators.two_way.plan import INPUTS
+from sooner.parallel import Crew
 from sooner.policies.view import SILENT
 from sooner.runs.block_index import Blocks
-from sooner.runs.run import NEVER, Run
+from sooner.runs.run import NEVER, Run, Stamp
 from sooner.runs.store import counted
 from sooner.sides import LEFT, RIGHT
 
@@ -57,6 +61,7 @@ LOOPED: Final = ("looped", "looped_too")  # whether a nested loop has joined the
 STAMPS: Final = (ARRIVED, DEPARTED, LOOPED)
 FED_AT_ONCE: Final = 16  # of the memory: what is read is copied, sorted and met
 PIECES_IN_SHARE: Final = 2  # a join is given rows in pieces of this part of its memory at most
+MERGING_SHARE: Final = 4  # of the memory, one part in so many is for a merge join that is not alone
 LEAST_SHARE: Final = 4  # of the memory a join has at least one part in so many, of its equal part
 
 
@@ -91,20 +96,33 @@ class Chain:
         horizon: int,
         storage: Storage,
         means: Means,
+        crew: Crew,
+        *,
+        merges: bool | None = None,
     ) -> None:
+        """`merges` is whether it began with a merge join, if it has begun before."""
         self._combining = combining
         self._results = results
         self._joined = joined
         self._horizon = horizon
         self._inputs = inputs
+        self._crew = crew
         sizes = [sum(run.n_bytes for run in one.partitions[0].spilled) for one in inputs]
         first = int(np.argmax(sizes))
         self._chained = chained_of(graph, inputs)
         steps = combining.route([first])
-        self._steps = [step for step in steps if step.input in self._chained]
-        self._asking = {step.parent for step in steps if step not in self._steps}  # who looks for rows in memory
-        self._order = [*(step.input for step in reversed(self._steps)), first]  # in which inputs are given
-        self._overlaps = Overlaps(graph, inputs, first, steps, [combining.reach(step) for step in steps])
+        chained = [step for step in steps if step.input in self._chained]
+        self._asking = {step.parent for step in steps if step not in chained}  # who looks for rows in memory
+        self._account = means.account
+        self._taken_bytes = means.account.free_bytes
+        self._account.reserve(self._taken_bytes)
+        merging_bytes = self._taken_bytes // (1 if len(chained) == 1 else MERGING_SHARE)
+        self._merge = self._new_merge(graph, first, chained, merging_bytes, anyway=merges)
+        self._steps = chained if self._merge is None else chained[1:]
+        self._order = [step.input for step in reversed(self._steps)]  # in which inputs are given
+        self._order += [first] if self._merge is None else []
+        met_by_ranges = [step for step in steps if self._merge is None or step != chained[0]]
+        self._overlaps = Overlaps(graph, inputs, first, met_by_ranges, list(map(combining.reach, met_by_ranges)))
         self._in_memory = [
             [] if which in self._chained else list(one.partitions[0].resident) for which, one in enumerate(inputs)
         ]
@@ -119,15 +137,14 @@ class Chain:
         }
         self._fed = Fed()
         self._read_bytes = 0
-        self._account = means.account
-        shares = _shares(means.account.free_bytes, [sizes[step.input] for step in self._steps])
-        self._taken_bytes = sum(shares)
-        self._account.reserve(self._taken_bytes)
+        joins_bytes = self._taken_bytes - (0 if self._merge is None else merging_bytes)
+        shares = _shares(joins_bytes, [sizes[step.input] for step in self._steps])
         self._joins: list[TwoWayJoin[pa.RecordBatch]] = []
-        left = _with_stamps([(first, field) for field in inputs[first].schema], LEFT)
+        merged = [first] if self._merge is None else [first, chained[0].input]
+        left = _with_stamps([field for which in merged for field in _named(which, inputs[which].schema)], LEFT)
         all_schemas = [one.schema for one in inputs]
         for step, share_bytes in zip(self._steps, shares, strict=True):
-            right = _with_stamps([(step.input, field) for field in inputs[step.input].schema], RIGHT)
+            right = _with_stamps(_named(step.input, inputs[step.input].schema), RIGHT)
             schemas = pa.schema(left), pa.schema(right)
             account = Budget(share_bytes).account(f"the join with {graph.inputs[step.input]}")
             own_means = replace(means, account=account, room=None, listener=None)
@@ -136,26 +153,59 @@ class Chain:
             self._joins.append(_two_way(order, schemas, storage, own_means))
             left = [*left[: -len(STAMPS)], *right[: -len(STAMPS)], *left[-len(STAMPS) :]]
 
+    def _new_merge(
+        self, graph: Graph, first: int, chained: Sequence[Step], memory_bytes: int, *, anyway: bool | None
+    ) -> MergeJoin | None:
+        """Of the largest input and the first of the others, if both lie in one order and their blocks find room."""
+        if anyway is False or not chained or chained[0].parent != first or not graph.are_in_order(chained[0]):
+            return None
+        which, reach = (first, chained[0].input), self._combining.reach(chained[0])
+        runs = [self._inputs[one].partitions[0].spilled for one in which]
+        looking = CodesOnDisk(runs[RIGHT], reach), CodesOnDisk(runs[LEFT], reach.from_the_right())
+        left, right = (
+            list(parts_of(self._inputs[one], seen, self._joined[one])) for one, seen in zip(which, looking, strict=True)
+        )
+        if not anyway and not finds_room((left, right), memory_bytes):
+            return None
+        left_schema, right_schema = (pa.schema(_named(one, self._inputs[one].schema)) for one in which)
+        output = plan_output(left_schema, right_schema, NO_KEYS, ("", ""))
+        stamps = [names[LEFT] for names in STAMPS]
+        return MergeJoin((left, right), self._combining.order(chained[0]), self._is_out, output, stamps, memory_bytes)
+
+    def _is_out(self, codes: Codes, arrived: Stamp, departed: Stamp) -> Flags:
+        """All that there is for rows of the first input with these codes, or pairs of them with others."""
+        return self._overlaps.have_met_all(codes, arrived, departed, self._horizon)
+
     @property
     def is_done(self) -> bool:
-        return self._fed.inputs == len(self._order) and all(join.phase == "done" for join in self._joins)
+        is_merged = self._merge is None or self._merge.is_done
+        return self._all_are_fed and is_merged and all(join.phase == "done" for join in self._joins)
+
+    @property
+    def _all_are_fed(self) -> bool:
+        return self._fed.inputs == len(self._order)
 
     @property
     def worked_bytes(self) -> int:
-        return self._read_bytes + sum(join.worked_bytes for join in self._joins)
+        merged_bytes = 0 if self._merge is None else self._merge.worked_bytes
+        return self._read_bytes + merged_bytes + sum(join.worked_bytes for join in self._joins)
 
     def work(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
         """Go on for so many bytes; results come as they are found."""
-        for rows in self._combinations(quantum_bytes):
-            yield from self._completed(rows)
+        yield from self._crew.together(map(self._completed, self._combinations(quantum_bytes)))
 
     def _combinations(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
         """With the columns of all inputs of the chain, and the stamps. A call goes on until it has read something:
         blocks that nobody looks for are passed by, and so is the end of an input.
         """
         before = self.worked_bytes
-        while self._fed.inputs < len(self._order) and self.worked_bytes == before:
+        while not self._all_are_fed and self.worked_bytes == before:
             yield from self._feed(quantum_bytes)
+        while self._merge is not None and not self._merge.is_done and self.worked_bytes == before:
+            for found in self._merge.work(quantum_bytes):
+                yield from self._given(0, LEFT, [found])
+            if self._merge.is_done and self._joins:
+                self._joins[0].end(LEFT)
         while not self.is_done and self.worked_bytes == before:  # a join with nothing on disk ends at once
             at = next(at for at, join in enumerate(self._joins) if join.phase != "done")
             for found in self._joins[at].work(quantum_bytes, SILENT):
@@ -185,7 +235,7 @@ class Chain:
         for place, run in zip(places, self._inputs[which].store.read(segment, some), strict=True):
             if side == RIGHT:
                 self._overlaps.add(which, run)
-            elif (met := self._overlaps.have_met_all(run, self._horizon)).any():
+            elif (met := self._is_out(run.codes, run.arrived, run.departed)).any():
                 run = run.take(np.flatnonzero(~met))
             if len(run):
                 is_looped = (self._fed.runs, place) < self._joined[which]
@@ -244,17 +294,22 @@ class Chain:
     def to_plain(self) -> dict[str, Any]:
         return {
             "fed": self._fed,
+            "merge": None if self._merge is None else self._merge.to_plain(),
             "overlaps": self._overlaps.to_plain(),
             "joins": [join.snapshot() for join in self._joins],
         }
 
     def load_plain(self, data: dict[str, Any]) -> None:
         self._fed = Fed(*map(counted, data["fed"]))
+        if self._merge is not None:
+            self._merge.load_plain(data["merge"])
         self._overlaps.load_plain(data["overlaps"])
         for join, saved in zip(self._joins, data["joins"], strict=True):
             join.restore(saved)
 
     def interrupt(self) -> None:
+        if self._merge is not None:
+            self._merge.interrupt()
         for join in self._joins:
             join.interrupt()
 
@@ -281,16 +336,20 @@ def _shares(n_bytes: int, sizes: Sequence[int]) -> list[int]:
     return [least + rest * size // max(sum(sizes), 1) for size in sizes]
 
 
-def _with_stamps(fields: Sequence[tuple[int, pa.Field]], side: int) -> list[pa.Field]:
-    stamps = [pa.field(names[side], pa.int32()) for names in STAMPS]
-    return [*(field.with_name(named(which, field.name)) for which, field in fields), *stamps]
+def _named(which: int, schema: pa.Schema) -> list[pa.Field]:
+    return [field.with_name(named(which, field.name)) for field in schema]
+
+
+def _with_stamps(fields: Sequence[pa.Field], side: int) -> list[pa.Field]:
+    """The columns of a side of a join in the chain."""
+    return [*fields, *(pa.field(names[side], pa.int32()) for names in STAMPS)]
 
 
 def _stamped(which: int, run: Run, side: int, *, is_looped: bool) -> pa.RecordBatch:
     """Rows of an input with their stamps as columns."""
     of_rows = (run.arrived, run.departed, int(is_looped))
     stamps = [to_arrow(np.broadcast_to(np.asarray(stamp, np.int32), len(run))) for stamp in of_rows]
-    schema = pa.schema(_with_stamps([(which, field) for field in run.rows.schema], side))
+    schema = pa.schema(_with_stamps(_named(which, run.rows.schema), side))
     return pa.RecordBatch.from_arrays([*run.rows.columns, *stamps], schema=schema)
 
 

@@ -71,6 +71,10 @@ class Combining:
         """How far from the code of a parent's row those may be that match it."""
         return self._orders[step].reach
 
+    def order(self, step: Step) -> Order:
+        """How rows of a step are compared."""
+        return self._orders[step]
+
     def route(self, joined: Sequence[int]) -> list[Step]:
         """From these inputs to all others, the most selective first; one never looked into may match anything. What was
         learnt says which those are, so it stays the same while nothing arrives.

@@ -275,9 +275,9 @@ class MultiJoin(Operator[pa.RecordBatch]):
             self._leaving.evict_some(which, quantum_bytes)
             self.worked_bytes += int(self._statistics.spilled_bytes.sum()) - before_bytes
 
-    def _new_chain(self) -> Chain:
+    def _new_chain(self, merges: bool | None = None) -> Chain:
         finding = self._combining, self._results, self._loop.joined, self._horizon
-        return Chain(self._graph, self._inputs, *finding, self._storage, self._means)
+        return Chain(self._graph, self._inputs, *finding, self._storage, self._means, self._crew, merges=merges)
 
     def _go_round(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
         """A piece of the nested loop."""
@@ -361,7 +361,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
             self._leaving.evict_all()
         self._loop.load_plain(data["loop"])
         if saved is not None:
-            self._chain = self._new_chain()
+            self._chain = self._new_chain(merges=saved.get("merge") is not None)
             self._chain.load_plain(saved)
         self._count()
 

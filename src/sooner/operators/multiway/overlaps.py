@@ -17,7 +17,7 @@ from sooner.kernels.matching import Reach
 from sooner.operators.inputs import Input
 from sooner.operators.multiway.comparing import reached
 from sooner.operators.multiway.graph import Graph, Step
-from sooner.runs.run import NEVER, STILL_HERE, Run, Ticks
+from sooner.runs.run import NEVER, STILL_HERE, Run, Stamp, Ticks
 
 RANGES: Final = 1024  # of codes, at most
 
@@ -36,9 +36,9 @@ class Bounds:
         np.maximum.at(self.latest, at, np.broadcast_to(np.asarray(run.arrived, np.int32), len(run)))
         np.minimum.at(self.earliest, at, np.broadcast_to(np.asarray(run.departed, np.int32), len(run)))
 
-    def of(self, run: Run) -> tuple[Ticks, Ticks]:
-        """For each row of another input: the bounds of those that it may match."""
-        first, last = map(self._ranges_of, reached(run.codes, run.codes, self._reach))
+    def of(self, codes: Codes) -> tuple[Ticks, Ticks]:
+        """For each row of another input, by its code: the bounds of those that it may match."""
+        first, last = map(self._ranges_of, reached(codes, codes, self._reach))
         return _over(np.maximum, self.latest, first, last), _over(np.minimum, self.earliest, first, last)
 
     def _ranges_of(self, codes: Codes) -> Positions:
@@ -68,12 +68,13 @@ class Overlaps:
     def add(self, which: int, run: Run) -> None:
         self._bounds[which].add(run)
 
-    def have_met_all(self, run: Run, horizon: int) -> Flags:
-        """Which rows of the first input have no combination left: what came up to the horizon is out as well."""
-        latest = np.broadcast_to(np.asarray(run.arrived, np.int32), len(run))
-        earliest = np.broadcast_to(np.asarray(run.departed, np.int32), len(run))
+    def have_met_all(self, codes: Codes, arrived: Stamp, departed: Stamp, horizon: int) -> Flags:
+        """Which rows of the first input, in memory from then to then, have no combination left: what came up to the
+        horizon is out as well.
+        """
+        latest, earliest = (np.broadcast_to(np.asarray(stamp), len(codes)) for stamp in (arrived, departed))
         for bounds in self._bounds.values():
-            came, left = bounds.of(run)
+            came, left = bounds.of(codes)
             latest, earliest = np.maximum(latest, came), np.minimum(earliest, left)
         met: Flags = (latest <= earliest) | (latest <= horizon)
         return met

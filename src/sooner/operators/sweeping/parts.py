@@ -54,10 +54,16 @@ class InMemory:
         yield arrived_between(self.run.between(low, high), self.after, self.until)
 
 
+class ReadsBlocks(Protocol):
+    """As much of a store as rows on disk need."""
+
+    def read(self, segment: Segment, blocks: Sequence[Block]) -> Iterator[Run]: ...
+
+
 class OnDisk:
     """A segment of a run in a store. The block in which one slab ends and the next begins is read once."""
 
-    def __init__(self, store: RunStore, segment: Segment) -> None:
+    def __init__(self, store: ReadsBlocks, segment: Segment) -> None:
         self.blocks = segment.blocks
         self._segment = segment
         self._store = store
@@ -74,7 +80,7 @@ class OnDisk:
         for run in self._store.read(self._segment, wanted[:-1]):
             yield run.between(low, high)
         [last] = self._store.read(self._segment, wanted[-1:])
-        self._held = wanted[-1], last
+        self._held = None if wanted[-1].last_code < high else (wanted[-1], last)
         yield last.between(low, high)
 
     def read(self, blocks: Sequence[Block]) -> Iterator[Run]:
