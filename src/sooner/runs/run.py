@@ -20,9 +20,10 @@ import pyarrow as pa
 
 from sooner.errors import StreamTooLong
 from sooner.kernels.array_types import Codes, Flags, Positions
-from sooner.kernels.gathering import Columns, gather, gather_from
+from sooner.kernels.columns import Columns
+from sooner.kernels.gathering import gather_from
 from sooner.kernels.native import address, loop, prototypes
-from sooner.kernels.sizes import RowBytes, row_bytes
+from sooner.kernels.sizes import RowBytes, bytes_of_rows
 from sooner.kernels.sorting import Places, merged
 
 Ticks = npt.NDArray[np.int32]
@@ -47,7 +48,7 @@ def next_tick(tick: int) -> int:
 @dataclass(frozen=True)
 class Run:
     codes: Codes
-    rows: pa.RecordBatch
+    columns: Columns
     arrived: Stamp
     departed: Stamp = STILL_HERE
     met_disk: Stamp = NEVER
@@ -58,16 +59,16 @@ class Run:
     def n_bytes(self) -> int:
         """What the run takes in memory; helpers count from the start, so that having them adds nothing."""
         followed_bytes = sum(flags.nbytes for flags in (self.matched, self.joined) if flags is not None)
-        return int(self.rows.nbytes) + HELPER_BYTES * len(self.codes) + followed_bytes
+        return self.columns.n_bytes + HELPER_BYTES * len(self.codes) + followed_bytes
 
-    @cached_property
-    def columns(self) -> Columns:
-        return Columns(self.rows)
+    @property
+    def rows(self) -> pa.RecordBatch:
+        return self.columns.rows
 
     @cached_property
     def row_bytes(self) -> RowBytes:
         """What each row weighs."""
-        return row_bytes(self.rows)
+        return bytes_of_rows(self.columns)
 
     @property
     def newest(self) -> int:
@@ -81,7 +82,7 @@ class Run:
         """A copy of the rows at these (ascending) positions, in buffers of their own."""
         return Run(
             self.codes[positions],
-            gather(self.rows, positions),
+            gather_from([self.columns], Places(np.ascontiguousarray(positions, np.int64))),
             pick(self.arrived, positions),
             pick(self.departed, positions),
             pick(self.met_disk, positions),
@@ -100,8 +101,8 @@ class Run:
             stamp if isinstance(stamp, int) else stamp[begin:end] for stamp in stamps_of(self)
         )
         matched, joined = (None if flags is None else flags[begin:end] for flags in (self.matched, self.joined))
-        rows = self.rows.slice(begin, end - begin)
-        return Run(self.codes[begin:end], rows, arrived, departed, met_disk, matched, joined)
+        columns = self.columns.slice(begin, end)
+        return Run(self.codes[begin:end], columns, arrived, departed, met_disk, matched, joined)
 
     def followed(self) -> "Run":
         """The same rows; from now on it is noted which of them have a match."""
@@ -150,9 +151,8 @@ def merge(runs: Sequence[Run]) -> Run:
     codes, places = merged([run.codes for run in runs])
     arrived, departed, met_disk = (_merge_stamps([stamps_of(run)[kind] for run in runs], places) for kind in range(3))
     columns = gather_from([run.columns for run in runs], places)
-    rows = pa.RecordBatch.from_arrays(columns, schema=runs[0].rows.schema)
     matched, joined = (_merge_flags([getattr(run, of) for run in runs], runs, places) for of in ("matched", "joined"))
-    return Run(codes, rows, arrived, departed, met_disk, matched, joined)
+    return Run(codes, columns, arrived, departed, met_disk, matched, joined)
 
 
 def stamps_of(run: Run) -> tuple[Stamp, Stamp, Stamp]:
