@@ -143,7 +143,7 @@ KERNELS: dict[str, Kernel] = {
     },
     "near_enough_doubles": Kernel("rrrrnrw", make_near_doubles, near_doubles),
     "sort_codes": Kernel("rrnwwww", make_sort, sort_codes, scratch=(0, 1)),
-    "merge_codes": Kernel("rrsnswwwww", make_merge, merge_codes, scratch=(0, 1)),
+    "merge_codes": Kernel("rrsnwwwwww", make_merge, merge_codes, scratch=(0, 1, 2)),
     "match": Kernel("rnrnuuwwwn", make_match, match, in_pieces=True),
     "match_first": Kernel("rnrnuuwwwn", make_match, lambda *a: only_first(match(*a)), in_pieces=True),
     "index_codes": Kernel("rnussw", make_index, index_codes),

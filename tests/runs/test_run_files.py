@@ -342,7 +342,18 @@ def test_blocks_of_one_row_have_one_layout_whatever_is_in_them(tmp_path: Path) -
     written = spill(files, *runs)
     for segment, run in zip(written, runs, strict=True):
         assert contents(load(files, segment)) == content(run)
-    assert len(files._layouts) == 1
+    assert len({block.n_bytes for segment in written for block in segment.blocks}) == 1
+
+
+def test_a_block_has_its_own_rows_and_nothing_of_those_beside_them(tmp_path: Path) -> None:
+    """Arrow by itself pads buffers with what lies behind a slice, where there is something."""
+    schema = pa.schema([("number", pa.int64()), ("text", pa.string()), ("flag", pa.bool_())])
+    files, whole = files_in(tmp_path, schema, block_bytes=300), by_chance(schema, 60, np.random.default_rng(1))
+    blocks = files.encode(whole)
+    ends = np.cumsum([0, *(block.n_rows for block in blocks)]).tolist()
+    for block, begin, end in zip(blocks, ends, ends[1:], strict=False):
+        [alone] = files.encode(whole.take(np.arange(begin, end)))
+        assert alone.content == block.content
 
 
 def test_a_block_of_rows_in_memory_has_another_layout_than_one_of_rows_on_disk(tmp_path: Path) -> None:

@@ -151,8 +151,8 @@ class Columns:
         if numbers == tuple(range(len(self.layouts.types))):
             return self
         if numbers not in self._choices:
-            chosen = [(self, number) for number in numbers]
-            self._choices[numbers] = side_by_side(_chosen(self.layouts, numbers), chosen)
+            chosen = _Choice([(self._source, number) for number in numbers])  # which knows nothing of these: no cycle
+            self._choices[numbers] = Columns(_chosen(self.layouts, numbers), len(self), chosen)
         return self._choices[numbers]
 
 
@@ -161,9 +161,10 @@ def _chosen(layouts: Layouts, numbers: tuple[int, ...]) -> Layouts:
     return Layouts(pa.schema([layouts.schema.field(number) for number in numbers]))
 
 
-def side_by_side(layouts: Layouts, columns: Sequence[tuple[Columns, int]]) -> Columns:
-    """Columns of several, of equally many rows, by their numbers there."""
-    return Columns(layouts, len(columns[0][0]) if columns else 0, _Choice(columns))
+def side_by_side(layouts: Layouts, sides: Sequence[Columns]) -> Columns:
+    """All columns of several that have equally many rows."""
+    columns = [(side._source, number) for side in sides for number in range(len(side.layouts.types))]
+    return Columns(layouts, len(sides[0]), _Choice(columns))
 
 
 def packed(layouts: Layouts, n_rows: int, buffer: pa.Buffer, spans: Words, nulls: Words, table: Words) -> Columns:
@@ -269,14 +270,14 @@ class _Slice:
 
 @dataclass(frozen=True)
 class _Choice:
-    columns: Sequence[tuple[Columns, int]]
+    columns: Sequence[tuple[_Source, int]]
     batch = None
     is_packed = False
 
     @cached_property
     def _table(self) -> Words:
         n_columns, table = len(self.columns), new_table(len(self.columns))
-        batches = addresses([columns.address for columns, _ in self.columns])
+        batches = addresses([source.address for source, _ in self.columns])
         numbers = np.array([number for _, number in self.columns], np.int32)
         _choose_columns(0, n_columns, address(batches), address(numbers), address(table))
         return table
@@ -286,5 +287,5 @@ class _Choice:
         return address(self._table)
 
     def array(self, number: int) -> pa.Array:
-        columns, there = self.columns[number]
-        return columns.array(there)
+        source, there = self.columns[number]
+        return source.array(there)

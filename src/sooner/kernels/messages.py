@@ -47,8 +47,7 @@ class Messages:
         if not self._all.are_plain:
             rows = pa.RecordBatch.from_arrays(beside.columns + columns.arrays, schema=self.schema)
             return [rows.slice(begin, end - begin).serialize(memory_pool=POOL) for begin, end in cuts.tolist()]
-        sides = [(side, number) for side in (Columns.of(beside), columns) for number in range(len(side.layouts.types))]
-        told, n_rows = side_by_side(self._all, sides), len(columns)
+        told, n_rows = side_by_side(self._all, [Columns.of(beside), columns]), len(columns)
         places = np.empty((len(cuts), 2), np.int64)
         what = (*self._all.in_c, told.address, len(cuts), address(cuts), self._header.address, address(places))
         room = np.empty(_plan_blocks(n_rows, *what), np.uint8)

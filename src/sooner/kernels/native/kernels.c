@@ -435,28 +435,59 @@ EXPORT int64_t sort_codes(const uint64_t *codes, const uint8_t *wanted, int64_t 
     return kept;
 }
 
-/* The same for several arrays of sorted codes: in which each row is, and where. All have the bits above `bits` alike. */
-EXPORT void merge_codes(const uint64_t *const *codes, const int64_t *n_codes, int32_t n_parts, int64_t n, int32_t bits,
-                        Row *rows, Row *spare, uint64_t *merged_codes, int64_t *positions, int32_t *parts)
+/* Two sorted runs of rows as one; of equal codes those of the first come first. No branch depends on the codes, which
+   nobody could foresee. */
+static void merge_two(const Row *first, const Row *first_end, const Row *second, const Row *second_end, Row *merged)
 {
-    int64_t ends[1 << MOST_BITS] = {0}, begin = 0;
-    int width = first_width(n) < bits ? first_width(n) : bits, shift = bits - width;
-    uint64_t mask = ((uint64_t)1 << width) - 1;
-    for (int32_t part = 0; part < n_parts; part++)
+    while (first < first_end && second < second_end) {
+        uint64_t is_second = -(uint64_t)(second->code < first->code);
+        merged->code = first->code ^ ((first->code ^ second->code) & is_second);
+        merged->position = first->position ^ ((first->position ^ second->position) & (int64_t)is_second);
+        merged++;
+        first += 1 + (int64_t)is_second;
+        second -= (int64_t)is_second;
+    }
+    memcpy(merged, first, (size_t)(first_end - first) * sizeof(Row));
+    memcpy(merged + (first_end - first), second, (size_t)(second_end - second) * sizeof(Row));
+}
+
+/* Runs of rows that lie one after the other, beginning at `begins`, become half as many. How many they are then. */
+static int64_t merge_neighbours(int64_t n_runs, int64_t *begins, const Row *rows, Row *merged)
+{
+    int64_t n_merged = 0, n = begins[n_runs];
+    for (int64_t run = 0; run < n_runs; run += 2) {
+        int64_t begin = begins[run], middle = begins[run + 1], end = run + 2 <= n_runs ? begins[run + 2] : middle;
+        merge_two(rows + begin, rows + middle, rows + middle, rows + end, merged + begin);
+        begins[n_merged++] = begin;
+    }
+    begins[n_merged] = n;
+    return n_merged;
+}
+
+/* The codes of several sorted arrays in their order, in which of them each row is, and where. Arrays that follow each
+   other in order are one run. `begins` is room for a number more than arrays, `rows` and `spare` for all rows. */
+EXPORT void merge_codes(const uint64_t *const *codes, const int64_t *n_codes, int32_t n_parts, int64_t n,
+                        int64_t *begins, Row *rows, Row *spare, uint64_t *merged_codes, int64_t *positions,
+                        int32_t *parts)
+{
+    int64_t n_runs = 0, at = 0;
+    for (int32_t part = 0; part < n_parts; part++) {
+        if (n_codes[part] && (!at || rows[at - 1].code > codes[part][0]))
+            begins[n_runs++] = at;
         for (int64_t i = 0; i < n_codes[part]; i++)
-            ends[codes[part][i] >> shift & mask]++;
-    begins_of(ends, 1 << width);
-    for (int32_t part = 0; part < n_parts; part++)
-        for (int64_t i = 0; i < n_codes[part]; i++)
-            rows[ends[codes[part][i] >> shift & mask]++] = (Row){codes[part][i], (int64_t)part << 40 | i};
-    for (int bucket = 0; bucket < 1 << width; bucket++) {
-        if (shift)
-            sort_by_bits(rows + begin, spare, ends[bucket] - begin, shift);
-        for (; begin < ends[bucket]; begin++) {
-            merged_codes[begin] = rows[begin].code;
-            positions[begin] = rows[begin].position & (((int64_t)1 << 40) - 1);
-            parts[begin] = (int32_t)(rows[begin].position >> 40);
-        }
+            rows[at++] = (Row){codes[part][i], (int64_t)part << 40 | i};
+    }
+    begins[n_runs] = n;
+    while (n_runs > 1) {
+        n_runs = merge_neighbours(n_runs, begins, rows, spare);
+        Row *merged = spare;
+        spare = rows;
+        rows = merged;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        merged_codes[i] = rows[i].code;
+        positions[i] = rows[i].position & ((INT64_C(1) << 40) - 1);
+        parts[i] = (int32_t)(rows[i].position >> 40);
     }
 }
 

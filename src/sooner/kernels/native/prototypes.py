@@ -60,7 +60,7 @@ def merge_codes(
     n_codes: Address,
     n_parts: Int32,
     n: Int64,
-    bits: Int32,
+    begins: Address,
     rows: Address,
     spare: Address,
     merged_codes: Address,
