@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from sooner.kernels.columns import Columns
 from sooner.operators.sweeping.parts import OnDisk
 from sooner.runs.formats.files import RunFiles
 from sooner.runs.run import NEVER, STILL_HERE, Run, Stamp
@@ -28,7 +29,7 @@ def run_of(
     assert (np.diff(sorted_codes.astype(object)) >= 0).all(), "a run is sorted"
     if rows is None:
         rows = pa.record_batch([pa.array(range(len(sorted_codes)), pa.int64())], schema=ROWS)
-    return Run(sorted_codes, rows, arrived, departed, met_disk)
+    return Run(sorted_codes, Columns.of(rows), arrived, departed, met_disk)
 
 
 def content(run: Run) -> list[tuple[Any, ...]]:

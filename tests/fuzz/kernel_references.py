@@ -44,12 +44,15 @@ from fuzz.fences import Fences
 from fuzz.kernel_arguments import WORD, codes, doubles, integers, size, wide, wides
 from fuzz.kernel_structures import (
     add_exact,
+    blocks_of_rows,
+    columns_of_rows,
     fold_many,
     fold_pairs,
     fold_runs,
     gathered,
     some_folds,
     some_numbers,
+    some_plain_rows,
     some_rows,
 )
 from fuzz.row_kernels import (
@@ -140,7 +143,7 @@ KERNELS: dict[str, Kernel] = {
     },
     "near_enough_doubles": Kernel("rrrrnrw", make_near_doubles, near_doubles),
     "sort_codes": Kernel("rrnwwww", make_sort, sort_codes, scratch=(0, 1)),
-    "merge_codes": Kernel("rrsnswwwww", make_merge, merge_codes, scratch=(0, 1)),
+    "merge_codes": Kernel("rrsnwwwwww", make_merge, merge_codes, scratch=(0, 1, 2)),
     "match": Kernel("rnrnuuwwwn", make_match, match, in_pieces=True),
     "match_first": Kernel("rnrnuuwwwn", make_match, lambda *a: only_first(match(*a)), in_pieces=True),
     "index_codes": Kernel("rnussw", make_index, index_codes),
@@ -167,6 +170,14 @@ KERNELS: dict[str, Kernel] = {
     **{f"spread_{bits}": Kernel("rrnw", make_spread(type_), spread) for bits, type_ in _SPREAD.items()},
     "plan_columns": Kernel("", some_rows, by_itself=gathered),
     "gather_columns": Kernel("", some_rows, by_itself=gathered),
+    **{
+        name: Kernel("", some_plain_rows, by_itself=columns_of_rows)
+        for name in ("slice_columns", "choose_columns", "bytes_of_columns", "weigh_texts")
+    },
+    **{
+        name: Kernel("", some_plain_rows, by_itself=blocks_of_rows)
+        for name in ("plan_blocks", "write_blocks", "read_block")
+    },
     "add_exact": Kernel("", some_numbers, by_itself=add_exact),
     "fold_pairs": Kernel("", some_folds, by_itself=fold_pairs),
     "fold_runs": Kernel("", some_folds, by_itself=fold_runs),

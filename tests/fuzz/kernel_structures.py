@@ -4,6 +4,7 @@ lie between fences.
 
 import itertools
 import math
+from contextlib import suppress
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -15,8 +16,11 @@ from fuzz.family import require
 from fuzz.fences import Fences
 from fuzz.tables import column
 from fuzz.values import FLAT, NESTED, raw_values
+from sooner.kernels.columns import OTHER, TEXTS, Columns, layout_of
 from sooner.kernels.folding import ABSENT, Factors, Operand, Sums, integers, integers_of_moments
-from sooner.kernels.gathering import Columns, gather_from
+from sooner.kernels.gathering import gather_from
+from sooner.kernels.messages import Messages
+from sooner.kernels.sizes import bytes_of_rows
 from sooner.kernels.sorting import Places
 
 TAGS = 4
@@ -45,12 +49,85 @@ def gathered(arguments: list[Any], fences: Fences) -> None:
     positions = fences.place(np.array([at for _, at in chosen], np.int64))[1]
     parts = fences.place(np.array([part for part, _ in chosen], np.int32))[1]
     places = Places(positions, parts)
-    found = gather_from([Columns(batch) for batch in fenced], places)
+    found = gather_from([Columns.of(batch) for batch in fenced], places).arrays
     known = [[raw_values(batch.column(c)) for batch in batches] for c in range(batches[0].num_columns)]
     for array, of_parts in zip(found, known, strict=True):
         array.validate(full=True)
         expected = [of_parts[part][at] for part, at in chosen]
         require(raw_values(array) == expected, f"{array.type}: {raw_values(array)} instead of {expected}")
+    require(fences.are_whole(), "it wrote beside its arrays")
+
+
+def some_plain_rows(dice: Random) -> list[Any]:
+    """A batch of columns that loops know, where to cut it into blocks, and some of its columns in any order."""
+    kinds = dice.sample([kind for kind in FLAT if kind.encode is None and layout_of(kind.type) != OTHER], 4)
+    rows, before = dice.choice((1, 2, 9, 40)), dice.choice((0, 3, 9))
+    arrays = [column(dice, kind, rows + before, 20, dice.choice((0.0, 0.3))) for kind in kinds]
+    batch = pa.RecordBatch.from_arrays(arrays, [str(at) for at in range(len(kinds))]).slice(before)
+    ends = sorted({rows, *(dice.randrange(1, rows + 1) for _ in range(3))})
+    chosen = tuple(dice.sample(range(len(kinds)), dice.randrange(1, 5)))
+    return [batch, list(zip([0, *ends], ends, strict=False)), chosen, dice.randrange(2**32)]
+
+
+def columns_of_rows(arguments: list[Any], fences: Fences) -> None:
+    """Slices and choices of columns, and what they weigh."""
+    batch, cuts, chosen, _ = arguments
+    fenced = Columns.of(_fenced(batch, fences))
+    gathered = gather_from([fenced], Places(np.arange(batch.num_rows)))
+    for columns in (fenced, gathered):
+        for begin, end in cuts:
+            part = columns.slice(begin, end)
+            _require_rows(gather_from([part], Places(np.arange(end - begin))), batch.slice(begin, end - begin))
+            _require_rows(part, batch.slice(begin, end - begin))
+            require(part.n_bytes == part.rows.nbytes, f"{part.n_bytes} bytes, not {part.rows.nbytes}")
+            weights = np.broadcast_to(bytes_of_rows(part), end - begin).tolist()
+            require(weights == _weights(part.rows), f"rows weigh {weights}, not {_weights(part.rows)}")
+        some = gather_from([columns.only(chosen)], Places(np.arange(batch.num_rows)))
+        _require_rows(some, batch.select(chosen))
+    require(fences.are_whole(), "it wrote beside its arrays")
+
+
+def _require_rows(columns: Columns, expected: pa.RecordBatch) -> None:
+    columns.rows.validate(full=True)
+    for found, array in zip(columns.arrays, expected.columns, strict=True):
+        require(raw_values(found) == raw_values(array), f"{raw_values(found)} instead of {raw_values(array)}")
+
+
+def _weights(rows: pa.RecordBatch) -> list[int]:
+    weights = [0] * rows.num_rows
+    for array in rows.columns:
+        if layout_of(array.type) == TEXTS:
+            sizes = [4 + len(one.as_buffer() or b"") for one in array]
+        else:
+            sizes = [max(array.type.bit_width // 8, 1)] * len(array)
+        weights = [one + other for one, other in zip(weights, sizes, strict=True)]
+    return weights
+
+
+def blocks_of_rows(arguments: list[Any], fences: Fences) -> None:
+    """What is written is read by Arrow, and read here as Arrow wrote it; what is damaged is refused, or harmless."""
+    batch, cuts, _, seed = arguments
+    schema = pa.schema([("code", pa.uint64()), ("arrived", pa.int32()), *batch.schema])
+    messages, numbers = Messages(schema, 2), np.arange(batch.num_rows)
+    helpers = [fences.place(numbers.astype(dtype))[1] for dtype in (np.uint64, np.int32)]
+    written = messages.write(helpers, Columns.of(_fenced(batch, fences)), np.array(cuts, np.int64))
+    for content, (begin, end) in zip(written, cuts, strict=True):
+        rows = pa.ipc.read_record_batch(content, schema)
+        rows.validate(full=True)
+        theirs = rows.serialize()
+        for one in (content, theirs):
+            array = fences.place(np.frombuffer(one, np.uint8))[1]
+            found, columns = messages.read(memoryview(array))
+            require([one.tolist() for one in found] == [list(range(begin, end))] * 2, "other helpers")
+            _require_rows(columns, batch.slice(begin, end - begin))
+        for array, expected in zip(rows.columns[2:], batch.slice(begin, end - begin).columns, strict=True):
+            require(raw_values(array) == raw_values(expected), "Arrow reads other rows")
+        damaged = np.frombuffer(content, np.uint8).copy()
+        dice = Random(seed)
+        for _ in range(3):
+            damaged[dice.randrange(messages._header.content.size)] = dice.randrange(256)
+        with suppress(pa.ArrowException, OSError, ValueError):
+            messages.read(memoryview(fences.place(damaged)[1]))
     require(fences.are_whole(), "it wrote beside its arrays")
 
 

@@ -37,9 +37,9 @@ def make_merge(dice: Random) -> list[Any]:
     ]
     sizes = np.array([len(part) for part in parts], np.int64)
     n = int(sizes.sum())
-    scratch = [np.zeros(16 * n, np.uint8) for _ in range(2)]
+    scratch = [np.zeros(len(parts) + 1, np.int64), *(np.zeros(16 * n, np.uint8) for _ in range(2))]
     found = [np.zeros(n, np.uint64), np.zeros(n, np.int64), np.zeros(n, np.int32)]
-    return [Words(parts), sizes, len(parts), n, bits, *scratch, *found]
+    return [Words(parts), sizes, len(parts), n, *scratch, *found]
 
 
 def merge_codes(parts: Any, *arguments: Any) -> None:

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from sooner.kernels.gathering import Columns, gather, gather_from, spread
+from sooner.kernels.columns import Columns
+from sooner.kernels.gathering import gather, gather_from, spread
 from sooner.kernels.sorting import Places
 
 TEXT = "one of each length, up to more than thirty-two bytes"
@@ -62,8 +63,7 @@ def test_rows_of_several_batches_of_which_some_have_nulls(n_positions: int) -> N
     ends = np.cumsum([part.num_rows for part in parts])
     which = np.searchsorted(ends, positions, side="right").astype(np.int32)
     places = Places(positions - np.append(0, ends)[which], which)
-    columns = gather_from([Columns(part) for part in parts], places)
-    found = pa.RecordBatch.from_arrays(columns, schema=parts[0].schema)
+    found = gather_from([Columns.of(part) for part in parts], places).rows
     found.validate(full=True)
     expected = pc.take(pa.Table.from_batches(parts), pa.array(positions)).combine_chunks()
     assert pa.Table.from_batches([found]).equals(expected), "Arrow takes other rows"

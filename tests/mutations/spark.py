@@ -65,8 +65,8 @@ MUTATIONS: Final = (
     Mutation(
         "staged-rows-in-no-order",
         "spark/step/staging.py",
-        old="run = Run(codes[order], gather(rows, order), NEVER)",
-        new="run = Run(codes[order], rows, NEVER)",
+        old="run = Run(codes[order], Columns.of(gather(rows, order)), NEVER)",
+        new="run = Run(codes[order], Columns.of(rows), NEVER)",
         breaks="Staged rows come back under the codes of others.",
         tests=(
             "spark/test_staging.py",

@@ -159,7 +159,7 @@ def concatenation(runs: list[Run]) -> Run:
         np.concatenate([np.broadcast_to(np.asarray(getattr(run, name), np.int32), len(run)) for run in runs])
         for name in ("arrived", "departed", "met_disk")
     ]
-    return Run(np.concatenate([run.codes for run in runs]), runs[0].rows, *stamps)
+    return Run(np.concatenate([run.codes for run in runs]), runs[0].columns, *stamps)
 
 
 def test_every_pair_comes_once_on_random_schedules() -> None:

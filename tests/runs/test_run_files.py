@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from run_building import concatenated, content, contents, files_in, load, run_of, spill
 from sooner.errors import SpillFailed, StateCorrupted
-from sooner.runs.formats import files as files_module
 from sooner.runs.run import Run
 from sooner.runs.store import SpilledRun, remove_run, run_from_plain
 
@@ -303,12 +302,8 @@ def test_blocks_do_not_depend_on_the_order_of_rows_with_equal_codes(seed: int, t
     assert all(n_bytes <= files.block_bytes or n_rows == 1 for n_rows, n_bytes, _, _ in cuts[0])
 
 
-# Blocks are decoded by their layout, which is known by their headers
-
-
-def test_blocks_of_many_layouts_come_back_as_they_were(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nulls and numbers of rows change where codes and stamps lie; few layouts are kept, and blocks come in turn."""
-    monkeypatch.setattr(files_module, "LAYOUTS_KEPT", 3)
+def test_blocks_of_many_layouts_come_back_as_they_were(tmp_path: Path) -> None:
+    """Nulls and numbers of rows change where codes and stamps lie, and blocks come in turn."""
     dice = np.random.default_rng(1)
     schema = pa.schema([("number", pa.int64()), ("text", pa.string()), ("flag", pa.bool_())])
     files = files_in(tmp_path, schema, block_bytes=300)
@@ -317,7 +312,6 @@ def test_blocks_of_many_layouts_come_back_as_they_were(tmp_path: Path, monkeypat
     for at in dice.permutation(len(written) * 3):
         segment, run = written[at % len(written)]
         assert contents(load(files, segment)) == content(run)
-        assert len(files._layouts) <= 3
     blocks = [(segment, block) for segment, _ in written for block in segment.blocks]
     assert len({block.n_rows for _, block in blocks}) > 5
     for segment, run in written:
@@ -348,7 +342,18 @@ def test_blocks_of_one_row_have_one_layout_whatever_is_in_them(tmp_path: Path) -
     written = spill(files, *runs)
     for segment, run in zip(written, runs, strict=True):
         assert contents(load(files, segment)) == content(run)
-    assert len(files._layouts) == 1
+    assert len({block.n_bytes for segment in written for block in segment.blocks}) == 1
+
+
+def test_a_block_has_its_own_rows_and_nothing_of_those_beside_them(tmp_path: Path) -> None:
+    """Arrow by itself pads buffers with what lies behind a slice, where there is something."""
+    schema = pa.schema([("number", pa.int64()), ("text", pa.string()), ("flag", pa.bool_())])
+    files, whole = files_in(tmp_path, schema, block_bytes=300), by_chance(schema, 60, np.random.default_rng(1))
+    blocks = files.encode(whole)
+    ends = np.cumsum([0, *(block.n_rows for block in blocks)]).tolist()
+    for block, begin, end in zip(blocks, ends, ends[1:], strict=False):
+        [alone] = files.encode(whole.take(np.arange(begin, end)))
+        assert alone.content == block.content
 
 
 def test_a_block_of_rows_in_memory_has_another_layout_than_one_of_rows_on_disk(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ import pyarrow as pa
 
 from sooner.kernels.array_types import Positions
 from sooner.kernels.arrays import text_layout
-from sooner.kernels.gathering import gather, layout_of
+from sooner.kernels.columns import Named, layout_of
+from sooner.kernels.gathering import gather
 from sooner.kernels.keys import KeyPlan, decoded, keys_in_common_type, values_equal
 from sooner.kernels.native import address, buffer_address, loop, prototypes
 
@@ -16,7 +17,7 @@ _keep_equal_texts: Final = {bits: loop(prototypes.keep_equal_texts, bits) for bi
 
 
 def only_equal(
-    left: pa.RecordBatch, right: pa.RecordBatch, keys: KeyPlan, at_left: Positions, at_right: Positions
+    left: Named, right: Named, keys: KeyPlan, at_left: Positions, at_right: Positions
 ) -> tuple[Positions, Positions]:
     """Those of these pairs of rows whose keys are equal. The arrays are used up."""
     for left_name, right_name, kind in zip(keys.left, keys.right, keys.types, strict=True):

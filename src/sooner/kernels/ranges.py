@@ -22,6 +22,7 @@ import pyarrow as pa
 from sooner.errors import InvalidJoin
 from sooner.kernels.array_types import Flags, Positions
 from sooner.kernels.arrays import to_numpy
+from sooner.kernels.columns import Named
 from sooner.kernels.gathering import gather
 from sooner.kernels.keys import (
     MOMENTS,
@@ -195,7 +196,7 @@ def _seconds_in_a_unit(type_: pa.DataType) -> Fraction:
 
 
 def only_near(
-    left: pa.RecordBatch, right: pa.RecordBatch, plan: RangePlan, at_left: Positions, at_right: Positions
+    left: Named, right: Named, plan: RangePlan, at_left: Positions, at_right: Positions
 ) -> tuple[Positions, Positions]:
     """Those of these pairs of rows whose values are near enough."""
     lefts, left_places = _numbers_at(left, plan.left, plan, at_left)
@@ -224,9 +225,9 @@ def numbers_of(values: pa.Array) -> Numbers:
     return Numbers(address(integers), integers)
 
 
-def _numbers_at(batch: pa.RecordBatch, column: str, plan: RangePlan, positions: Positions) -> tuple[Numbers, Positions]:
+def _numbers_at(rows: Named, column: str, plan: RangePlan, positions: Positions) -> tuple[Numbers, Positions]:
     """The values of a column, and where those at these positions are in them: only they are cast, where that is due."""
-    values = decoded(batch.column(column))
+    values = decoded(rows.column(column))
     if values.type == plan.type and values.type.bit_width >= 64:
         return numbers_of(values), positions
     picked = gather(pa.RecordBatch.from_arrays([values], [column]), positions)

@@ -14,11 +14,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sooner.kernels.arrays import to_flags, to_numpy
+from sooner.kernels.columns import TEXTS, Columns, Layouts, layout_of
+from sooner.kernels.native import address, loop, prototypes
 
 Weights: TypeAlias = npt.NDArray[np.int64]
 RowBytes: TypeAlias = Weights | int  # one number where all rows weigh the same
 
-_OF_ANY_LENGTH: Final = (pa.string(), pa.binary(), pa.large_string(), pa.large_binary())
+_weigh_texts: Final = loop(prototypes.weigh_texts)
 _OFFSET_BYTES: Final = 4
 _GUESSED_BYTES: Final = 16  # for a value of a union, whose parts do not tell which rows they are of
 
@@ -32,7 +34,29 @@ def data_bytes(rows: pa.RecordBatch | pa.Table) -> int:
 
 def row_bytes(rows: pa.RecordBatch) -> RowBytes:
     """What each row weighs."""
-    return _sum_of(rows.columns)
+    return bytes_of_rows(Columns.of(rows))
+
+
+def bytes_of_rows(columns: Columns) -> RowBytes:
+    """The same of columns."""
+    layouts, n_rows = columns.layouts, len(columns)
+    if not n_rows:
+        return 0
+    if not layouts.are_plain:
+        return _sum_of(columns.arrays)
+    of_all, has_texts = _bytes_beside_texts(layouts)
+    if not has_texts:
+        return of_all
+    weights = np.full(n_rows, of_all, np.int64)
+    _weigh_texts(n_rows, *layouts.in_c, columns.address, address(weights))
+    return weights
+
+
+@functools.cache
+def _bytes_beside_texts(layouts: Layouts) -> tuple[int, bool]:
+    """What all rows of plain columns weigh, and whether any have texts beside that."""
+    widths = [_OFFSET_BYTES if layout_of(kind) == TEXTS else _fixed_width(kind) or 0 for kind in layouts.types]
+    return sum(widths), TEXTS in map(layout_of, layouts.types)
 
 
 def total_bytes(weights: RowBytes, n_rows: int) -> int:
@@ -91,8 +115,8 @@ def _row_bytes(column: pa.Array) -> RowBytes:
         return _OFFSET_BYTES + _sums_of_lists(column, [column.keys, column.items])
     if pa.types.is_fixed_size_list(type_):
         return _sums_of_equal_lists(column)
-    if type_ in _OF_ANY_LENGTH:
-        return _OFFSET_BYTES + _without_nulls(np.diff(_offsets(column)), column)
+    if layout_of(type_) == TEXTS:
+        return row_bytes(pa.RecordBatch.from_arrays([column], ["texts"]))
     if pa.types.is_string_view(type_) or pa.types.is_binary_view(type_):
         return _OFFSET_BYTES + _without_nulls(_lengths_of_views(column), column)
     return _GUESSED_BYTES
@@ -115,14 +139,6 @@ def _of_entries(weights: RowBytes, indices: pa.Array) -> RowBytes:
     if isinstance(weights, int):
         return weights
     return weights.take(to_numpy(indices), mode="clip")  # a null can have any index
-
-
-def _offsets(column: pa.Array) -> Weights:
-    is_large = column.type in (pa.large_string(), pa.large_binary())
-    dtype = np.dtype(np.int64 if is_large else np.int32)
-    offset_buffer = column.buffers()[1]
-    offsets = np.frombuffer(offset_buffer, dtype, count=len(column) + 1, offset=column.offset * dtype.itemsize)
-    return offsets.astype(np.int64)
 
 
 def _without_nulls(lengths: Weights, column: pa.Array) -> Weights:

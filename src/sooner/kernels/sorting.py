@@ -12,7 +12,6 @@ from sooner.kernels.native import address, addresses, loop, prototypes
 _sort_codes: Final = loop(prototypes.sort_codes)
 _merge_codes: Final = loop(prototypes.merge_codes)
 _ROW_BYTES: Final = 16  # a code and a position
-_CODE_BITS: Final = 64
 _FIRST_FEW: Final = 64
 
 
@@ -52,16 +51,10 @@ def merged(parts: Sequence[Codes]) -> tuple[Codes, Places]:
     n_rows = int(sizes.sum())
     codes, places = np.empty(n_rows, np.uint64), Places(np.empty(n_rows, np.int64), np.empty(n_rows, np.int32))
     sources = addresses([address(part) for part in parts])
-    scratch = _scratch(n_rows)
+    scratch = np.empty(len(parts) + 1, np.int64), *_scratch(n_rows)
     where = [address(array) for array in (*scratch, codes, *places)]
-    _merge_codes(n_rows, address(sources), address(sizes), len(parts), n_rows, _differing_bits(parts), *where)
+    _merge_codes(n_rows, address(sources), address(sizes), len(parts), n_rows, *where)
     return codes, places
-
-
-def _differing_bits(parts: Sequence[Codes]) -> int:
-    """Below how many bits codes differ; those of one partition have the highest in common."""
-    ends = [int(code) for part in parts if len(part) for code in (part[0], part[-1])]
-    return max((min(ends) ^ max(ends)).bit_length(), 1) if ends else 1
 
 
 def _scratch(n_rows: int) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:

@@ -12,19 +12,20 @@ import pyarrow as pa
 
 from sooner.kernels.array_types import Codes, Flags, Positions
 from sooner.kernels.codes import code_rows
+from sooner.kernels.columns import Columns, Named
 from sooner.kernels.equality import only_equal
-from sooner.kernels.gathering import gather, has_idle_bitmaps
+from sooner.kernels.gathering import gather_from, has_idle_bitmaps
 from sooner.kernels.keys import KeyPlan
 from sooner.kernels.lines import code_ranges
 from sooner.kernels.matching import EQUAL, Reach
 from sooner.kernels.ranges import RangePlan, only_near
-from sooner.kernels.sorting import is_sorted, sort
+from sooner.kernels.sorting import Places, is_sorted, sort
 from sooner.kernels.value_codes import code_values
 from sooner.runs.run import NEVER, Run, code_position
 from sooner.sides import LEFT
 
 CodeRows = Callable[[pa.RecordBatch], tuple[Codes, Flags | None]]  # which rows can match anything; None: all
-OnlyMatching = Callable[[pa.RecordBatch, pa.RecordBatch, Positions, Positions], tuple[Positions, Positions]]
+OnlyMatching = Callable[[Named, Named, Positions, Positions], tuple[Positions, Positions]]
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def by_hashes(keys: KeyPlan) -> Order:
     """Equal keys have equal codes, and unequal ones rarely."""
 
     def only_matching(
-        left: pa.RecordBatch, right: pa.RecordBatch, at_left: Positions, at_right: Positions
+        left: Named, right: Named, at_left: Positions, at_right: Positions
     ) -> tuple[Positions, Positions]:
         return only_equal(left, right, keys, at_left, at_right)
 
@@ -75,7 +76,7 @@ def by_lines(keys: KeyPlan, plan: RangePlan, copied: int | None) -> Order:
     """Values near each other have codes near each other, of rows with equal keys if there are any."""
 
     def only_matching(
-        left: pa.RecordBatch, right: pa.RecordBatch, at_left: Positions, at_right: Positions
+        left: Named, right: Named, at_left: Positions, at_right: Positions
     ) -> tuple[Positions, Positions]:
         if keys.left:
             at_left, at_right = only_equal(left, right, keys, at_left, at_right)
@@ -103,15 +104,15 @@ class Arrivals(NamedTuple):
 
 def sorted_runs(batch: pa.RecordBatch, code: CodeRows, bounds: Codes, overlap: Reach = EQUAL) -> Arrivals:
     """The rows of each partition; those that reach over its bounds as well."""
-    row_codes, wanted = code(batch)
+    (row_codes, wanted), columns = code(batch), Columns.of(batch)
     if not len(bounds) and wanted is None and is_sorted(row_codes) and not has_idle_bitmaps(batch):
-        return Arrivals([Run(row_codes, batch, NEVER)])
+        return Arrivals([Run(row_codes, columns, NEVER)])
     codes, order = sort(row_codes, wanted)
     begins = [0, *(code_position(codes, max(bound - overlap.above, 0)) for bound in bounds.tolist())]
     ends = [*(code_position(codes, bound + overlap.below) for bound in bounds.tolist()), len(codes)]
     runs: list[Run | None] = []
     for begin, end in zip(begins, ends, strict=True):
         # Each partition gets buffers of its own, or none of them could be freed before all are.
-        rows = gather(batch, order[begin:end]) if end > begin else None
-        runs.append(None if rows is None else Run(codes[begin:end].copy(), rows, NEVER))
-    return Arrivals(runs, None if wanted is None else (Run(row_codes, batch, NEVER), np.flatnonzero(~wanted)))
+        some = Places(order[begin:end])
+        runs.append(Run(codes[begin:end].copy(), gather_from([columns], some), NEVER) if end > begin else None)
+    return Arrivals(runs, None if wanted is None else (Run(row_codes, columns, NEVER), np.flatnonzero(~wanted)))

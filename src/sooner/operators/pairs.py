@@ -178,7 +178,9 @@ def drop_met(pairs: Pairs) -> Pairs:
 
 def only_by_rows(only_matching: OnlyMatching) -> Filter:
     """Without pairs whose codes are within reach but that do not match."""
-    return lambda pairs: pairs.only(*only_matching(pairs.left.rows, pairs.right.rows, pairs.at_left, pairs.at_right))
+    return lambda pairs: pairs.only(
+        *only_matching(pairs.left.columns, pairs.right.columns, pairs.at_left, pairs.at_right)
+    )
 
 
 def note_matches(pairs: Pairs) -> Pairs:

@@ -21,9 +21,10 @@ import pyarrow as pa
 
 from sooner.errors import StreamTooLong
 from sooner.kernels.array_types import Codes, Flags, Positions
-from sooner.kernels.gathering import Columns, as_one, gather, gather_from
+from sooner.kernels.columns import Columns
+from sooner.kernels.gathering import as_one, gather_from
 from sooner.kernels.native import address, loop, prototypes
-from sooner.kernels.sizes import RowBytes, row_bytes
+from sooner.kernels.sizes import RowBytes, bytes_of_rows
 from sooner.kernels.sorting import Places, merged
 
 Ticks = npt.NDArray[np.int32]
@@ -32,6 +33,7 @@ Stamp = Ticks | int
 _gather_stamps: Final = loop(prototypes.gather_stamps)
 NEVER: Final = 0  # before the first tick
 STILL_HERE: Final = 2**31 - 1  # the DTS of a row that has not left memory
+MANY_ROWS: Final = 2**14  # fewer are gathered sooner than each part is told to Arrow
 HELPER_BYTES: Final = 8 + 4  # a code and an arrival tick for each row
 
 
@@ -48,7 +50,7 @@ def next_tick(tick: int) -> int:
 @dataclass(frozen=True)
 class Run:
     codes: Codes
-    rows: pa.RecordBatch
+    columns: Columns
     arrived: Stamp
     departed: Stamp = STILL_HERE
     met_disk: Stamp = NEVER
@@ -59,16 +61,16 @@ class Run:
     def n_bytes(self) -> int:
         """What the run takes in memory; helpers count from the start, so that having them adds nothing."""
         followed_bytes = sum(flags.nbytes for flags in (self.matched, self.joined) if flags is not None)
-        return int(self.rows.nbytes) + HELPER_BYTES * len(self.codes) + followed_bytes
+        return self.columns.n_bytes + HELPER_BYTES * len(self.codes) + followed_bytes
 
-    @cached_property
-    def columns(self) -> Columns:
-        return Columns(self.rows)
+    @property
+    def rows(self) -> pa.RecordBatch:
+        return self.columns.rows
 
     @cached_property
     def row_bytes(self) -> RowBytes:
         """What each row weighs."""
-        return row_bytes(self.rows)
+        return bytes_of_rows(self.columns)
 
     @property
     def newest(self) -> int:
@@ -82,7 +84,7 @@ class Run:
         """A copy of the rows at these (ascending) positions, in buffers of their own."""
         return Run(
             self.codes[positions],
-            gather(self.rows, positions),
+            gather_from([self.columns], Places(np.ascontiguousarray(positions, np.int64))),
             pick(self.arrived, positions),
             pick(self.departed, positions),
             pick(self.met_disk, positions),
@@ -101,8 +103,8 @@ class Run:
             stamp if isinstance(stamp, int) else stamp[begin:end] for stamp in stamps_of(self)
         )
         matched, joined = (None if flags is None else flags[begin:end] for flags in (self.matched, self.joined))
-        rows = self.rows.slice(begin, end - begin)
-        return Run(self.codes[begin:end], rows, arrived, departed, met_disk, matched, joined)
+        columns = self.columns.slice(begin, end)
+        return Run(self.codes[begin:end], columns, arrived, departed, met_disk, matched, joined)
 
     def followed(self) -> "Run":
         """The same rows; from now on it is noted which of them have a match."""
@@ -153,16 +155,17 @@ def merge(runs: Sequence[Run]) -> Run:
     codes, places = merged([run.codes for run in runs])
     arrived, departed, met_disk = (_merge_stamps([stamps_of(run)[kind] for run in runs], places) for kind in range(3))
     columns = gather_from([run.columns for run in runs], places)
-    rows = pa.RecordBatch.from_arrays(columns, schema=runs[0].rows.schema)
     matched, joined = (_merge_flags([getattr(run, of) for run in runs], runs, places) for of in ("matched", "joined"))
-    return Run(codes, rows, arrived, departed, met_disk, matched, joined)
+    return Run(codes, columns, arrived, departed, met_disk, matched, joined)
 
 
 def _in_turn(runs: Sequence[Run]) -> list[Run] | None:
     """These runs, if each has higher codes than the one before it, as where rows come in the order of their keys."""
+    if sum(map(len, runs)) < MANY_ROWS:
+        return None
     in_turn = sorted((run for run in runs if len(run)), key=lambda run: int(run.codes[0]))
     is_so = all(one.codes[-1] < other.codes[0] for one, other in pairwise(in_turn))
-    return in_turn if is_so and in_turn else None
+    return in_turn if is_so else None
 
 
 def _one_after_the_other(runs: Sequence[Run]) -> Run:
@@ -170,7 +173,8 @@ def _one_after_the_other(runs: Sequence[Run]) -> Run:
     arrived, departed, met_disk = (_as_one_stamp([stamps_of(run)[kind] for run in runs], runs) for kind in range(3))
     matched, joined = (_as_one_flags([getattr(run, of) for run in runs], runs) for of in ("matched", "joined"))
     codes = np.concatenate([run.codes for run in runs])
-    return Run(codes, as_one([run.rows for run in runs]), arrived, departed, met_disk, matched, joined)
+    columns = Columns.of(as_one([run.rows for run in runs]))
+    return Run(codes, columns, arrived, departed, met_disk, matched, joined)
 
 
 def stamps_of(run: Run) -> tuple[Stamp, Stamp, Stamp]:

@@ -16,7 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sooner.errors import SpillFailed
-from sooner.kernels.gathering import POOL, Columns, gather_from
+from sooner.kernels.columns import Columns
+from sooner.kernels.gathering import POOL, gather_from
 from sooner.kernels.sorting import Places
 
 # In their own buffers by one thread: others would keep what they freed for later.
@@ -86,14 +87,14 @@ class DealtRows:
 
 def gathered(parts: Sequence[pa.RecordBatch], order: npt.NDArray[np.int64]) -> pa.RecordBatch:
     """The rows at these places of all parts together, in buffers of their own."""
-    columns = [Columns(part) for part in parts]
+    columns = [Columns.of(part) for part in parts]
     if len(parts) == 1:
         places = Places(np.ascontiguousarray(order))
     else:
         begins = np.append(0, np.cumsum([part.num_rows for part in parts], dtype=np.int64))
         part_numbers = (begins.searchsorted(order, side="right") - 1).astype(np.int32)
         places = Places(order - begins[part_numbers], part_numbers)
-    return pa.RecordBatch.from_arrays(gather_from(columns, places), schema=parts[0].schema)
+    return gather_from(columns, places).rows
 
 
 @contextmanager

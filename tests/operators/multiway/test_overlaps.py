@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sooner.kernels.columns import Columns
 from sooner.kernels.matching import EQUAL, Reach
 from sooner.operators.multiway.overlaps import Bounds
 from sooner.runs.run import NEVER, STILL_HERE, Run
@@ -16,7 +17,7 @@ def drawn(dice: np.random.Generator, rows: int) -> Run:
     codes = np.sort(dice.choice(CODES, rows))
     arrived = dice.integers(0, 1_000, rows, dtype=np.int32)
     departed = arrived + dice.integers(0, 1_000, rows, dtype=np.int32)
-    return Run(codes, pa.record_batch({"row": np.arange(rows)}), arrived, departed)
+    return Run(codes, Columns.of(pa.record_batch({"row": np.arange(rows)})), arrived, departed)
 
 
 @pytest.mark.parametrize("every", [1, 7, 500], ids="a range for {} codes".format)

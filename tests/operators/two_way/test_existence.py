@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from sooner.kernels.array_types import Flags, Positions
+from sooner.kernels.columns import Columns, Named
 from sooner.kernels.looking_up import CodeIndex
 from sooner.kernels.matching import EQUAL, Reach
 from sooner.operators.deciding.existence import Existence
@@ -19,13 +20,12 @@ def run_of(keys: list[int], few: bool) -> Run:
     """Sorted by codes, which are the keys, or of which many keys share one."""
     codes = np.array([key % FEW_CODES if few else key for key in keys], np.uint64)
     order = np.argsort(codes, kind="stable")
-    return Run(codes[order], pa.record_batch([pa.array(keys, pa.int64()).take(pa.array(order))], ["key"]), NEVER)
+    rows = pa.record_batch([pa.array(keys, pa.int64()).take(pa.array(order))], ["key"])
+    return Run(codes[order], Columns.of(rows), NEVER)
 
 
-def only_equal_keys(
-    left: pa.RecordBatch, right: pa.RecordBatch, at_left: Positions, at_right: Positions
-) -> tuple[Positions, Positions]:
-    same = left["key"].to_numpy()[at_left] == right["key"].to_numpy()[at_right]
+def only_equal_keys(left: Named, right: Named, at_left: Positions, at_right: Positions) -> tuple[Positions, Positions]:
+    same = left.column("key").to_numpy()[at_left] == right.column("key").to_numpy()[at_right]
     return at_left[same], at_right[same]
 
 

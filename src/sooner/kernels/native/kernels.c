@@ -435,28 +435,59 @@ EXPORT int64_t sort_codes(const uint64_t *codes, const uint8_t *wanted, int64_t 
     return kept;
 }
 
-/* The same for several arrays of sorted codes: in which each row is, and where. All have the bits above `bits` alike. */
-EXPORT void merge_codes(const uint64_t *const *codes, const int64_t *n_codes, int32_t n_parts, int64_t n, int32_t bits,
-                        Row *rows, Row *spare, uint64_t *merged_codes, int64_t *positions, int32_t *parts)
+/* Two sorted runs of rows as one; of equal codes those of the first come first. No branch depends on the codes, which
+   nobody could foresee. */
+static void merge_two(const Row *first, const Row *first_end, const Row *second, const Row *second_end, Row *merged)
 {
-    int64_t ends[1 << MOST_BITS] = {0}, begin = 0;
-    int width = first_width(n) < bits ? first_width(n) : bits, shift = bits - width;
-    uint64_t mask = ((uint64_t)1 << width) - 1;
-    for (int32_t part = 0; part < n_parts; part++)
+    while (first < first_end && second < second_end) {
+        uint64_t is_second = -(uint64_t)(second->code < first->code);
+        merged->code = first->code ^ ((first->code ^ second->code) & is_second);
+        merged->position = first->position ^ ((first->position ^ second->position) & (int64_t)is_second);
+        merged++;
+        first += 1 + (int64_t)is_second;
+        second -= (int64_t)is_second;
+    }
+    memcpy(merged, first, (size_t)(first_end - first) * sizeof(Row));
+    memcpy(merged + (first_end - first), second, (size_t)(second_end - second) * sizeof(Row));
+}
+
+/* Runs of rows that lie one after the other, beginning at `begins`, become half as many. How many they are then. */
+static int64_t merge_neighbours(int64_t n_runs, int64_t *begins, const Row *rows, Row *merged)
+{
+    int64_t n_merged = 0, n = begins[n_runs];
+    for (int64_t run = 0; run < n_runs; run += 2) {
+        int64_t begin = begins[run], middle = begins[run + 1], end = run + 2 <= n_runs ? begins[run + 2] : middle;
+        merge_two(rows + begin, rows + middle, rows + middle, rows + end, merged + begin);
+        begins[n_merged++] = begin;
+    }
+    begins[n_merged] = n;
+    return n_merged;
+}
+
+/* The codes of several sorted arrays in their order, in which of them each row is, and where. Arrays that follow each
+   other in order are one run. `begins` is room for a number more than arrays, `rows` and `spare` for all rows. */
+EXPORT void merge_codes(const uint64_t *const *codes, const int64_t *n_codes, int32_t n_parts, int64_t n,
+                        int64_t *begins, Row *rows, Row *spare, uint64_t *merged_codes, int64_t *positions,
+                        int32_t *parts)
+{
+    int64_t n_runs = 0, at = 0;
+    for (int32_t part = 0; part < n_parts; part++) {
+        if (n_codes[part] && (!at || rows[at - 1].code > codes[part][0]))
+            begins[n_runs++] = at;
         for (int64_t i = 0; i < n_codes[part]; i++)
-            ends[codes[part][i] >> shift & mask]++;
-    begins_of(ends, 1 << width);
-    for (int32_t part = 0; part < n_parts; part++)
-        for (int64_t i = 0; i < n_codes[part]; i++)
-            rows[ends[codes[part][i] >> shift & mask]++] = (Row){codes[part][i], (int64_t)part << 40 | i};
-    for (int bucket = 0; bucket < 1 << width; bucket++) {
-        if (shift)
-            sort_by_bits(rows + begin, spare, ends[bucket] - begin, shift);
-        for (; begin < ends[bucket]; begin++) {
-            merged_codes[begin] = rows[begin].code;
-            positions[begin] = rows[begin].position & (((int64_t)1 << 40) - 1);
-            parts[begin] = (int32_t)(rows[begin].position >> 40);
-        }
+            rows[at++] = (Row){codes[part][i], (int64_t)part << 40 | i};
+    }
+    begins[n_runs] = n;
+    while (n_runs > 1) {
+        n_runs = merge_neighbours(n_runs, begins, rows, spare);
+        Row *merged = spare;
+        spare = rows;
+        rows = merged;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        merged_codes[i] = rows[i].code;
+        positions[i] = rows[i].position & ((INT64_C(1) << 40) - 1);
+        parts[i] = (int32_t)(rows[i].position >> 40);
     }
 }
 
@@ -863,6 +894,55 @@ typedef struct {
     int64_t begin, size;
 } Span;
 
+/* Columns are told in a table: the array of a batch, where those of its columns are, these, and their buffers. */
+static ArrowArray *table_of(int32_t n_columns, int64_t length, void *table)
+{
+    ArrowArray *batch = table;
+    memset(batch, 0, sizeof(ArrowArray));
+    batch->length = length;
+    batch->n_children = n_columns;
+    batch->children = (ArrowArray **)(batch + 1);
+    return batch;
+}
+
+/* The same of columns that lie in one room. */
+static void tell_columns(int32_t n_columns, int64_t length, const Span *spans, const uint8_t *room,
+                         const int64_t *nulls, void *table)
+{
+    ArrowArray *batch = table_of(n_columns, length, table), *columns = (ArrowArray *)(batch->children + n_columns);
+    const void **buffers = (const void **)(columns + n_columns);
+    for (int32_t column = 0; column < n_columns; column++, spans += N_BUFFERS, buffers += N_BUFFERS) {
+        batch->children[column] = columns + column;
+        columns[column] = (ArrowArray){.length = length, .null_count = nulls[column], .n_buffers = N_BUFFERS,
+                                       .buffers = buffers};
+        buffers[VALIDITY] = nulls[column] ? room + spans[VALIDITY].begin : 0;
+        buffers[VALUES] = room + spans[VALUES].begin;
+        buffers[DATA] = room + spans[DATA].begin;
+    }
+}
+
+/* The rows from `begin` on, so many of them: a table without buffers of its own. How many nulls they have nobody has
+   counted if there are any at all. */
+EXPORT void slice_columns(int32_t n_columns, const ArrowArray *batch, int64_t begin, int64_t n, void *table)
+{
+    ArrowArray *slice = table_of(n_columns, n, table), *columns = (ArrowArray *)(slice->children + n_columns);
+    for (int32_t column = 0; column < n_columns; column++) {
+        slice->children[column] = columns + column;
+        columns[column] = *batch->children[column];
+        columns[column].offset += begin;
+        columns[column].length = n;
+        columns[column].null_count = columns[column].null_count ? -1 : 0;
+    }
+}
+
+/* Columns of several batches side by side: a table of where they are. */
+EXPORT void choose_columns(int32_t n_columns, const ArrowArray *const *batches, const int32_t *numbers, void *table)
+{
+    ArrowArray *chosen = table_of(n_columns, n_columns ? batches[0]->length : 0, table);
+    for (int32_t column = 0; column < n_columns; column++)
+        chosen->children[column] = batches[column]->children[numbers[column]];
+}
+
 /* Where the values of a column begin in each part, as far as they begin at a byte. */
 static void find_values(const ArrowArray *const *batches, int32_t n_parts, int32_t column, int64_t width,
                         const void **sources)
@@ -930,12 +1010,13 @@ static int64_t gather_bits_of(const ArrowArray *const *batches, int32_t n_parts,
     return gather_bits((const uint8_t *const *)sources, offsets, target, positions, parts, n);
 }
 
-/* The columns themselves, and how many nulls each has. `sources` is room for two words of each part. */
+/* The columns themselves, how many nulls each has, and a table of them. `sources` is room for two words of each part. */
 EXPORT void gather_columns(int32_t n_columns, const int64_t *layouts, int32_t n_parts, const ArrowArray *const *batches,
                            const int64_t *positions, const int32_t *parts, int64_t n, const void **sources,
-                           const Span *spans, uint8_t *room, int64_t *nulls)
+                           const Span *all_spans, uint8_t *room, int64_t *nulls, void *table)
 {
     const void **more = sources + n_parts;
+    const Span *spans = all_spans;
     for (int32_t column = 0; column < n_columns; column++, spans += N_BUFFERS) {
         int64_t layout = layouts[column];
         uint8_t *values = room + spans[VALUES].begin;
@@ -959,6 +1040,242 @@ EXPORT void gather_columns(int32_t n_columns, const int64_t *layouts, int32_t n_
         else
             gather_texts_64(sources, more, (int64_t *)values, room + spans[DATA].begin, positions, parts, n);
     }
+    tell_columns(n_columns, n, all_spans, room, nulls, table);
+}
+
+static int64_t offset_at(const ArrowArray *array, int64_t layout, int64_t at)
+{
+    const void *offsets = array->buffers[VALUES];
+    at += array->offset;
+    return layout == TEXTS_32 ? ((const int32_t *)offsets)[at] : ((const int64_t *)offsets)[at];
+}
+
+static int bit_at(const uint8_t *bits, int64_t at)
+{
+    return bits[at >> 3] >> (at & 7) & 1;
+}
+
+/* The bitmap of a column that has nulls, as far as anybody knows. */
+static const uint8_t *validity_of(const ArrowArray *array)
+{
+    return array->null_count ? array->buffers[VALIDITY] : 0;
+}
+
+/* How many bytes of its buffers a batch refers to, as Arrow counts them; those of several columns are never the same. */
+EXPORT int64_t bytes_of_columns(int32_t n_columns, const int64_t *layouts, const ArrowArray *batch)
+{
+    int64_t total = 0, n = batch->length;
+    for (int32_t column = 0; column < n_columns; column++) {
+        const ArrowArray *array = batch->children[column];
+        int64_t layout = layouts[column], of_bits = (array->offset + n + 7) / 8 - array->offset / 8;
+        total += array->buffers[VALIDITY] ? of_bits : 0;
+        if (layout >= 0)
+            total += n * layout;
+        else if (layout == BITS)
+            total += of_bits;
+        else
+            total += n * width_of_offsets(layout) + (n ? offset_at(array, layout, n) - offset_at(array, layout, 0) : 0);
+    }
+    return total;
+}
+
+/* What each row weighs beside the values that have the same size in all rows (kernels/sizes.py). */
+EXPORT void weigh_texts(int32_t n_columns, const int64_t *layouts, const ArrowArray *batch, int64_t *weights)
+{
+    for (int32_t column = 0; column < n_columns; column++) {
+        const ArrowArray *array = batch->children[column];
+        const uint8_t *validity = validity_of(array);
+        int64_t layout = layouts[column];
+        if (layout == TEXTS_32 || layout == TEXTS_64)
+            for (int64_t i = 0; i < batch->length; i++)
+                if (!validity || bit_at(validity, array->offset + i))
+                    weights[i] += offset_at(array, layout, i + 1) - offset_at(array, layout, i);
+    }
+}
+
+/* ---- Blocks: rows as messages of Arrow's IPC format, which differ in few numbers of their headers. ---- */
+
+/* A header up to where the buffers begin, and where the numbers are in it: how many rows, how many bytes of buffers;
+   of each column how many rows and nulls; of each buffer its place and size. Other bytes, with a mask of ones, are the
+   same in all blocks. */
+typedef struct {
+    const uint8_t *header, *mask;
+    int64_t size, rows, body, nodes, buffers;
+} Message;
+
+static void put(uint8_t *target, int64_t number)
+{
+    memcpy(target, &number, 8);
+}
+
+static int64_t number_at(const uint8_t *source)
+{
+    int64_t number;
+    memcpy(&number, source, 8);
+    return number;
+}
+
+static int buffers_of(int64_t layout)
+{
+    return layout == TEXTS_32 || layout == TEXTS_64 ? 3 : 2;
+}
+
+static int64_t bytes_of_values(int64_t layout, int64_t n)
+{
+    return layout == BITS ? (n + 7) / 8 : layout >= 0 ? n * layout : (n + 1) * width_of_offsets(layout);
+}
+
+static int64_t padded(int64_t size)
+{
+    return (size + 7) / 8 * 8;
+}
+
+static int64_t nulls_between(const ArrowArray *array, int64_t begin, int64_t end)
+{
+    const uint8_t *validity = validity_of(array);
+    int64_t nulls = 0;
+    for (int64_t i = begin; validity && i < end; i++)
+        nulls += !bit_at(validity, array->offset + i);
+    return nulls;
+}
+
+/* Where blocks of these rows, of which each has those from `cuts[i][0]` to `cuts[i][1]`, are to lie one after the other:
+   all `places` and sizes. How much they take. */
+EXPORT int64_t plan_blocks(int32_t n_columns, const int64_t *layouts, const ArrowArray *batch, int64_t n_blocks,
+                           const int64_t *cuts, const Message *message, Span *places)
+{
+    int64_t end = 0;
+    for (int64_t block = 0; block < n_blocks; block++, cuts += 2) {
+        int64_t size = message->size;
+        for (int32_t column = 0; column < n_columns; column++) {
+            const ArrowArray *array = batch->children[column];
+            int64_t layout = layouts[column];
+            size += padded(bytes_of_values(layout, cuts[1] - cuts[0]));
+            if (nulls_between(array, cuts[0], cuts[1]))
+                size += padded((cuts[1] - cuts[0] + 7) / 8);
+            if (buffers_of(layout) > 2)
+                size += padded(offset_at(array, layout, cuts[1]) - offset_at(array, layout, cuts[0]));
+        }
+        places[block] = (Span){end, size};
+        end += size;
+    }
+    return end;
+}
+
+static void copy_bits(uint8_t *target, const uint8_t *source, int64_t begin, int64_t n)
+{
+    memset(target, 0, (size_t)((n + 7) / 8));
+    for (int64_t i = 0; i < n; i++)
+        target[i >> 3] |= (uint8_t)(bit_at(source, begin + i) << (i & 7));
+}
+
+static void copy_offsets(uint8_t *target, const ArrowArray *array, int64_t layout, int64_t begin, int64_t n)
+{
+    int64_t first = offset_at(array, layout, begin);
+    for (int64_t i = 0; i <= n; i++) {
+        int64_t offset = offset_at(array, layout, begin + i) - first;
+        if (layout == TEXTS_32)
+            ((int32_t *)target)[i] = (int32_t)offset;
+        else
+            ((int64_t *)target)[i] = offset;
+    }
+}
+
+/* One buffer is written: its number, place and size go into the header, and padding after it. */
+static uint8_t *end_buffer(uint8_t *told, const uint8_t *body, uint8_t *begin, int64_t size)
+{
+    put(told, begin - body);
+    put(told + 8, size);
+    memset(begin + size, 0, (size_t)(padded(size) - size));
+    return begin + padded(size);
+}
+
+static void write_block(int32_t n_columns, const int64_t *layouts, const ArrowArray *batch, int64_t begin, int64_t end,
+                        const Message *message, uint8_t *content)
+{
+    uint8_t *node = content + message->nodes, *told = content + message->buffers;
+    uint8_t *body = content + message->size, *at = body;
+    int64_t n = end - begin;
+    memcpy(content, message->header, (size_t)message->size);
+    for (int32_t column = 0; column < n_columns; column++, node += 16) {
+        const ArrowArray *array = batch->children[column];
+        int64_t layout = layouts[column], nulls = nulls_between(array, begin, end), from = array->offset + begin;
+        const uint8_t *values = array->buffers[VALUES];
+        put(node, n);
+        put(node + 8, nulls);
+        if (nulls)
+            copy_bits(at, array->buffers[VALIDITY], from, n);
+        at = end_buffer(told, body, at, nulls ? (n + 7) / 8 : 0);
+        if (layout == BITS)
+            copy_bits(at, values, from, n);
+        else if (layout >= 0)
+            memcpy(at, values + from * layout, (size_t)(n * layout));
+        else
+            copy_offsets(at, array, layout, begin, n);
+        at = end_buffer(told + 16, body, at, bytes_of_values(layout, n));
+        if (buffers_of(layout) > 2) {
+            int64_t first = offset_at(array, layout, begin), size = offset_at(array, layout, end) - first;
+            memcpy(at, (const uint8_t *)array->buffers[DATA] + first, (size_t)size);
+            at = end_buffer(told + 32, body, at, size);
+        }
+        told += 16 * buffers_of(layout);
+    }
+    put(content + message->rows, n);
+    put(content + message->body, at - body);
+}
+
+/* The blocks themselves. */
+EXPORT void write_blocks(int32_t n_columns, const int64_t *layouts, const ArrowArray *batch, int64_t n_blocks,
+                         const int64_t *cuts, const Message *message, const Span *places, uint8_t *room)
+{
+    for (int64_t block = 0; block < n_blocks; block++, cuts += 2)
+        write_block(n_columns, layouts, batch, cuts[0], cuts[1], message, room + places[block].begin);
+}
+
+/* The spans of one column's buffers in a block, and its nulls; whether they lie in it and have all its rows. */
+static int find_buffers(const uint8_t *content, int64_t size, const Message *message, const uint8_t *node,
+                        const uint8_t *told, int64_t layout, int64_t n, Span *spans, int64_t *nulls)
+{
+    *nulls = number_at(node + 8);
+    for (int buffer = 0; buffer < buffers_of(layout); buffer++, told += 16) {
+        int64_t begin = number_at(told), length = number_at(told + 8), room = size - message->size;
+        if (begin < 0 || length < 0 || begin > room || length > room - begin || begin % 8)
+            return 0;
+        spans[buffer] = (Span){message->size + begin, length};
+    }
+    if (spans[VALUES].size < bytes_of_values(layout, n) || (*nulls && spans[VALIDITY].size < (n + 7) / 8))
+        return 0;
+    if (buffers_of(layout) == 2)
+        return 1;
+    const uint8_t *offsets = content + spans[VALUES].begin + n * width_of_offsets(layout);
+    int32_t last;
+    memcpy(&last, offsets, 4);
+    return (layout == TEXTS_32 ? last : number_at(offsets)) <= spans[DATA].size;
+}
+
+/* Where the columns of a block lie in its content, how many nulls each has, and a table of them without the first ones,
+   which are helpers. How many rows they are; -1 if it is no such block. */
+EXPORT int64_t read_block(int32_t n_columns, const int64_t *layouts, int32_t n_helpers, const uint8_t *content,
+                          int64_t size, const Message *message, Span *spans, int64_t *nulls, void *table)
+{
+    uint8_t different = 0;
+    if (size < message->size)
+        return -1;
+    for (int64_t i = 0; i < message->size; i++)
+        different |= (content[i] ^ message->header[i]) & message->mask[i];
+    int64_t n = number_at(content + message->rows);
+    if (different || n < 0 || n > size * 8)
+        return -1;
+    const uint8_t *node = content + message->nodes, *told = content + message->buffers;
+    for (int32_t column = 0; column < n_columns; column++, node += 16) {
+        Span *of_column = spans + column * N_BUFFERS;
+        if (number_at(node) != n
+            || !find_buffers(content, size, message, node, told, layouts[column], n, of_column, nulls + column))
+            return -1;
+        told += 16 * buffers_of(layouts[column]);
+    }
+    tell_columns(n_columns - n_helpers, n, spans + n_helpers * N_BUFFERS, content, nulls + n_helpers, table);
+    return n;
 }
 
 /* ---- Dictionaries: the value of each row is one of few, told by its place among them. ---- */

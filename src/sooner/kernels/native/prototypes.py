@@ -60,7 +60,7 @@ def merge_codes(
     n_codes: Address,
     n_parts: Int32,
     n: Int64,
-    bits: Int32,
+    begins: Address,
     rows: Address,
     spare: Address,
     merged_codes: Address,
@@ -196,10 +196,59 @@ def gather_columns(
     parts: Address,
     n: Int64,
     sources: Address,
-    spans: Address,
+    all_spans: Address,
     room: Address,
     nulls: Address,
+    table: Address,
 ) -> None: ...
+
+
+def slice_columns(n_columns: Int32, batch: Address, begin: Int64, n: Int64, table: Address) -> None: ...
+
+
+def choose_columns(n_columns: Int32, batches: Address, numbers: Address, table: Address) -> None: ...
+
+
+def bytes_of_columns(n_columns: Int32, layouts: Address, batch: Address) -> Int64: ...
+
+
+def weigh_texts(n_columns: Int32, layouts: Address, batch: Address, weights: Address) -> None: ...
+
+
+def plan_blocks(
+    n_columns: Int32,
+    layouts: Address,
+    batch: Address,
+    n_blocks: Int64,
+    cuts: Address,
+    message: Address,
+    places: Address,
+) -> Int64: ...
+
+
+def write_blocks(
+    n_columns: Int32,
+    layouts: Address,
+    batch: Address,
+    n_blocks: Int64,
+    cuts: Address,
+    message: Address,
+    places: Address,
+    room: Address,
+) -> None: ...
+
+
+def read_block(
+    n_columns: Int32,
+    layouts: Address,
+    n_helpers: Int32,
+    content: Address,
+    size: Int64,
+    message: Address,
+    spans: Address,
+    nulls: Address,
+    table: Address,
+) -> Int64: ...
 
 
 def spread(values: Address, places: Address, n: Int64, found: Address) -> None: ...

@@ -75,5 +75,5 @@ class Existence:
         if self.only_matching is None:
             return at
         if side == LEFT:
-            return self.only_matching(rows.rows, other.rows, at, at_other)[0]
-        return self.only_matching(other.rows, rows.rows, at_other, at)[1]
+            return self.only_matching(rows.columns, other.columns, at, at_other)[0]
+        return self.only_matching(other.columns, rows.columns, at_other, at)[1]

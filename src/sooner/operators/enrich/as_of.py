@@ -79,7 +79,7 @@ class Validity:
         if self._only_matching is None:
             yield from _in_portions(stream, master, at_stream, at_master)
             return
-        at_stream, at_master = self._only_matching(stream.rows, master.rows, at_stream.copy(), at_master)
+        at_stream, at_master = self._only_matching(stream.columns, master.columns, at_stream.copy(), at_master)
         yield from _in_portions(stream, master, at_stream, at_master)
         if len(lost := np.setdiff1d(asking, at_stream)):
             yield from self._looked_through(stream, master, lost, there, times, begins)
@@ -94,7 +94,7 @@ class Validity:
         at_stream = lost[np.concatenate([at for at, _ in found])]
         at_master = there[np.concatenate([at for _, at in found])]
         in_time = begins[at_master] <= times[at_stream]
-        pairs = self._only_matching(stream.rows, master.rows, at_stream[in_time], at_master[in_time])
+        pairs = self._only_matching(stream.columns, master.columns, at_stream[in_time], at_master[in_time])
         at_stream, at_master = pairs
         latest = np.zeros(len(stream), np.uint64)
         np.maximum.at(latest, at_stream, begins[at_master])

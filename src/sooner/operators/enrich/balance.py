@@ -16,6 +16,7 @@ import pyarrow as pa
 from sooner.budget import Account
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.arrays import to_arrow, to_numpy
+from sooner.kernels.columns import Columns
 from sooner.kernels.matching import first_matches
 from sooner.operators.enrich.cache import WINDOW, Counts, Entries, KeyCache, counted_codes
 from sooner.operators.enrich.master import Master
@@ -169,4 +170,4 @@ class Balance:
 
 def _run_of(codes: Codes, rows: Counts, moves: Flags) -> Run:
     columns = [to_arrow(rows.astype(np.int32)), to_arrow(moves.astype(np.int8))]
-    return Run(codes, pa.RecordBatch.from_arrays(columns, schema=TRACKED_SCHEMA), NEVER)
+    return Run(codes, Columns.of(pa.RecordBatch.from_arrays(columns, schema=TRACKED_SCHEMA)), NEVER)

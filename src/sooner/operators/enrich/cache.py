@@ -16,6 +16,7 @@ import pyarrow as pa
 from sooner.budget import Account
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.arrays import to_arrow, to_numpy
+from sooner.kernels.columns import Columns
 from sooner.kernels.matching import first_matches
 from sooner.operators.inputs import Input
 from sooner.operators.pairs import PAIRS_AT_ONCE
@@ -278,7 +279,7 @@ def _absent(run: Run) -> Flags:
 def _census_run(entries: Entries) -> Run:
     asked = np.minimum(entries.asked, np.iinfo(np.int32).max).astype(np.int32)
     rows = pa.RecordBatch.from_arrays([to_arrow(asked), to_arrow(entries.absent.astype(np.int8))], schema=CENSUS_SCHEMA)
-    return Run(entries.codes, rows, NEVER)
+    return Run(entries.codes, Columns.of(rows), NEVER)
 
 
 def counted_codes(codes: Codes) -> tuple[Codes, Counts]:

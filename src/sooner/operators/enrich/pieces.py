@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from sooner.kernels.array_types import Codes
 from sooner.kernels.gathering import gather_from
@@ -31,7 +30,7 @@ def only_codes(asked: Sequence[Codes], blocks: Sequence[Run]) -> Run | None:
     starts = np.cumsum([0, *map(len, blocks)])
     parts = (starts.searchsorted(at, side="right") - 1).astype(np.int32)
     columns = gather_from([block.columns for block in blocks], Places(at - starts[parts], parts))
-    return Run(codes[at], pa.RecordBatch.from_arrays(columns, schema=blocks[0].rows.schema), NEVER)
+    return Run(codes[at], columns, NEVER)
 
 
 def together(runs: Iterator[Run], few_bytes: int) -> Iterator[Run]:

@@ -84,8 +84,8 @@ class Accesses:
     def compared_at(self, places: Places, runs: Sequence[Run], attribute: int) -> pa.RecordBatch:
         """Some rows, with those columns that the attribute looks at."""
         names = self._columns[attribute]
-        numbers = tuple(runs[0].rows.schema.get_field_index(name) for name in names)
-        return pa.RecordBatch.from_arrays(gather_from([run.columns.only(numbers) for run in runs], places), names=names)
+        numbers = tuple(runs[0].columns.schema.get_field_index(name) for name in names)
+        return gather_from([run.columns.only(numbers) for run in runs], places).rows
 
     def in_order(self, run: Run, attribute: int) -> Run:
         """The codes of this attribute in their order, with the stamps and join bits of their rows; the rows themselves

@@ -29,6 +29,7 @@ import pyarrow as pa
 from sooner.budget import Budget
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.arrays import to_arrow, to_numpy
+from sooner.kernels.columns import Columns
 from sooner.kernels.gathering import as_one, gather
 from sooner.kernels.keys import NO_KEYS
 from sooner.operators.inputs import Input, Storage
@@ -289,7 +290,7 @@ class Chain:
         schema = self._inputs[which].schema
         own = pa.RecordBatch.from_arrays([rows.column(named(which, name)) for name in schema.names], schema=schema)
         codes = self._inputs[which].code(own)[0] if which in self._asking else np.zeros(len(own), np.uint64)
-        return Run(codes, own, NEVER)
+        return Run(codes, Columns.of(own), NEVER)
 
     def to_plain(self) -> dict[str, Any]:
         return {

@@ -146,7 +146,7 @@ class Combining:
             return whose, where
         place = self._graph.of_input(step.parent).index(step.attribute)
         parent = self._accesses[step.parent].compared_at(picked(places, whose), parents, place)
-        kept, where = only_matching(parent, run.rows, np.arange(len(whose)), where)
+        kept, where = only_matching(parent, run.columns, np.arange(len(whose)), where)
         return whose[kept], where
 
     def _count(self, step: Step, probes: int, met: int) -> None:

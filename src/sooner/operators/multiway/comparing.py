@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from sooner.errors import InvalidJoin
 from sooner.kernels.array_types import Codes, Positions
+from sooner.kernels.columns import Named
 from sooner.kernels.keys import NO_KEYS, KeyPlan, plan_keys, require_usable_columns
 from sooner.kernels.matching import Reach
 from sooner.kernels.ranges import RangePlan, plan_range
@@ -51,7 +52,7 @@ def _from_the_right(order: Order) -> Order:
     assert matching is not None, "rows near each other are looked at"
 
     def only_matching(
-        left: pa.RecordBatch, right: pa.RecordBatch, at_left: Positions, at_right: Positions
+        left: Named, right: Named, at_left: Positions, at_right: Positions
     ) -> tuple[Positions, Positions]:
         at_right, at_left = matching(right, left, at_right, at_left)
         return at_left, at_right

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sooner.kernels.array_types import Codes, Flags
+from sooner.kernels.columns import Columns
 from sooner.kernels.gathering import gather
 from sooner.kernels.matching import Reach
 from sooner.operators.inputs import Input
@@ -27,9 +28,9 @@ def with_codes(batch: pa.RecordBatch, code: CodeRows) -> Run:
     """Rows as they lie, without those that have no value to compare."""
     codes, wanted = code(batch)
     if wanted is None:
-        return Run(codes, batch, NEVER)
+        return Run(codes, Columns.of(batch), NEVER)
     at = np.flatnonzero(wanted)
-    return Run(codes[at], gather(batch, at), NEVER)
+    return Run(codes[at], Columns.of(gather(batch, at)), NEVER)
 
 
 class CodesOnDisk:

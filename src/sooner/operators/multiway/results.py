@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from sooner.kernels.gathering import Columns, gather_from
+from sooner.kernels.columns import Columns
+from sooner.kernels.gathering import gather_from
 from sooner.kernels.sorting import Places
 from sooner.operators.multiway.combining import Combinations, picked
 from sooner.operators.multiway.output import OutputColumn
@@ -31,7 +32,7 @@ class Results:
                 if mine:
                     parts = [run.columns.only(tuple(column.column for column in mine)) for run in runs[which]]
                     taken = (_sliced if which in as_they_lie else gather_from)(parts, _cut(places, some))
-                    arrays.update(zip(mine, taken, strict=True))
+                    arrays.update(zip(mine, taken.arrays, strict=True))
             yield pa.RecordBatch.from_arrays([arrays[column] for column in self._columns], schema=self._schema)
 
     def missing(self, found: Combinations, runs: Sequence[Sequence[Run]], horizon: int) -> Iterator[pa.RecordBatch]:
@@ -58,10 +59,10 @@ def _are_most_as_they_lie(places: Places, runs: Sequence[Run]) -> bool:
     return len(runs) == 1 and 2 * len(positions) > len(runs[0]) and bool((np.diff(positions) == 1).all())
 
 
-def _sliced(parts: Sequence[Columns], places: Places) -> list[pa.Array]:
-    """The columns of rows of one run that lie one after the other."""
-    rows: list[pa.Array] = parts[0].rows.slice(int(places.positions[0]), len(places.positions)).columns
-    return rows
+def _sliced(parts: Sequence[Columns], places: Places) -> Columns:
+    """Rows of one run that lie one after the other."""
+    begin = int(places.positions[0])
+    return parts[0].slice(begin, begin + len(places.positions))
 
 
 def _cut(places: Places, some: slice) -> Places:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sooner.kernels.array_types import Flags
+from sooner.kernels.columns import Columns
 from sooner.kernels.gathering import as_one
 from sooner.kernels.looking_up import CodeIndex, counts_between
 from sooner.kernels.matching import EQUAL
@@ -37,7 +38,8 @@ class EndedSide:
         self.side = side
         self.n_bytes = n_bytes
         runs = self._residents
-        self._run = Run(np.concatenate([run.codes for run in runs]), as_one([run.rows for run in runs]), NEVER)
+        rows = as_one([run.rows for run in runs])
+        self._run = Run(np.concatenate([run.codes for run in runs]), Columns.of(rows), NEVER)
         if state.inputs[side].follows_matches:
             self._run = replace(self._run, matched=np.concatenate([run.matched for run in runs]))
         self._index = CodeIndex(self._run.codes)
@@ -47,7 +49,7 @@ class EndedSide:
     def coded(self, batch: pa.RecordBatch) -> tuple[Run, Flags | None]:
         """These rows of the other side, in no order: good for being met, not for being kept; and which have a key."""
         codes, wanted = self._other.code(batch)
-        return self._other.followed(Run(codes, batch, NEVER)), wanted
+        return self._other.followed(Run(codes, Columns.of(batch), NEVER)), wanted
 
     def met_by(self, rows: Run, wanted: Flags | None, find: FindByIndex) -> Iterator[Findings]:
         """All pairs with these rows."""

@@ -16,7 +16,8 @@ import pyarrow as pa
 from sooner.errors import InvalidJoin
 from sooner.how import INNER, Kind
 from sooner.kernels.array_types import Positions
-from sooner.kernels.gathering import Columns, gather_from
+from sooner.kernels.columns import Columns
+from sooner.kernels.gathering import gather_from
 from sooner.kernels.keys import KeyPlan, cast_without_loss, coalesced_type
 from sooner.kernels.sorting import Places
 from sooner.operators.pairs import Bundle, Pairs, Singles
@@ -91,7 +92,7 @@ def _coalesced(array: pa.Array, field: pa.Field) -> pa.Array:
 def _gathered(runs: Sequence[Columns], numbers: tuple[int, ...], at: Sequence[Positions]) -> Iterator[pa.Array]:
     if not numbers:
         return iter(())
-    return iter(gather_from([columns.only(numbers) for columns in runs], _places(at)))
+    return iter(gather_from([columns.only(numbers) for columns in runs], _places(at)).arrays)
 
 
 def _places(positions: Sequence[Positions]) -> Places:

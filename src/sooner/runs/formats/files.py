@@ -13,7 +13,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,26 +21,26 @@ import pyarrow.fs as pafs
 import xxhash
 
 from sooner.errors import SpillFailed, StateCorrupted
-from sooner.kernels.array_types import Codes
-from sooner.kernels.arrays import to_arrow, to_numpy
+from sooner.kernels.arrays import to_arrow
+from sooner.kernels.columns import Columns
 from sooner.kernels.content_order import order_by_content
-from sooner.kernels.gathering import POOL, gather
+from sooner.kernels.gathering import gather_from
+from sooner.kernels.messages import Helpers, Messages
 from sooner.kernels.sizes import RowBytes, cuts_by_bytes, part_of, picked, total_bytes
+from sooner.kernels.sorting import Places
 from sooner.runs.block_index import KEPT_IN_STATE, Block, BlockIndex, Blocks, Place
 from sooner.runs.custody.private_files import create
-from sooner.runs.run import HELPER_BYTES, NEVER, STILL_HERE, Run, Stamp
+from sooner.runs.run import HELPER_BYTES, NEVER, STILL_HERE, Run, stamps_of
 from sooner.runs.store import EncodedBlock, Segment, SharedStamps, counted, segment_of
 
 # By position, since users' columns may have any name.
 _CODE: Final = pa.field("code", pa.uint64())
 _STAMPS: Final = [pa.field(name, pa.int32()) for name in ("arrived", "departed", "met_disk")]
-_HELPER_TYPES: Final[tuple[np.dtype[Any], ...]] = (np.dtype(np.uint64), *[np.dtype(np.int32)] * len(_STAMPS))
 _STAMPS_KEPT: Final = {"spilled": 3, "resident": 1}  # rows in memory have not left it, and share one `met_disk`
 _END_OF_STREAM: Final = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 BLOCK_BYTES: Final = 64 * 1024
 _NAME: Final = re.compile(r"[0-9a-f-]+\.arrows")
 READ_BYTES: Final = 2**20  # blocks that lie near each other are read together up to so many bytes
-LAYOUTS_KEPT: Final = 64
 NEAR_BYTES: Final = 192 * 2**10  # and what lies between them with them: it takes no longer than to go there anew
 
 
@@ -72,11 +72,10 @@ class RunFiles:
         self._directory = directory
         self._n_stamps = _STAMPS_KEPT[rows]
         self.schema = schema
-        self._schemas = {n: _block_schema(schema, n) for n in (1, self._n_stamps)}
+        self._messages = {n: Messages(_block_schema(schema, n), 1 + n) for n in (1, self._n_stamps)}
         self._removal = removal
         self._prefix = prefix
         self._segments_in_file: Counter[str] = Counter()
-        self._layouts: dict[bytes, list[int]] = {}  # of blocks with codes and stamps, by their headers
         self.block_bytes = block_bytes
 
     def path(self, file: str) -> str:
@@ -84,7 +83,7 @@ class RunFiles:
 
     def writer(self, *, shares_stamps: bool = False) -> "FileWriter":
         """A writer for a new file."""
-        return FileWriter(self, self._schemas[self._stamps_of_rows(shares_stamps)])
+        return FileWriter(self, self._messages[self._stamps_of_rows(shares_stamps)].schema)
 
     def _stamps_of_rows(self, shares_stamps: bool) -> int:
         return 1 if shares_stamps else self._n_stamps
@@ -158,37 +157,19 @@ class RunFiles:
 
     def decode(self, content: memoryview | pa.Buffer, shared: SharedStamps | None = None) -> Run:
         """The rows of a block, sharing memory with its content."""
-        n_stamps = self._stamps_of_rows(shared is not None)
-        buffer = pa.py_buffer(content)
-        block = pa.ipc.read_record_batch(pa.ipc.read_message(buffer), self._schemas[n_stamps])
-        view, dtypes = memoryview(buffer), _HELPER_TYPES[: 1 + n_stamps]
-        places = zip(dtypes, self._helpers_of(buffer, block, n_stamps), strict=True)
-        codes, arrived, *others = (np.frombuffer(view, dtype, block.num_rows, offset) for dtype, offset in places)
+        (codes, arrived, *others), columns = self._messages[self._stamps_of_rows(shared is not None)].read(content)
         matched = arrived < 0 if len(arrived) and arrived.min() < 0 else None
         departed, met_disk = others or shared or (STILL_HERE, NEVER)
-        rows = block.select(range(1 + n_stamps, block.num_columns))
-        return Run(codes, rows, arrived if matched is None else np.abs(arrived), departed, met_disk, matched)
-
-    def _helpers_of(self, buffer: pa.Buffer, block: pa.RecordBatch, n_stamps: int) -> list[int]:
-        """Where the codes and stamps of a block lie in it. Blocks with equal headers are laid out alike."""
-        view = memoryview(buffer)
-        header = bytes(view[: 8 + int.from_bytes(view[4:8], "little")])
-        if (offsets := self._layouts.get(header)) is None:
-            columns = (block.column(number).buffers()[1] for number in range(1 + n_stamps))
-            offsets = [column.address - buffer.address for column in columns]
-            if len(self._layouts) >= LAYOUTS_KEPT:
-                self._layouts.clear()
-            self._layouts[header] = offsets
-        return offsets
+        return Run(codes, columns, arrived if matched is None else np.abs(arrived), departed, met_disk, matched)
 
     def encode(self, run: Run, *, shares_stamps: bool = False) -> list[FileBlock]:
         """A run as blocks, ready to be written: the part of writing that any thread can do."""
-        rows = _with_codes_and_stamps(run, self._schemas[self._stamps_of_rows(shares_stamps)])
-        weights = run.row_bytes + HELPER_BYTES
+        n_stamps = self._stamps_of_rows(shares_stamps)
+        rows = _Rows(_helpers_of(run, n_stamps), run.columns, run.row_bytes + HELPER_BYTES)
         return [
-            _encode_block(part.slice(begin, end - begin), total_bytes(part_of(part_weights, begin, end), end - begin))
-            for part, part_weights in _with_whole_codes(rows, run.codes, weights, self.block_bytes)
-            for begin, end in cuts_by_bytes(part_weights, part.num_rows, self.block_bytes)
+            block
+            for part, cuts in _with_whole_codes(rows, self.block_bytes)
+            for block in _encoded(part, cuts, self._messages[n_stamps])
         ]
 
 
@@ -293,40 +274,52 @@ def _block_schema(rows: pa.Schema, n_stamps: int) -> pa.Schema:
     return pa.schema([_CODE, *_STAMPS[:n_stamps], *rows], rows.metadata)
 
 
-def _with_codes_and_stamps(run: Run, schema: pa.Schema) -> pa.RecordBatch:
+class _Rows(NamedTuple):
+    """Rows as they are written: codes and stamps, columns, and what each weighs."""
+
+    helpers: Helpers
+    columns: Columns
+    weights: RowBytes
+
+
+def _helpers_of(run: Run, n_stamps: int) -> Helpers:
     """Put together once: to do so for each block would take longer than to write it."""
-    n_stamps = len(schema) - 1 - run.rows.num_columns
-    arrived, *others = (_spread(stamp, len(run)) for stamp in (run.arrived, run.departed, run.met_disk)[:n_stamps])
-    if run.matched is not None:
-        arrived = np.where(run.matched, -arrived, arrived)
-    arrays = [to_arrow(run.codes), *map(to_arrow, (arrived, *others))]
-    return pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=schema)
+    arrived, *others = (np.broadcast_to(np.asarray(one, np.int32), len(run)) for one in stamps_of(run)[:n_stamps])
+    return [run.codes, arrived if run.matched is None else np.where(run.matched, -arrived, arrived), *others]
 
 
-def _encode_block(rows: pa.RecordBatch, n_bytes: int) -> FileBlock:
-    content, codes = rows.serialize(memory_pool=POOL), to_numpy(rows.column(0))
-    checksum = xxhash.xxh3_64_intdigest(content)
-    return FileBlock(n_bytes, rows.num_rows, int(codes[0]), int(codes[-1]), content, checksum)
+def _encoded(rows: _Rows, cuts: Sequence[tuple[int, int]], messages: Messages) -> Iterator[FileBlock]:
+    codes = rows.helpers[0]
+    contents = messages.write(rows.helpers, rows.columns, np.array(cuts, np.int64))
+    for (begin, end), content in zip(cuts, contents, strict=True):
+        n_bytes = total_bytes(part_of(rows.weights, begin, end), end - begin)
+        ends = int(codes[begin]), int(codes[end - 1])
+        yield FileBlock(n_bytes, end - begin, *ends, content, xxhash.xxh3_64_intdigest(content))
 
 
-def _with_whole_codes(
-    rows: pa.RecordBatch, codes: Codes, weights: RowBytes, block_bytes: int
-) -> Iterator[tuple[pa.RecordBatch, RowBytes]]:
-    """Parts of a run to cut into blocks, and what their rows weigh: the same of each for the same rows.
+def _with_whole_codes(rows: _Rows, block_bytes: int) -> Iterator[tuple[_Rows, Sequence[tuple[int, int]]]]:
+    """Rows, and how to cut them into blocks: the same of each for the same rows.
 
     Rows of equal code come in any order. So a block ends where a code does; a code with too many bytes for one block
-    is a part by itself, in an order in which only equal rows can change places.
+    is cut by itself, in an order in which only equal rows can change places.
     """
-    begin, end_of_rows = 0, _rows_that_fit(weights, block_bytes)
+    codes, end_of_rows = rows.helpers[0], _rows_that_fit(rows.weights, block_bytes)
+    cuts: list[tuple[int, int]] = []
+    begin = 0
     while begin < len(codes):
         end = end_of_rows(begin)
         end = len(codes) if end >= len(codes) else int(codes.searchsorted(codes[end]))
-        fits = end > begin
-        if not fits:
+        if end > begin:
+            cuts.append((begin, end))
+        else:
             end = int(codes.searchsorted(codes[begin], side="right"))
-        part, part_weights = rows.slice(begin, end - begin), part_of(weights, begin, end)
-        yield (part, part_weights) if fits else _ordered_by_content(part, part_weights)
+            if cuts:
+                yield rows, cuts
+            cuts, alone = [], _ordered_by_content(rows, begin, end)
+            yield alone, list(cuts_by_bytes(alone.weights, end - begin, block_bytes))
         begin = end
+    if cuts:
+        yield rows, cuts
 
 
 def _rows_that_fit(weights: RowBytes, block_bytes: int) -> Callable[[int], int]:
@@ -338,13 +331,11 @@ def _rows_that_fit(weights: RowBytes, block_bytes: int) -> Callable[[int], int]:
     return lambda begin: int(filled.searchsorted(filled[begin] + block_bytes, side="right")) - 1
 
 
-def _ordered_by_content(rows: pa.RecordBatch, weights: RowBytes) -> tuple[pa.RecordBatch, RowBytes]:
-    order = order_by_content(rows.columns)
-    return gather(rows, order), picked(weights, order)
-
-
-def _spread(stamp: Stamp, n_rows: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-    return np.broadcast_to(np.asarray(stamp, np.int32), n_rows) if isinstance(stamp, int) else stamp
+def _ordered_by_content(rows: _Rows, begin: int, end: int) -> _Rows:
+    helpers, columns = [one[begin:end] for one in rows.helpers], rows.columns.slice(begin, end)
+    order = order_by_content([*map(to_arrow, helpers), *columns.arrays])
+    weights = picked(part_of(rows.weights, begin, end), order)
+    return _Rows([one[order] for one in helpers], gather_from([columns], Places(order)), weights)
 
 
 def _read_together(blocks: Sequence[Block]) -> Iterator[list[Block]]:

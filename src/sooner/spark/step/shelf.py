@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from sooner.kernels.columns import Columns
 from sooner.kernels.gathering import as_one
 from sooner.runs.formats.files import RunFiles
 from sooner.runs.run import NEVER, Run
@@ -29,7 +30,7 @@ class SpilledShelf:
         if not any(batch.num_rows for batch in batches):
             return
         rows = as_one(batches)
-        run = Run(np.zeros(rows.num_rows, np.uint64), rows, NEVER)
+        run = Run(np.zeros(rows.num_rows, np.uint64), Columns.of(rows), NEVER)
         self._pieces += write_segments(self._files, [self._files.encode(run)])
 
     def popleft(self) -> list[pa.RecordBatch]:

@@ -19,6 +19,7 @@ import pyarrow.fs as pafs
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.arrays import to_arrow
 from sooner.kernels.codes import spread
+from sooner.kernels.columns import Columns
 from sooner.kernels.content_order import hash_of_content
 from sooner.kernels.gathering import gather
 from sooner.operators.order import CodeRows
@@ -52,7 +53,7 @@ class Staging:
             return
         codes = spread(self._coders[which](rows)[0])  # those of values lie close together
         order = np.argsort(codes)
-        run = Run(codes[order], gather(rows, order), NEVER)
+        run = Run(codes[order], Columns.of(gather(rows, order)), NEVER)
         files = self._files[which]
         self._runs[which] += [OnDisk(files, written) for written in write_segments(files, [files.encode(run)])]
         cells = (run.codes >> np.uint64(64 - GRID_BITS)).astype(np.int64)
