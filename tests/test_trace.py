@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -253,3 +254,29 @@ def test_what_is_no_path_and_cannot_be_called_is_refused(trace: Any) -> None:
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     with refused(InvalidJoin, "trace=", "no-such-folder", "give another file"):
         sooner.join(LEFT, RIGHT, on="k", trace=tmp_path / "no-such-folder" / "trace.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "said"),
+    [
+        ("rpj", "with a chance of"),
+        ("diner", "results a row since the last flush"),
+        ("miner", "results a row since the last flush"),
+        ("agf", "final results expected a byte"),
+        ("state_spill", "final results so far a byte"),
+    ],
+)
+def test_why_rows_left_memory_is_the_score_of_the_policy(algorithm: str, said: str) -> None:
+    dice, entries = np.random.default_rng(1), list[Entry]()
+    one, other, third = (
+        pa.table({"k": dice.integers(0, 1_000, 4_000), name: np.arange(4_000) % 7}) for name in ("a", "b", "c")
+    )
+    if algorithm in ("rpj", "diner"):
+        query = sooner.join(one, other, on="k", algorithm=algorithm, memory="64KB", trace=entries.append)
+    else:
+        inputs = {"one": one, "other": other, "third": third.slice(0, 50)}
+        query = sooner.multijoin(inputs, on="k", algorithm=algorithm, memory="100KB", trace=entries.append)
+    query.to_table()
+    events = [entry.event.event if isinstance(entry.event, Inside) else entry.event for entry in entries]
+    whys = [event.why for event in events if isinstance(event, Flushed)]
+    assert any(said in why for why in whys), whys[:5]

@@ -6,7 +6,7 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 
-from sooner.policies.view import SILENT, DeviceCosts, EvictUpTo, JoinView, RegionsView, Together
+from sooner.policies.view import SILENT, DeviceCosts, Evict, EvictUpTo, JoinView, RegionsView, Together
 from sooner.sides import SIDES
 
 ROW_BYTES = 28
@@ -81,3 +81,8 @@ def rows_taken(view: JoinView, groups: Iterable[Together], needed_rows: int) -> 
                 rows = min(rows, -(-eviction.at_most_bytes // ROW_BYTES))
             taken[eviction.input, eviction.partition] += rows
     return taken
+
+
+def unexplained(together: Together) -> list[Evict]:
+    """The same evictions, without the reasons."""
+    return [eviction._replace(why="") for eviction in together]

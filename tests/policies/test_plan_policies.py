@@ -23,6 +23,7 @@ from sooner.policies.plans.each_for_itself import EachForItself
 from sooner.policies.plans.global_score import GlobalScore
 from sooner.policies.plans.state_manager import StateManager
 from sooner.policies.view import BUSY, SILENT, SOLID_STATE, DeviceCosts, EvictAll, Surroundings
+from views import unexplained
 
 
 def numbers(*values: float) -> Any:
@@ -111,7 +112,7 @@ ROOT = groups(came=[[50, 5], [50, 5]], local=[100, 100], final=[100, 100], contr
 def test_those_leave_that_are_expected_to_give_the_fewest_final_results() -> None:
     """Of the base the group whose results come to nothing, then of the root the one to which little comes."""
     views = {"base": view_of(ALIKE, BASE), "root": view_of(ALIKE, ROOT)}
-    chosen = [*GlobalScore().choose(views, "base", 200)]
+    chosen = [unexplained(one) for one in GlobalScore().choose(views, "base", 200)]
     assert chosen[0] == [EvictAll(side, 0, "base") for side in (0, 1)]
     assert chosen[1] == [EvictAll(side, 1, "root") for side in (0, 1)]
     assert len(chosen) == 4
@@ -131,7 +132,7 @@ def test_a_share_is_a_guess_as_long_as_few_results_were_seen() -> None:
 def test_who_has_given_little_yet_is_kept_before_who_has_given_much_for_nothing() -> None:
     base = groups(came=[[50, 50], [50, 50]], local=[2, 200], final=[0, 0])
     views = {"base": view_of(ALIKE, base), "root": view_of(ALIKE, ROOT)}
-    assert next(GlobalScore().choose(views, "base", 200)) == [EvictAll(side, 1, "base") for side in (0, 1)]
+    assert unexplained(next(GlobalScore().choose(views, "base", 200))) == [EvictAll(side, 1, "base") for side in (0, 1)]
 
 
 def test_of_groups_that_are_worth_the_same_the_largest_leaves_first() -> None:
@@ -149,7 +150,7 @@ def test_of_inputs_that_have_ended_nothing_is_expected() -> None:
 
 def test_state_spill_looks_back_only() -> None:
     views = {"base": view_of(ALIKE, BASE), "root": view_of(ALIKE, ROOT)}
-    first, second, *_ = Contribution().choose(views, "base", 1)
+    first, second, *_ = map(unexplained, Contribution().choose(views, "base", 1))
     assert first == [EvictAll(side, 1, "base") for side in (0, 1)]
     assert second == [EvictAll(side, 0, "root") for side in (0, 1)]
 

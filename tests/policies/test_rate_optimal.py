@@ -19,8 +19,9 @@ def test_the_worked_example_of_section_4_1() -> None:
     # p1(1) = 35%, p1(2) = 25%, p2(1) = 10%, p2(2) = 30%; 10 tuples of each relation and value; 15 must go.
     view = view_of([[10, 10], [10, 10]], arrived_rows=[[35, 25], [10, 30]], recent_rows=[60.0, 40.0])
     first, second = itertools.islice(TO_THE_LETTER.choose(view, 15 * ROW_BYTES), 2)
-    assert first == [EvictUpTo(LEFT, 0, at_most_bytes=10 * ROW_BYTES)]
-    assert second == [EvictUpTo(RIGHT, 1, at_most_bytes=5 * ROW_BYTES)]
+    chances = [f"the next row can match one of these with a chance of {chance}" for chance in (0.1, 0.25)]
+    assert first == [EvictUpTo(LEFT, 0, at_most_bytes=10 * ROW_BYTES, why=chances[0])]
+    assert second == [EvictUpTo(RIGHT, 1, at_most_bytes=5 * ROW_BYTES, why=chances[1])]
     left_over = view.resident_rows - rows_taken(view, [first, second], 15)
     assert left_over.tolist() == [[0, 10], [10, 5]]
 

@@ -7,7 +7,7 @@ from sooner.errors import InvalidJoin
 from sooner.policies.flush.regions import Regions
 from sooner.policies.view import Evict, EvictAll, EvictUpTo, JoinView, RegionsView
 from sooner.sides import LEFT, RIGHT
-from views import ROW_BYTES, view_of
+from views import ROW_BYTES, unexplained, view_of
 
 CLOCK = "the clock's hand"
 
@@ -19,7 +19,7 @@ def view_with(rows: list[list[list[int]]], joins: list[list[list[int]]], **other
 
 
 def choice(view: JoinView, needed_rows: int) -> list[Evict]:
-    return [eviction for group in Regions().choose(view, needed_rows * ROW_BYTES) for eviction in group]
+    return [eviction for group in Regions().choose(view, needed_rows * ROW_BYTES) for eviction in unexplained(group)]
 
 
 def of(side: int, rows: int, codes_from: str, partition: int = 0) -> Evict:
@@ -32,6 +32,12 @@ def of(side: int, rows: int, codes_from: str, partition: int = 0) -> Evict:
 def test_the_region_with_the_least_benefit_goes_first(joins: list[int], codes_from: str) -> None:
     view = view_with([[[10, 20, 10]], [[9, 9, 9]]], [[joins], [[0, 0, 0]]])
     assert choice(view, 5)[0] == of(LEFT, 5, codes_from)
+
+
+def test_who_looks_on_is_told_what_a_region_was_worth() -> None:
+    view = view_with([[[10, 20, 10]], [[9, 9, 9]]], [[[900, 1, 800]], [[0, 0, 0]]])
+    [first] = next(iter(Regions().choose(view, ROW_BYTES)))
+    assert first.why == "the middle values, with 0.05 results a row since the last flush"
 
 
 def test_a_benefit_is_joins_for_each_row() -> None:

@@ -57,11 +57,12 @@ class CountedLeaving:
         totals = state.log.append(state.memory.rows, places, leaving)
         state.account.release(int(totals[:, 1].sum()) * state.memory.row_bytes)
         sides: set[int] = set()
+        whys = {(one.input, one.partition): one.why for one in reversed(evictions)}
         for place, (n_keys, n_rows) in zip(places.tolist(), totals.tolist(), strict=True):
             if n_rows:
                 side, p = divmod(place, len(state.partitions))
                 run = state.partitions[p].disk[side].append((begin, begin + n_keys), n_rows, n_rows * state.row_bytes)
-                state.report(Flushed(state.tick, side, p, n_rows, run.n_bytes, run.number))
+                state.report(Flushed(state.tick, side, p, n_rows, run.n_bytes, run.number, whys[side, p]))
                 sides.add(side)
                 begin += n_keys
         for side in sorted(sides):

@@ -135,6 +135,7 @@ class WaitingJoin:
             self._rows.begin_waiting(self._tick)
         self._tick += 1
         leaving: dict[tuple[int, int], int] = {}
+        whys = {(one.input, one.partition): one.why for one in reversed(evictions)}
         for one in evictions:
             place = one.input, one.partition
             leaving[place] = max(self._rows.going(one), leaving.get(place, 0))
@@ -144,7 +145,7 @@ class WaitingJoin:
             if rows:
                 run = self._rows.leave(side, p, rows)
                 self._account.release(run.n_bytes)
-                self._report(Flushed(self._tick, side, p, rows, run.n_bytes, run.number))
+                self._report(Flushed(self._tick, side, p, rows, run.n_bytes, run.number, whys[side, p]))
         return any(leaving.values())
 
     # Partitions as wholes

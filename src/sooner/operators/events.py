@@ -24,6 +24,7 @@ class Flushed(NamedTuple):
     n_rows: int
     n_bytes: int  # as written
     run: int = 0  # its number
+    why: str = ""  # the policy's own score, in words
 
 
 class Scanned(NamedTuple):

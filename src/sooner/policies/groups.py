@@ -70,9 +70,12 @@ def buffer_seconds(seconds: float, buffer_rows: float, came: float) -> float:
     return seconds * buffer_rows / came
 
 
-def lowest_first(views: Mapping[str, View], scores: Mapping[str, Numbers], needed_bytes: int) -> Iterator[Together]:
+def lowest_first(
+    views: Mapping[str, View], scores: Mapping[str, Numbers], needed_bytes: int, scored: str
+) -> Iterator[Together]:
     """Groups leave memory by their scores, whichever join they are of: first as many as free so many bytes, then each
-    of the others by itself. Joins in the middle of a call let none go, and it may have to come from others.
+    of the others by itself. Joins in the middle of a call let none go, and it may have to come from others. `scored`
+    is what the scores are, in words.
 
     Of groups with one score the largest leave first, so that there are few runs on disk.
     """
@@ -83,8 +86,9 @@ def lowest_first(views: Mapping[str, View], scores: Mapping[str, Numbers], neede
         if view.resident_rows[:, p].any()
     ]
     together: list[EvictAll] = []
-    for _, negative_bytes, _, p, name in sorted(groups):
-        whole = [EvictAll(which, p, name) for which in range(len(views[name].resident_rows))]
+    for score, negative_bytes, _, p, name in sorted(groups):
+        why = f"{score:.2g} {scored}"
+        whole = [EvictAll(which, p, name, why) for which in range(len(views[name].resident_rows))]
         if needed_bytes <= 0:
             yield whole
             continue

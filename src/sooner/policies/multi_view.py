@@ -26,6 +26,7 @@ class EvictBuckets(NamedTuple):
 
     input: int
     buckets: Sequence[int]
+    why: str = ""
 
 
 class EvictRegion(NamedTuple):
@@ -35,12 +36,14 @@ class EvictRegion(NamedTuple):
     attribute: int
     at_most_bytes: int
     codes_from: CodesFrom
+    why: str = ""
 
 
 class EvictInput(NamedTuple):
     """Let all rows of an input leave memory."""
 
     input: int
+    why: str = ""
 
 
 MultiEvict = EvictBuckets | EvictRegion | EvictInput

@@ -110,11 +110,15 @@ CodesFrom = Literal["lowest", "highest", "the clock's hand"]
 
 
 class EvictAll(NamedTuple):
-    """Let all rows of an input in a partition leave memory; of the operator that is asked, or of the one it names."""
+    """Let all rows of an input in a partition leave memory; of the operator that is asked, or of the one it names.
+
+    `why`, here and in what follows, is the policy's own score in words, for whoever looks on.
+    """
 
     input: int
     partition: int
     operator: str = ""
+    why: str = ""
 
 
 class EvictUpTo(NamedTuple):
@@ -128,6 +132,7 @@ class EvictUpTo(NamedTuple):
     at_most_bytes: int
     codes_from: CodesFrom = "lowest"
     operator: str = ""
+    why: str = ""
 
 
 class EvictCodes(NamedTuple):
@@ -138,6 +143,7 @@ class EvictCodes(NamedTuple):
     codes: Codes
     at_most_bytes: int | None = None
     operator: str = ""
+    why: str = ""
 
 
 class EvictSince(NamedTuple):
@@ -147,6 +153,7 @@ class EvictSince(NamedTuple):
     partition: int
     tick: int
     operator: str = ""
+    why: str = ""
 
 
 Evict = EvictAll | EvictUpTo | EvictCodes | EvictSince

@@ -42,6 +42,7 @@ class Departure:
     going: list[Run]
     choice: Choice
     shared: SharedStamps | None  # that all of them have
+    why: str
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,8 @@ def _departure(state: JoinState, side: int, p: int, evictions: Sequence[Evict]) 
         if len(run)
     ]
     stamps = {(state.shell.tick, run.met_disk) if isinstance(run.met_disk, int) else None for run in going}
-    return Departure(side, p, going, choice, stamps.pop() if len(stamps) == 1 else None) if going else None
+    shared = stamps.pop() if len(stamps) == 1 else None
+    return Departure(side, p, going, choice, shared, evictions[0].why) if going else None
 
 
 def _only(run: Run, wanted: Flags) -> Run:
@@ -186,7 +188,8 @@ def _settle(state: JoinState, departure: Departure, spilled: SpilledRun, unseen:
     state.count_resident(side, p)
     state.set_spilled(side, p, [*state.spilled(side, p), spilled])
     state.statistics.rows_spilled(side, p, state.shell.tick, spilled.n_rows, unseen)
-    state.shell.report(Flushed(state.shell.tick, side, p, spilled.n_rows, spilled.n_bytes, spilled.number))
+    what = spilled.n_rows, spilled.n_bytes, spilled.number, departure.why
+    state.shell.report(Flushed(state.shell.tick, side, p, *what))
 
 
 def _reduce(resident: ResidentRuns, goes: Goes | None, bench: Workbench) -> None:

@@ -182,7 +182,7 @@ class Leaving:
         for which, some in by_input.items():
             goes = [np.logical_or.reduce(flags) for flags in zip(*(self._goes(one) for one in some), strict=True)]
             if any(flags.any() for flags in goes):
-                self._spill(which, goes)
+                self._spill(which, goes, some[0].why)
 
     def evict_some(self, which: int, n_bytes: int) -> None:
         """About so many bytes of an input."""
@@ -226,7 +226,7 @@ class Leaving:
                 run.joined[has_one_of(choice.cleared, run)] = False
         return [np.ones(len(run), np.bool_) if choice.goes is None else choice.goes(run) for run in as_they_lie]
 
-    def _spill(self, which: int, goes: Sequence[Flags]) -> None:
+    def _spill(self, which: int, goes: Sequence[Flags], why: str) -> None:
         one = self._inputs[which]
         partition = one.partitions[0]
         going = [
@@ -244,7 +244,8 @@ class Leaving:
         self._renew_regions(which)
         self._statistics.add_spilled(which, 0, spilled)
         count_in_memory(self._statistics, self._inputs)
-        self._shell.report(Flushed(self._shell.tick, which, 0, spilled.n_rows, spilled.n_bytes, spilled.number))
+        what = spilled.n_rows, spilled.n_bytes, spilled.number, why
+        self._shell.report(Flushed(self._shell.tick, which, 0, *what))
 
     def _renew_regions(self, which: int) -> None:
         if (regions := self.regions) is None:

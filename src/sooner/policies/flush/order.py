@@ -25,9 +25,9 @@ def evict_in_order(view: JoinView, score: Counts | Numbers, scope: Scope) -> Ite
             yield evict_partition(view, partition, (side,))
 
 
-def evict_partition(view: JoinView, partition: int, inputs: Sequence[int]) -> Together:
+def evict_partition(view: JoinView, partition: int, inputs: Sequence[int], why: str = "") -> Together:
     """The rows of a partition, of those of these inputs that have any in memory."""
-    return [EvictAll(which, partition) for which in inputs if view.resident_rows[which, partition]]
+    return [EvictAll(which, partition, why=why) for which in inputs if view.resident_rows[which, partition]]
 
 
 def partition_rows(view: JoinView, scope: Scope) -> Counts:

@@ -27,13 +27,14 @@ class RateOptimal:
         n_inputs, n_partitions = view.resident_bytes.shape
         chances = arrival_chances(view)
         victims = range(n_inputs)[::-1]  # the last one first, where it makes no difference
-        meeting = np.array([np.delete(chances, victim, axis=0).sum(axis=0) for victim in victims])
-        order = np.lexsort((-view.resident_bytes[::-1].ravel(), self._rounded(meeting).ravel()))
+        meeting = np.array([np.delete(chances, victim, axis=0).sum(axis=0) for victim in victims]).ravel()
+        order = np.lexsort((-view.resident_bytes[::-1].ravel(), self._rounded(meeting)))
         for place in order.tolist():
             victim, partition = victims[place // n_partitions], place % n_partitions
             resident_bytes = int(view.resident_bytes[victim, partition])
             if resident_bytes:
-                yield [EvictUpTo(victim, partition, min(needed_bytes, resident_bytes))]
+                why = f"the next row can match one of these with a chance of {meeting[place]:.2g}"
+                yield [EvictUpTo(victim, partition, min(needed_bytes, resident_bytes), why=why)]
                 needed_bytes = max(1, needed_bytes - resident_bytes)
 
     def _rounded(self, chances: Numbers) -> Numbers:

@@ -19,7 +19,9 @@ from sooner.errors import InvalidJoin
 from sooner.policies.flush.order import evict_partition
 from sooner.policies.view import LOWER, MIDDLE, REGIONS, UPPER, CodesFrom, EvictUpTo, JoinView, RegionsView, Together
 
+USELESS: Final = "nothing comes any more that they could match"
 CODES_FROM: Final[Mapping[int, CodesFrom]] = {LOWER: "lowest", MIDDLE: "the clock's hand", UPPER: "highest"}
+REGION_NAMES: Final[Mapping[int, str]] = {LOWER: "lowest", MIDDLE: "middle", UPPER: "highest"}
 PREFERENCE: Final = np.array([(UPPER, LOWER, MIDDLE).index(region) for region in REGIONS])  # where benefits are equal
 
 
@@ -31,24 +33,30 @@ class Regions:
         victims = sorted(inputs, key=lambda which: -int(view.resident_rows[which].sum()))
         if view.ended.count(False) == 1:
             useless = view.ended.index(False)
-            yield from (evict_partition(view, p, (useless,)) for p in partitions)
+            yield from (evict_partition(view, p, (useless,), USELESS) for p in partitions)
             needed_bytes = max(1, needed_bytes - int(view.resident_bytes[useless].sum()))
             victims.remove(useless)
         for victim in victims:
-            for partition, region in least_beneficial_first(view.regions, victim):
+            for partition, region, benefit in least_beneficial_first(view.regions, victim):
                 row_bytes = view.resident_bytes[victim, partition] / view.resident_rows[victim, partition]
                 region_bytes = int(view.regions.rows[victim, partition, region] * row_bytes)
                 at_most_bytes = min(needed_bytes, region_bytes)
-                yield [EvictUpTo(victim, partition, at_most_bytes, CODES_FROM[region])]
+                why = scored(region, benefit)
+                yield [EvictUpTo(victim, partition, at_most_bytes, CODES_FROM[region], why=why)]
                 needed_bytes = max(1, needed_bytes - at_most_bytes)
 
 
-def least_beneficial_first(regions: RegionsView, which: int) -> Iterator[tuple[int, int]]:
-    """The regions of an input that have any rows: partition and region."""
+def least_beneficial_first(regions: RegionsView, which: int) -> Iterator[tuple[int, int, float]]:
+    """The regions of an input that have any rows: partition, region and benefit."""
     rows = regions.rows[which]
     benefits = regions.joins[which] / np.maximum(rows, 1)
     preference = np.broadcast_to(PREFERENCE, rows.shape)
     for place in np.lexsort((preference.ravel(), benefits.ravel())).tolist():
         partition, region = divmod(place, len(REGIONS))
         if rows[partition, region]:
-            yield partition, region
+            yield partition, region, float(benefits[partition, region])
+
+
+def scored(region: int, benefit: float) -> str:
+    """Why a region leaves, in words."""
+    return f"the {REGION_NAMES[region]} values, with {benefit:.2g} results a row since the last flush"

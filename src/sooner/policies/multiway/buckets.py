@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sooner.errors import InvalidJoin
+from sooner.policies.flush.regions import USELESS
 from sooner.policies.multi_view import EvictBuckets, EvictInput, MultiEvict, MultiView
 
 
@@ -22,7 +23,7 @@ class Buckets:
             raise InvalidJoin("The flush policy Buckets looks at buckets; give its algorithm sees='buckets'.")
         sizes = view.buckets.copy()
         if (useless := view.useless) is not None and sizes[useless].any():
-            yield [EvictInput(useless)]
+            yield [EvictInput(useless, USELESS)]
             sizes[useless] = 0
         dice = np.random.default_rng(view.tick)  # the same state gives the same choice
         while sizes.any():

@@ -9,7 +9,7 @@ regions after the first let go of may be less than they hold.
 from collections.abc import Iterator, Sequence
 
 from sooner.errors import InvalidJoin
-from sooner.policies.flush.regions import CODES_FROM, least_beneficial_first
+from sooner.policies.flush.regions import CODES_FROM, USELESS, least_beneficial_first, scored
 from sooner.policies.multi_view import EvictInput, EvictRegion, MultiEvict, MultiView
 
 
@@ -22,12 +22,13 @@ class RegionsOfAttributes:
         rows, n_bytes = view.resident_rows[:, 0], view.resident_bytes[:, 0]
         victims = sorted(range(len(rows)), key=lambda which: -int(rows[which]))
         if (useless := view.useless) is not None:
-            yield [EvictInput(useless)]
+            yield [EvictInput(useless, USELESS)]
             needed_bytes = max(1, needed_bytes - int(n_bytes[useless]))
             victims.remove(useless)
         for victim in victims:
-            for attribute, region in least_beneficial_first(view.regions, victim):
+            for attribute, region, benefit in least_beneficial_first(view.regions, victim):
                 region_bytes = int(view.regions.rows[victim, attribute, region] * (n_bytes[victim] / rows[victim]))
                 at_most_bytes = min(needed_bytes, region_bytes)
-                yield [EvictRegion(victim, attribute, at_most_bytes, CODES_FROM[region])]
+                why = scored(region, benefit)
+                yield [EvictRegion(victim, attribute, at_most_bytes, CODES_FROM[region], why)]
                 needed_bytes = max(1, needed_bytes - at_most_bytes)

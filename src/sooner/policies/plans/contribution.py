@@ -20,4 +20,4 @@ class Contribution:
             for name, view in views.items()
             if isinstance(view, JoinView)
         }
-        return lowest_first(views, scores, needed_bytes)
+        return lowest_first(views, scores, needed_bytes, "final results so far a byte")

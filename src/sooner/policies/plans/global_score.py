@@ -21,7 +21,7 @@ class GlobalScore:
         joins = {name: view for name, view in views.items() if isinstance(view, JoinView)}
         came_in_all = float(sum(groups_of(view).came.sum() for view in joins.values()))
         scores = {name: _scores(view, needed_bytes, came_in_all) for name, view in joins.items()}
-        return lowest_first(views, scores, needed_bytes)
+        return lowest_first(views, scores, needed_bytes, "final results expected a byte")
 
 
 def _scores(view: JoinView, n_bytes: int, came_in_all: float) -> Numbers:

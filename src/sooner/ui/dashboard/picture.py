@@ -187,8 +187,8 @@ class Picture:
 
     def _take_meeting(self, event: OwnEvent, p: int) -> None:
         match event:
-            case Flushed(side=side, n_rows=n_rows, n_bytes=n_bytes, run=run):
-                self._note_flush(side, p, n_rows, n_bytes)
+            case Flushed(side=side, run=run):
+                self._note_flush(event, p)
                 for pair, rectangle in self._rectangles.items():
                     if side in pair:
                         if "waits='once" in str(self.header.plan):
@@ -206,7 +206,8 @@ class Picture:
     def _is_clean_up(self, event: OwnEvent) -> bool:
         return self.phase == "clean-up" or getattr(event, "task", None) == "clean-up"
 
-    def _note_flush(self, side: int, p: int, n_rows: int, n_bytes: int) -> None:
+    def _note_flush(self, event: Flushed, p: int) -> None:
+        side = event.side
         memory = next(iter(self._memory.values()), ())
         of_side = memory[side] if side < len(memory) else ()
         held = of_side[p] if p < len(of_side) else 0
@@ -215,8 +216,9 @@ class Picture:
                 "seconds": self.seconds,
                 "input": self._names[side] if side < len(self._names) else str(side),
                 "partition": p,
-                "rows": n_rows,
-                "bytes": n_bytes,
+                "rows": event.n_rows,
+                "bytes": event.n_bytes,
+                "why": event.why,
                 "rank": sum(other > held for other in of_side) + 1,  # among the partitions of its input, by size
                 "partitions": len(of_side),
             }

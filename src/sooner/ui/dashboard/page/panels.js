@@ -127,9 +127,9 @@ function flushes(about) {
   return ({ state }) => {
     made.hidden = !state.flushes.length;
     said.textContent = about.summary ? `memory was full; ${about.algorithm}: ${about.summary}` : "memory was full";
-    place.replaceChildren(table(["at", "input", "partition", "rows", "size", "was the"],
+    place.replaceChildren(table(["at", "input", "partition", "rows", "size", "was the", "because"],
       state.flushes.slice(-7).toReversed().map(one => [time(one.seconds), one.input, String(one.partition), whole(one.rows), bytes(one.bytes),
-        one.partitions > 1 ? `${ordinal(one.rank)} of ${one.partitions}` : "–"]), [3, 4]));
+        one.partitions > 1 ? `${ordinal(one.rank)} of ${one.partitions}` : "–", one.why || "–"]), [3, 4]));
   };
 }
 
