@@ -120,8 +120,8 @@ MUTATIONS: Final = (
     Mutation(
         "matches-forgotten-in-files",
         "runs/formats/files.py",
-        old="        arrived = np.where(run.matched, -arrived, arrived)\n",
-        new="        pass\n",
+        old="arrived if run.matched is None else np.where(run.matched, -arrived, arrived)",
+        new="arrived",
         breaks="Rows that have a match come out as unmatched after they were on disk.",
         tests=("runs/test_run_files.py",),
     ),
