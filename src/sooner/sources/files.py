@@ -18,7 +18,7 @@ import pyarrow as pa
 from sooner.errors import InvalidCall
 from sooner.sources.arrow_files import ArrowFiles
 from sooner.sources.cutting import DEFAULT_BATCH_ROWS, cut
-from sooner.sources.formats import Format, format_of, with_compression
+from sooner.sources.formats import Format, format_of, may_be_empty, with_compression
 from sooner.sources.one_schema import as_announced, columns_to_read, schema_of_all, with_folders
 from sooner.sources.parquet_files import ParquetSource, parquet_part
 from sooner.sources.paths import AnyPath, File, files_at, is_local
@@ -167,12 +167,16 @@ def _streamed(found: Sequence[File], format_: FileFormat, columns: Sequence[str]
 
 
 def _found(path: AnyPaths, name: str) -> list[File]:
-    if isinstance(path, str | os.PathLike):
-        return files_at(path, name)
-    found = [file for one in path for file in files_at(one, name)]
+    paths = [path] if isinstance(path, str | os.PathLike) else path
+    found = [file for one in paths for file in files_at(one, name)]
     if not found:
         raise InvalidCall(f"{name}: the list of files is empty; give at least one path")
-    return found
+    with_rows = [file for file in found if file.n_bytes != 0 or not may_be_empty(file)]
+    if not with_rows:
+        raise InvalidCall(
+            f"{name}: {found[0].address} is empty, so nobody knows its columns; give a file that names them"
+        )
+    return with_rows
 
 
 def _found_and_unpacked(path: AnyPaths, name: str) -> list[File]:

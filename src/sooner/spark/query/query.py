@@ -26,6 +26,7 @@ from sooner.spark.interop.streams import ended_streams
 from sooner.spark.query.batch_figures import BatchFigures, last_batch
 from sooner.spark.query.failures import as_sooner_error
 from sooner.spark.query.joins import RunningJoin, joins_in
+from sooner.spark.query.running import RUNNING
 from sooner.spark.session.connect import is_connect
 from sooner.spark.session.versions import require_trigger
 from sooner.spark.step.estimates import read_estimate
@@ -71,6 +72,7 @@ class Query:
         self._seen_batch = -1
         self._failure: BaseException | None = None
         self._began = time.monotonic()
+        RUNNING[self.id] = self
         self._watcher = start_thread(self._watch, "sooner-query")
 
     @property
