@@ -171,6 +171,7 @@ def test_a_condition_joins_a_frame_at_rest_and_a_state_has_the_rows_that_it_bega
     assert case.written() == case.expected()
 
 
+@pytest.mark.long
 def test_a_query_whose_first_batch_was_cut_off_needs_another_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     """The rows at rest were written anew, and the log has those of before; with another checkpoint none is missing."""
     case = WithOneAtRest(spark, tmp_path, LEFT, RIGHT, 2, ways=("packed", "packed"))

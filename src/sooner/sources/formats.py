@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from sooner.errors import InvalidCall
@@ -62,7 +61,7 @@ def with_compression(file: File) -> File:
     format_, compression = named_format(file.file_name)
     if format_ is None and compression is None:
         compression = _marked(file.beginning(), _PACKED)
-    return replace(file, compression=compression)
+    return file._replace(compression=compression)
 
 
 def delimiter_in(begin: bytes) -> str | None:

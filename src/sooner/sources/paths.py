@@ -10,7 +10,6 @@ import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
@@ -34,14 +33,13 @@ _WEB: Final = ("http", "https")
 _NULL_IN_HIVE: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
-@dataclass(frozen=True)
-class File:
+class File(NamedTuple):
     """A file that was found, and what the names of its folders say of all its rows (`day=2024-01-01`)."""
 
     path: str
-    filesystem: fs.FileSystem = field(repr=False)
+    filesystem: fs.FileSystem
     address: str  # what messages call it
-    of_folder: Mapping[str, str | None] = field(default_factory=dict)
+    of_folder: Mapping[str, str | None]
     n_bytes: int | None = None  # where the file system says it
     compression: str | None = None
 
