@@ -88,6 +88,8 @@ def test_many_inputs_take_conditions_and_names(sides: Both) -> None:
     assert in_equalities(inputs, condition) == [("l.k", "r.k"), ("third.number", "r.b")]
     assert in_equalities(inputs, ["l.k = r.k", F.col("number") == F.col("b")]) == ["l.k = r.k", ("third.number", "r.b")]
     assert in_equalities(inputs, "l.k = r.k") == "l.k = r.k"
+    with refused(InvalidJoin, "two at least"):
+        ss.multijoin({"l": left}, on=left.k == left.a)
     again = {"one": left.alias("one"), "two": left.alias("two"), "r": right}
     assert in_equalities(again, F.col("one.k") == F.col("two.a")) == [("one.k", "two.a")]
     for wrong in (left.k == left.a, left.k > right.k, left.k == 5):

@@ -51,7 +51,8 @@ def in_names(
 def in_equalities(inputs: Mapping[str, DataFrame], on: OnOfMany) -> Equality | Sequence[Equality]:
     """The same by names, `("a.k", "b.k")` for each equality of a condition. All else is checked elsewhere."""
     listed = [on] if isinstance(on, Column) else on
-    if not isinstance(inputs, Mapping) or not isinstance(listed, list | tuple) or not _are_some(listed):
+    are_several = isinstance(inputs, Mapping) and len(inputs) > 1
+    if not are_several or not isinstance(listed, list | tuple) or not _are_some(listed):
         return on  # type: ignore[return-value]
     names, frames = list(inputs), list(inputs.values())
     found: list[Equality] = []
