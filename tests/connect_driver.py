@@ -23,7 +23,7 @@ from multijoin_driver import MultiCase
 from patience import until
 from queries import refused
 from sooner.errors import InvalidCall, InvalidJoin
-from sooner.spark.joins.column_conditions import in_names
+from sooner.spark.joins.column_conditions import in_equalities, in_names
 from sooner.spark.session import prerequisites
 from sooner.spark.session.connect import UnfitSession
 from sooner.spark.sources.pushed_down import reading_of
@@ -46,6 +46,13 @@ def join(spark: SparkSession, folder: Path) -> None:
     )
     with refused(InvalidJoin, "is no column of the left that equals one of the right"):
         in_names(left, right, left.k > right.k, None, None)
+    three = {"l": left, "r": right, "third": right.selectExpr("k as n")}
+    assert in_equalities(three, (left.k == right.k) & (three["third"].n == left.a)) == [
+        ("l.k", "r.k"),
+        ("third.n", "l.a"),
+    ]
+    looked_up = ss.enrich(left, three["third"], left.k == three["third"].n, state=folder / "looked-up")
+    assert looked_up.columns == ["k", "a", "n"]
     joined = case.joined()
     assert "left: packed by sooner.parquet: k, a" in ss.explain(joined)
     started: list[ss.Query] = []

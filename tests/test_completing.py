@@ -52,6 +52,5 @@ print(shell.complete(text, line=text, cursor_pos=len(text))[1])
 
 
 def test_ipython_completes_them() -> None:
-    pytest.importorskip("IPython", reason="what completes stands in IPython")
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert "'semi'" in ran.stdout.replace('"', "'"), ran.stderr

@@ -16,10 +16,9 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TextIO, get_args
+from typing import Any, Final, NamedTuple, TextIO, get_args
 
 from sooner.arguments import plain_path
 from sooner.errors import InvalidCall, InvalidJoin
@@ -32,8 +31,7 @@ MOST_BYTES: Final = 2**30  # of a file: about five million entries
 _KINDS: Final[dict[str, Any]] = {kind.__name__: kind for kind in get_args(OwnEvent)}
 
 
-@dataclass(frozen=True)
-class TraceHeader:
+class TraceHeader(NamedTuple):
     """The first line of a trace."""
 
     what: str
@@ -46,11 +44,12 @@ class TraceHeader:
 
     def to_line(self) -> str:
         fields = {name: list(kind._fields) for name, kind in _KINDS.items()}
-        return json.dumps({"trace": FORMAT, **vars(self), "fields": fields}) + "\n"
+        return json.dumps({"trace": FORMAT, **self._asdict(), "fields": fields}) + "\n"
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
+    """An event, when it happened, and where."""
+
     seconds: float
     event: Event
     place: int = 0  # the partition of a query on Spark
@@ -176,8 +175,7 @@ def open_trace(
         raise InvalidJoin(f"trace={trace!r} cannot be written: {error}; give another file.") from error
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(NamedTuple):
     """What was read: of one file, or of all files of a folder."""
 
     headers: Sequence[TraceHeader]  # none of versions before

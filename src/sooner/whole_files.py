@@ -11,7 +11,8 @@ from sooner.errors import InvalidCall
 
 def new_file(path: str | os.PathLike[str]) -> Path:
     """Where to write. Refused now, and not after minutes of work, if that cannot be."""
-    text = os.fspath(path)
+    if not isinstance(path, str | os.PathLike) or not isinstance(text := os.fspath(path), str):
+        raise InvalidCall(f"path={path!r} is no path; give the name of a file")
     if "://" in text:
         raise InvalidCall(f"path={text!r} is not on this machine; write to a path, and copy the file when it is whole")
     file = Path(text).expanduser()

@@ -172,6 +172,12 @@ def test_of_nothing() -> None:
     assert nulls["s"].value is None
 
 
+def test_one_aggregate_may_be_a_text_alone() -> None:
+    """As on the command line."""
+    alone = sooner.estimate(orders(), customers(), on="k", aggregates="total = sum(x)").final()
+    assert alone["total"] == sooner.estimate(orders(), customers(), on="k", aggregates=["sum(x)"]).final()["sum(x)"]
+
+
 def test_estimates_as_a_stream_and_in_a_notebook() -> None:
     query = sooner.estimate(orders(), customers(), on="k", aggregates={"n": "count"}, by="g")
     table = pa.table(query)
@@ -185,6 +191,7 @@ def test_estimates_as_a_stream_and_in_a_notebook() -> None:
     ("change", "sentence"),
     [
         ({"aggregates": {}}, "must name at least one"),
+        ({"aggregates": " "}, "must name at least one"),
         ({"aggregates": {"s": ("sum", "g")}}, "sum of g, which is a text; give a number"),
         ({"aggregates": {"s": ("sum", "pric")}}, "did you mean 'price'"),
         ({"aggregates": {"s": ("median", "x")}}, "asks for 'median'; choose one of"),

@@ -117,11 +117,16 @@ def test_a_variable_of_another_function_is_not_seen() -> None:
         ("OUTER__", ["did you mean OUTER_?"]),
         ("a.parquet", ["FROM has a.parquet", "in quotes: 'a.parquet'"]),
         ("'a.parquet'", ["there is no file a.parquet"]),
+        ("lying_here", ["FROM has lying_here", "in quotes: 'lying_here'"]),
         ("read_csv('a.csv', header=true)", ["no options", "sooner.sources"]),
         ("range(3)", ["no name of a table", "read_parquet"]),
     ],
 )
-def test_what_is_no_input_is_named(name: str, mentions: list[str]) -> None:
+def test_what_is_no_input_is_named(
+    name: str, mentions: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lying_here").touch()
     number, lines, word = 3, [OUTER_.schema], "nowhere.parquet"  # noqa: F841 - found by name
     with refused(InvalidJoin, *mentions):
         sooner.sql(f"SELECT 1 FROM {name} JOIN OUTER_ USING (k)")
@@ -130,7 +135,7 @@ def test_what_is_no_input_is_named(name: str, mentions: list[str]) -> None:
 @pytest.mark.parametrize(
     "name",
     ["'a.parquet'", '"a.parquet"', "'a.csv'", "'a.arrow'", "read_parquet('a.parquet')", "read_parquet(['a.parquet'])",
-     "parquet_scan('a')", "read_csv('a.txt')", "read_csv_auto('a.csv')", "'{folder}/a.parquet'", "folder"],
+     "parquet_scan('a')", "read_csv('a.txt')", "read_csv_auto('a.csv')", "'{folder}/a.parquet'", "folder", "'a'"],
 )  # fmt: skip
 def test_files_are_named_in_quotes_or_by_functions(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

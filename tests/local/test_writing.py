@@ -239,6 +239,12 @@ def test_a_full_disk_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("to", [None, b"joined.parquet", 5])
+def test_what_is_no_path_is_refused(to: Any) -> None:
+    with refused(InvalidCall, f"path={to!r} is no path; give the name of a file"):
+        query().to_parquet(to)
+
+
 @pytest.mark.parametrize(
     ("to", "culprit"),
     [

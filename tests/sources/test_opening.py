@@ -281,10 +281,12 @@ def test_files_of_another_format_are_refused(file_name: str, culprit: str, tmp_p
         open_source(tmp_path / file_name, "left")
 
 
-def test_an_empty_csv_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "rows.csv").touch()
-    with pytest.raises(InvalidCall, match=r"left: .*rows.csv cannot be read as CSV"):
-        open_source(tmp_path / "rows.csv", "left")
+@pytest.mark.parametrize("file_name", ["rows.csv", "rows.jsonl", "rows"])
+def test_an_empty_file_is_refused(file_name: str, tmp_path: Path) -> None:
+    (tmp_path / file_name).touch()
+    for thing in (tmp_path / file_name, tmp_path):
+        with pytest.raises(InvalidCall, match=rf"left: .*{file_name} is empty, so nobody knows its columns; give"):
+            open_source(thing, "left")
 
 
 def test_a_directory_without_files_is_refused(tmp_path: Path) -> None:

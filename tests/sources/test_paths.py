@@ -58,6 +58,18 @@ def test_a_directory_a_pattern_and_a_list_of_any_format(ending: str, folder: Pat
         assert rows_of(thing) == BOTH, thing
 
 
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl"])
+def test_a_part_of_text_without_rows_may_be_an_empty_file(ending: str, folder: Path) -> None:
+    """Spark writes such for partitions that have none. A binary file of no bytes has lost what was in it."""
+    two_files(folder, ending)
+    (folder / f"0{ending}").touch()
+    (folder / "z").touch()
+    assert rows_of(folder) == rows_of(folder / "*") == BOTH
+    (folder / "lost.parquet").touch()
+    with pytest.raises(InvalidCall, match=r"lost\.parquet cannot be read as Parquet"):
+        rows_of(folder / "*.parquet")
+
+
 def test_a_home_and_a_file_address(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(folder))
     write_file(FIRST, folder / "a b.csv")

@@ -13,7 +13,7 @@ from spark_joins import QUICK_BATCHES, QUICK_START
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     settings = {"spark__driver__memory": "2g", "spark__driver__extraJavaOptions": QUICK_START, **QUICK_BATCHES}
-    session = local_session("local[2,4]", **settings, **server_of_connect())
+    session = local_session("local[2,4]", spark__ui__enabled="true", **settings, **server_of_connect())
     yield session
     session.stop()
 

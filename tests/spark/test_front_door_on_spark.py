@@ -1,6 +1,8 @@
 """What PySpark users hand in: conditions on columns, DataFrames at rest, and no state."""
 
-from collections.abc import Callable
+import shutil
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import sooner.spark as ss
-from patience import until
+from killing import batches_begun
+from patience import HANG_SECONDS, until
 from queries import refused
-from sooner.errors import InvalidJoin
-from sooner.spark.joins.column_conditions import in_names
+from sooner.errors import InvalidJoin, SourceFailed
+from sooner.spark.joins.column_conditions import in_equalities, in_names
 from spark_joins import JoinCase, ended, rows_of, skewed
 
 LEFT, RIGHT = skewed(600, 250, 1, "a"), skewed(500, 250, 2, "b")
@@ -76,6 +79,46 @@ def test_a_condition_that_is_no_equality_of_columns_is_refused(
         ss.join(*sides, on=condition(*sides), state=tmp_path / "state")
 
 
+def test_many_inputs_take_conditions_and_names(sides: Both) -> None:
+    """Of any two inputs, also of the same rows under two names; in a list names may stand beside them."""
+    left, right = sides
+    third = left.selectExpr("a as number", "text as word")
+    inputs = {"l": left, "r": right, "third": third}
+    condition = (left.k == right.k) & (third.number == right.b)
+    assert in_equalities(inputs, condition) == [("l.k", "r.k"), ("third.number", "r.b")]
+    assert in_equalities(inputs, ["l.k = r.k", F.col("number") == F.col("b")]) == ["l.k = r.k", ("third.number", "r.b")]
+    assert in_equalities(inputs, "l.k = r.k") == "l.k = r.k"
+    with refused(InvalidJoin, "two at least"):
+        ss.multijoin({"l": left}, on=left.k == left.a)
+    again = {"one": left.alias("one"), "two": left.alias("two"), "r": right}
+    assert in_equalities(again, F.col("one.k") == F.col("two.a")) == [("one.k", "two.a")]
+    for wrong in (left.k == left.a, left.k > right.k, left.k == 5):
+        with refused(InvalidJoin, "no column of one input that equals one of another", "l.a == r.b", "within="):
+            in_equalities(inputs, wrong)
+
+
+def test_a_join_of_many_and_a_look_up_by_conditions_are_those_by_names(sides: Both, tmp_path: Path) -> None:
+    left, right = sides
+    third = right.sparkSession.range(5).selectExpr("id as number", "'x' as word")
+    inputs = {"l": left, "r": right, "third": third}
+
+    def told(on: Any) -> tuple[str, list[str]]:
+        joined = ss.multijoin(inputs, on, partitions=2, state=tmp_path / "many")
+        return ss.explain(joined), joined.columns
+
+    by_names = told("l.k = r.k AND r.b = third.number")
+    assert told([left.k == right.k, right.b == third.number]) == by_names
+    looked_up = ss.enrich(left, third, left.a == third.number, state=tmp_path / "master")
+    by_names = ss.enrich(left, third, stream_on="a", master_on="number", state=tmp_path / "of-names")
+    assert looked_up.columns == by_names.columns
+    with refused(InvalidJoin, "the master is a str", "give their names"):
+        ss.enrich(left, "master.parquet", left.a == right.b, state=tmp_path / "path")
+    with refused(InvalidJoin, "stream_on=/master_on=", "give one of the two"):
+        ss.enrich(left, third, left.a == third.number, stream_on="a", state=tmp_path / "both")
+    with refused(InvalidJoin, "no column of the stream that equals one of the master", "stream.a == master.b"):
+        ss.enrich(left, third, left.a > third.number, state=tmp_path / "larger")
+
+
 def test_a_state_that_is_missing_is_asked_for_everywhere(sides: Both) -> None:
     left, right = sides
     with refused(InvalidJoin, "state=None", "outlives the program", 'state="/data/join-state"'):
@@ -128,6 +171,29 @@ def test_a_condition_joins_a_frame_at_rest_and_a_state_has_the_rows_that_it_bega
     ended(again := start(right.limit(3)))
     assert again.is_complete
     assert case.written() == case.expected()
+
+
+@pytest.mark.long
+def test_a_query_whose_first_batch_was_cut_off_needs_another_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
+    """The rows at rest were written anew, and the log has those of before; with another checkpoint none is missing."""
+    case = WithOneAtRest(spark, tmp_path, LEFT, RIGHT, 2, ways=("packed", "packed"))
+    cut_off = case.start(never_ending)
+    until(lambda: batches_begun(tmp_path) > 0, "no batch begins")
+    cut_off.stop()
+    assert cut_off.progress is None
+    with refused(SourceFailed, str(tmp_path / "state" / "input-2"), "has changed", "start over with a new checkpoint"):
+        case.run()
+    shutil.rmtree(case.checkpoint)
+    case.run()
+    assert case.written() == case.expected()
+
+
+def never_ending(joined: DataFrame) -> DataFrame:
+    def wait(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        time.sleep(HANG_SECONDS)
+        yield from rows
+
+    return joined.mapInArrow(wait, joined.schema)
 
 
 def test_another_frame_at_rest_may_take_the_place_of_one_until_the_query_has_begun(

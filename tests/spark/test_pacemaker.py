@@ -17,7 +17,8 @@ from sooner.named_algorithms import ALGORITHMS
 from sooner.operators.two_way.plan import INPUTS
 from sooner.sides import LEFT, RIGHT
 from sooner.spark.dataflow.endings import note_end
-from sooner.spark.dataflow.pacemaker import LOOK_SECONDS, PulseReader, Pulses, PulseStream, figures_of
+from sooner.spark.dataflow.figures import figures_of
+from sooner.spark.dataflow.pacemaker import LOOK_SECONDS, PulseReader, Pulses, PulseStream
 from sooner.spark.session.versions import ReadAllAvailable
 from sooner.spark.shuffle.row_kinds import SETTLING
 from sooner.spark.step.plan import StepPlan

@@ -107,7 +107,9 @@ def test_a_range_may_be_a_number_or_two(
         (["dashboard", "nothere.jsonl"], 1, "there is neither a trace nor a state at nothere.jsonl"),
         ([*JOIN, "--within", "2 months"], 1, "has 'months'"),
         (["join", "-", "-", "--on", "k"], 1, "can be read once"),
-        (["join", "orders.parquet", "customers.csv"], 1, "Which columns must be equal?"),
+        (["join", "orders.parquet", "customers.csv"], 1, "equal? Give --on, or both --left-on and --right-on."),
+        ([*JOIN, "--memory", "lots"], 1, "--memory 'lots' is not a size"),
+        (["sql", "SELECT count(*) FROM nothing"], 1, "--table has no such name; give it there."),
         (["multijoin", "orders.parquet", "--on", "k"], 2, "is not NAME=VALUE"),
     ],
 )

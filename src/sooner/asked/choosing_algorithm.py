@@ -1,8 +1,7 @@
 """`algorithm="auto"`: which algorithm a two-way join gets, by what is known of it before its first row, and why."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import pyarrow as pa
 
@@ -14,8 +13,7 @@ AskedAlgorithm = AlgorithmName | Literal["auto"] | Algorithm
 AUTO: Final = "auto"
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(NamedTuple):
     """What is known of a join before its first row."""
 
     is_estimate: bool = False
@@ -24,8 +22,9 @@ class Known:
     memory_bytes: int = UNLIMITED_BYTES  # for rows
 
 
-@dataclass(frozen=True)
-class Choice:
+class Choice(NamedTuple):
+    """An algorithm, and why it is this one."""
+
     algorithm: Algorithm
     reason: str = ""  # if it was not asked for by its name
 

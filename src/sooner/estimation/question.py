@@ -14,7 +14,7 @@ from sooner.expressions.arrow_conditions import from_arrow
 from sooner.expressions.reading import parse
 from sooner.expressions.tree import Column, Node
 
-Aggregates = Mapping[str, str | Sequence[str]] | Sequence[str]
+Aggregates = Mapping[str, str | Sequence[str]] | Sequence[str] | str
 By = str | Sequence[str] | None
 FUNCTIONS: Final[dict[str, str]] = {
     "count": "count",
@@ -80,8 +80,9 @@ def aggregate_in(text: str) -> tuple[str, list[str]] | None:
 def _named_aggregates(given: object) -> list[tuple[object, object]]:
     if isinstance(given, Mapping) and given:
         return list(given.items())
-    if isinstance(given, list | tuple) and given and all(isinstance(one, str) for one in given):
-        return [aggregate_in(one) or (one, one) for one in given]
+    texts = [given] if isinstance(given, str) and given.strip() else given
+    if isinstance(texts, list | tuple) and texts and all(isinstance(one, str) for one in texts):
+        return [aggregate_in(one) or (one, one) for one in texts]
     raise InvalidJoin(
         f"aggregates={given!r} must name at least one, such as {{'revenue': 'sum(price * quantity)'}}, or be a list: "
         "['sum(price)', 'n = count(*)']."

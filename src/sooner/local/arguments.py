@@ -2,9 +2,8 @@
 
 import os
 import threading
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from sooner.arguments import plain_path, require_whole_number
 from sooner.budget import format_bytes, parse_bytes
@@ -18,8 +17,7 @@ MOST_PARTITIONS: Final = 8
 SILENCE_SECONDS: Final = 0.025
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """What a query may use, and how long it waits."""
 
     memory_bytes: int

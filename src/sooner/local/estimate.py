@@ -65,7 +65,7 @@ def estimate(
     left, right, on, left_on, right_on, suffixes, memory, partitions, workers, spill_dir: as for `sooner.join`.
     aggregates: names, and for each a function of an expression of SQL over the columns of the join, such as
         {"revenue": "sum(price * (1 - discount))", "n": "count(*)"}, or ("sum", "price"); count, sum, avg, variance or
-        stddev. A list of such texts as well: ["sum(price)", "n = count(*)"].
+        stddev. Such a text alone or a list of them as well: "sum(price)", ["sum(price)", "n = count(*)"].
     by: columns or expressions, in whose groups they are wanted.
     where: a condition in SQL or as an expression of PyArrow: only such rows of the join count.
     confidence: of the intervals: in so many of all cases they hold.

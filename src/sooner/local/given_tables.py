@@ -5,6 +5,7 @@ caller, or else a file.
 import re
 import types
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from sooner.errors import InvalidCall, InvalidJoin
@@ -71,6 +72,8 @@ class GivenTables:
                     "meant in tables=, or another name."
                 )
             return found
+        if table.file is not None and self._has_files and Path(table.name).exists():
+            return table.name
         raise self._unknown(table)
 
     def _unknown(self, table: TableName) -> InvalidJoin:
@@ -78,7 +81,8 @@ class GivenTables:
         known = list(dict.fromkeys([*self._tables, *variables]))
         where = "tables= has no such name" + (", nor is there such a variable" if self._variables else "")
         there_are = hint_of(table.name, known) if known else "give it there"
-        quotes = f" (a file is named in quotes: '{table.name}')" if self._has_files and "." in table.name else ""
+        is_file = self._has_files and ("." in table.name or Path(table.name).exists())
+        quotes = f" (a file is named in quotes: '{table.name}')" if is_file else ""
         return InvalidJoin(f"FROM has {table.name}, and {where}; {there_are}{quotes}.")
 
 

@@ -8,7 +8,7 @@ that arrived before it.
 import threading
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
@@ -18,15 +18,13 @@ LAST_IN_TURNS: Final = 16  # once in so many turns something is taken of an inpu
 PIECES_HELD: Final = 2  # of each input: one piece that waits, one that the operator has in its hands
 
 
-@dataclass(frozen=True)
-class Ended:
+class Ended(NamedTuple):
     """A source has no more rows; if it failed, with this error."""
 
     error: Exception | None = None
 
 
-@dataclass(frozen=True)
-class Waiting:
+class Waiting(NamedTuple):
     """What one input has for the operator."""
 
     batches: list[pa.RecordBatch]
@@ -39,6 +37,8 @@ class Stopped(Exception):  # noqa: N818 - not an error: how a thread that waits 
 
 @dataclass
 class _Queue:
+    """What waits of one input."""
+
     batches: list[pa.RecordBatch] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)  # of each batch, in bytes
     n_bytes: int = 0

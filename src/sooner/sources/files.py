@@ -16,14 +16,12 @@ from typing import Any, ClassVar, Final, Protocol, TypeAlias, TypeGuard, TypeVar
 import pyarrow as pa
 
 from sooner.errors import InvalidCall
-from sooner.sources.arrow_files import ArrowFiles
 from sooner.sources.cutting import DEFAULT_BATCH_ROWS, cut
-from sooner.sources.formats import Format, format_of, with_compression
+from sooner.sources.formats import Format, format_of, may_be_empty, with_compression
 from sooner.sources.one_schema import as_announced, columns_to_read, schema_of_all, with_folders
 from sooner.sources.parquet_files import ParquetSource, parquet_part
 from sooner.sources.paths import AnyPath, File, files_at, is_local
 from sooner.sources.source import Source
-from sooner.sources.text_files import DelimitedText, JsonText
 
 T = TypeVar("T")
 
@@ -89,7 +87,7 @@ def file_source(path: AnyPaths, name: str) -> Source:
     opened = [file for _, file in found]
     if format_ == "parquet":
         return _parquet(opened, None, DEFAULT_BATCH_ROWS, name)
-    return _streamed(opened, _FORMATS[format_], None, name)
+    return _streamed(opened, _reading(format_), None, name)
 
 
 def parquet(
@@ -123,6 +121,8 @@ def csv(
     fails the source. `columns` limits and orders the columns. The delimiter is by default the one that is most frequent
     in the first line: a comma, a tab, a semicolon or a bar.
     """
+    from sooner.sources.text_files import DelimitedText
+
     name = name or _name_of(path)
     source = _streamed(_found_and_unpacked(path, name), DelimitedText(delimiter, column_types), columns, name)
     for column in column_types or ():
@@ -135,6 +135,8 @@ def json(path: AnyPaths, *, columns: Sequence[str] | None = None, name: str | No
 
     Columns and types are those of the first megabyte; a later value of another type, or a new field, fails the source.
     """
+    from sooner.sources.text_files import JsonText
+
     name = name or _name_of(path)
     return _streamed(_found_and_unpacked(path, name), JsonText(), columns, name)
 
@@ -143,12 +145,15 @@ def is_path(thing: object) -> TypeGuard[AnyPath]:
     return isinstance(thing, str | os.PathLike)
 
 
-_FORMATS: Final[Mapping[Format, FileFormat]] = {
-    "arrow": ArrowFiles(),
-    "csv": DelimitedText(),
-    "tsv": DelimitedText("\t"),
-    "json": JsonText(),
-}
+def _reading(format_: Format) -> FileFormat:
+    """How it is read; most queries are of Parquet files, and need nothing of this."""
+    if format_ == "arrow":
+        from sooner.sources.arrow_files import ArrowFiles
+
+        return ArrowFiles()
+    from sooner.sources.text_files import DelimitedText, JsonText
+
+    return JsonText() if format_ == "json" else DelimitedText("\t" if format_ == "tsv" else None)
 
 
 def _parquet(found: Sequence[File], columns: Sequence[str] | None, batch_rows: int, name: str) -> Source:
@@ -167,12 +172,16 @@ def _streamed(found: Sequence[File], format_: FileFormat, columns: Sequence[str]
 
 
 def _found(path: AnyPaths, name: str) -> list[File]:
-    if isinstance(path, str | os.PathLike):
-        return files_at(path, name)
-    found = [file for one in path for file in files_at(one, name)]
+    paths = [path] if isinstance(path, str | os.PathLike) else path
+    found = [file for one in paths for file in files_at(one, name)]
     if not found:
         raise InvalidCall(f"{name}: the list of files is empty; give at least one path")
-    return found
+    with_rows = [file for file in found if file.n_bytes != 0 or not may_be_empty(file)]
+    if not with_rows:
+        raise InvalidCall(
+            f"{name}: {found[0].address} is empty, so nobody knows its columns; give a file that names them"
+        )
+    return with_rows
 
 
 def _found_and_unpacked(path: AnyPaths, name: str) -> list[File]:

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final, Literal, TypeAlias, TypeVar
 
 from sooner.errors import InvalidCall
@@ -42,6 +41,11 @@ def named_format(file_name: str) -> tuple[Format | None, str | None]:
     return FORMATS.get(ending), compression
 
 
+def may_be_empty(file: File) -> bool:
+    """Whether a file of no bytes may be one of several: some writers leave such for parts of text without rows."""
+    return named_format(file.file_name)[0] not in _BINARY.values()
+
+
 def format_of(file: File, name: str) -> tuple[Format, File]:
     """What is in a file, and the file with how it is packed. Only names that do not say it are looked into."""
     file = with_compression(file)
@@ -57,7 +61,7 @@ def with_compression(file: File) -> File:
     format_, compression = named_format(file.file_name)
     if format_ is None and compression is None:
         compression = _marked(file.beginning(), _PACKED)
-    return replace(file, compression=compression)
+    return file._replace(compression=compression)
 
 
 def delimiter_in(begin: bytes) -> str | None:
@@ -91,8 +95,8 @@ def _text_format(begin: bytes, file: File, name: str) -> Format:
     _, ending = _split(file.file_name)
     raise InvalidCall(
         f"{name}: {file.address} {f'ends in {ending!r}' if ending else 'has no ending'}, and by its first bytes it is "
-        f"none of Parquet, Arrow, JSON and delimited text; give a name that ends in one of {', '.join(FORMATS)}, or "
-        "open it yourself with sooner.sources"
+        f"none of Parquet, Arrow, JSON and delimited text; give a name that ends in one of {', '.join(FORMATS)}, open "
+        "it yourself with sooner.sources, or choose the files beside it by a pattern such as '*.csv'"
     )
 
 

@@ -10,7 +10,6 @@ import difflib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
@@ -34,14 +33,14 @@ _WEB: Final = ("http", "https")
 _NULL_IN_HIVE: Final = "__HIVE_DEFAULT_PARTITION__"
 
 
-@dataclass(frozen=True)
-class File:
+class File(NamedTuple):
     """A file that was found, and what the names of its folders say of all its rows (`day=2024-01-01`)."""
 
     path: str
-    filesystem: fs.FileSystem = field(repr=False)
+    filesystem: fs.FileSystem
     address: str  # what messages call it
-    of_folder: Mapping[str, str | None] = field(default_factory=dict)
+    of_folder: Mapping[str, str | None]
+    n_bytes: int | None = None  # where the file system says it
     compression: str | None = None
 
     def open(self) -> pa.NativeFile:
@@ -65,8 +64,8 @@ class _Place(NamedTuple):
     path: str
     before: str  # what stands before the path in an address
 
-    def file(self, path: str, of_folder: Mapping[str, str | None]) -> File:
-        return File(path, self.filesystem, self.before + path, of_folder)
+    def file(self, info: fs.FileInfo, of_folder: Mapping[str, str | None]) -> File:
+        return File(info.path, self.filesystem, self.before + info.path, of_folder, info.size)
 
     def info(self, path: str) -> fs.FileInfo:
         return self.filesystem.get_file_info(path)
@@ -102,7 +101,7 @@ def _found(place: _Place, text: str, name: str) -> list[File]:
     if info.type == fs.FileType.Directory:
         return _in_directory(place, place.path, name)
     if info.type == fs.FileType.File:
-        return [place.file(place.path, {})]
+        return [place.file(info, {})]
     if info.type == fs.FileType.Unknown:
         raise InvalidCall(f"{name}: {text} is neither a file nor a directory, and can be read only once; copy it first")
     if _PATTERN.search(place.path) and not text.startswith(_WEB):
@@ -117,10 +116,10 @@ def _in_directory(place: _Place, folder: str, name: str) -> list[File]:
             f"{name}: {shown} is a Delta table, and not all of its files are part of it; give "
             "deltalake.DeltaTable(...).to_pyarrow_dataset()"
         )
-    files = [one.path for one in place.below(folder, recursive=True) if _is_file(one)]
+    files = [one for one in place.below(folder, recursive=True) if _is_file(one)]
     if not files:
         raise InvalidCall(f"{name}: the directory {shown} holds no file; names that begin with . or _ are passed over")
-    return [place.file(path, _of_folder(path, folder)) for path in files]
+    return [place.file(one, _of_folder(one.path, folder)) for one in files]
 
 
 def _matched(place: _Place, text: str, name: str) -> list[File]:
@@ -130,7 +129,7 @@ def _matched(place: _Place, text: str, name: str) -> list[File]:
     files: dict[str, File] = {}
     for info in _matching(place, root, parts[fixed:]):
         found = place.below(info.path, recursive=True) if info.type == fs.FileType.Directory else [info]
-        files |= {one.path: place.file(one.path, _of_folder(one.path, root)) for one in found if _is_file(one)}
+        files |= {one.path: place.file(one, _of_folder(one.path, root)) for one in found if _is_file(one)}
     if not files:
         raise InvalidCall(f"{name}: no file matches {text}")
     return [files[path] for path in sorted(files)]

@@ -12,8 +12,9 @@ import difflib
 import importlib
 import io
 import os
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -43,6 +44,7 @@ class Parser(argparse.ArgumentParser):
             return
         module, _, name = command.prepared_by.partition(":")
         getattr(importlib.import_module(f"sooner.ui.{module}"), name)(self)
+        self.set_defaults(called={one.dest: one.option_strings[-1] for one in self._actions if one.option_strings})
         self.usage = " ".join(["%(prog)s [OPTION ...]", *map(_usage_of, self._get_positional_actions())])
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -64,6 +66,7 @@ def main(
 ) -> int:
     """Run a command. `at_work` is called once all of it is loaded and understood, and `done` when it is over."""
     _let_streams_take_everything()
+    options = argparse.Namespace(called={})
     try:
         options = command_parser().parse_args(arguments)
         at_work()
@@ -73,13 +76,23 @@ def main(
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         exit_code = FAILED
     except (SoonerError, OSError) as error:
-        print(f"sooner: {plain_text(error)}", file=sys.stderr)
+        print(f"sooner: {_with_options(plain_text(error), options.called)}", file=sys.stderr)
         exit_code = FAILED
     except KeyboardInterrupt:
         print("sooner: interrupted", file=sys.stderr)
         exit_code = INTERRUPTED
     done()
     return exit_code
+
+
+def _with_options(sentence: str, called: Mapping[str, str]) -> str:
+    """A sentence about arguments of Python, as one about options: `left_on='k'` is `--left-on 'k'` here."""
+
+    def option(found: re.Match[str]) -> str:
+        name = called.get(found[1]) or called.get(found[1].removesuffix("s"))
+        return found[0] if name is None else f"{name} {found[2]}".rstrip()
+
+    return re.sub(r"\b([a-z_]+)=(['\"\w]?)", option, sentence)
 
 
 def _usage_of(positional: argparse.Action) -> str:

@@ -16,7 +16,7 @@ from sooner.named_algorithms import ALGORITHMS
 from sooner.ui.output import add_output_arguments, format_of, write_rows
 from sooner.ui.standard_input import inputs_of
 
-INPUT: Final = "a file or directory of Parquet, CSV or Arrow, or - (standard input)"
+INPUT: Final = "a file, directory or pattern (Parquet, CSV, JSON, Arrow), or - (standard input)"
 
 
 def add_join_arguments(parser: argparse.ArgumentParser) -> None:

@@ -84,6 +84,7 @@ def _step_of(plan: StepPlan) -> Task:
     def step(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return run_step(plan, Attempt.of_this_task(), batches)
 
+    step.__name__ = f"join of {', '.join(plan.inputs)} in {plan.state}"  # Spark's UI calls it so
     return step
 
 

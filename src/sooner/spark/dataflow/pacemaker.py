@@ -26,6 +26,7 @@ from pyspark.sql.datasource_internal import _SimpleStreamReaderWrapper
 
 from sooner.errors import InvalidJoin, StateCorrupted
 from sooner.spark.dataflow.endings import noted_ends
+from sooner.spark.dataflow.figures import figures, figures_of, metrics_of
 from sooner.spark.dataflow.finding_hot_keys import newly_hot
 from sooner.spark.session.versions import (
     SETS_LIMITS,
@@ -37,21 +38,10 @@ from sooner.spark.session.versions import (
 from sooner.spark.shuffle.row_kinds import SETTLING, Settling, text_of_pulse
 from sooner.spark.shuffle.shared_columns import SAID, quoted
 from sooner.spark.step.in_use import note_done, note_in_use
-from sooner.spark.step.standing import JoinProgress, Standing, newest_batch, read_standing
+from sooner.spark.step.standing import Standing, newest_batch, read_standing
 
 FORMAT: Final = "sooner.pulses"
 LOOK_SECONDS: Final = 0.25  # while resting: Spark asks a hundred times a second
-FIGURES: Final = {
-    "results": "long",
-    "resident_bytes": "long",
-    "spilled_bytes": "long",
-    "forgotten_rows": "long",
-    "copied_rows": "long",
-    "late_rows": "long",
-    "covered_fraction": "double",
-    "fallbacks": "string",
-    "hot_keys": "string",
-}
 
 _NAMED: Final[Counter[str]] = Counter()  # how many joins this program has made with a state
 
@@ -69,9 +59,8 @@ class Pulses(DataSource):
 
     def schema(self) -> str:
         """What a pulse says to the steps, and how far the join was before it."""
-        figures = figures_of(self._inputs)
         said = ("ended int", "settling int", f"{SAID} string")
-        return ", ".join((*said, *(f"{quoted(name)} {kind}" for name, kind in figures.items())))
+        return ", ".join((*said, *(f"{quoted(name)} {kind}" for name, kind in figures_of(self._inputs).items())))
 
     def streamReader(self, schema: object) -> _SimpleStreamReaderWrapper:  # noqa: ARG002, N802 - Spark's contract
         """The pacemaker; it runs in the driver."""
@@ -231,14 +220,9 @@ class PulseReader(SimpleDataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"pacemaker of": self._state, **said}
 
     def _row(self, offset: Offset, standing: Standing | None) -> Row:
-        figures = _figures(None if standing is None else standing.progress, len(self._inputs))
+        known = figures(None if standing is None else standing.progress, self._inputs)
         said = text_of_pulse(offset["newest"], offset.get("hot", []))
-        return (offset["ended"], SETTLING.index(offset["settling"]), said, *figures)
-
-
-def figures_of(inputs: Sequence[str]) -> dict[str, str]:
-    """What the observed metrics of an operator are called, and their types."""
-    return {"phase": "string", **{f"arrived_{name}": "long" for name in inputs}, **FIGURES}
+        return (offset["ended"], SETTLING.index(offset["settling"]), said, *known.values())
 
 
 def with_figures(pulses: DataFrame, state: str, inputs: Sequence[str]) -> DataFrame:
@@ -248,25 +232,4 @@ def with_figures(pulses: DataFrame, state: str, inputs: Sequence[str]) -> DataFr
     _NAMED[state] += 1
     # Two joins with one state are refused in a sentence when they start; Spark would refuse their union in a page.
     again = f" ({_NAMED[state]})" if _NAMED[state] > 1 else ""
-    return pulses.observe(f"sooner:{state}{again}", *largest)
-
-
-def _figures(progress: JoinProgress | None, inputs: int) -> Row:
-    """The figures of a join, in the order of `figures_of`; before its first batch is done nothing has come."""
-    if progress is None:
-        nothing = {"long": 0, "double": 1.0, "string": ""}
-        return ("arriving", *(0 for _ in range(inputs)), *(nothing[type_] for type_ in FIGURES.values()))
-    total = progress.total
-    return (
-        total.phase,
-        *total.arrived_rows,
-        total.results,
-        total.resident_bytes,
-        total.spilled_bytes,
-        total.forgotten_rows,
-        total.copied_rows,
-        sum(progress.late_rows),
-        total.covered_fraction,
-        "; ".join(total.fallbacks),
-        ", ".join(key.name for key in progress.hot_keys),
-    )
+    return pulses.observe(f"{metrics_of(state)}{again}", *largest)

@@ -1,58 +1,110 @@
 """`on=left.k == right.k`, as PySpark has it: the names of the columns that must be equal.
 
-Spark itself says which column is of which side: in a classic session the plan that it has made of such a join, under
+Spark itself says which column is of which input: in a classic session the plan that it has made of such a join, under
 Connect the numbers of the plans from which a program took the columns.
 
 Not covered: conditions that are no equalities of columns, and columns that are computed; both are refused by name.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame
 
-from sooner.arguments import Columns
+from sooner.arguments import ON, Columns
+from sooner.asked.multijoins import Equality
 from sooner.errors import InvalidJoin
 from sooner.operators.two_way.plan import INPUTS
-from sooner.sides import LEFT, RIGHT
 from sooner.spark.joins.checking import session_of
 from sooner.spark.session.connect import is_connect, relation_of
 
 On = Columns | Column | Sequence[Column]
+OnOfMany = Equality | Column | Sequence[Equality | Column]
 EQUAL: Final = ("=", "==")
-Place = tuple[int, str]  # a side, and the name of a column there
+Place = tuple[int, str]  # which input, and the name of a column there
+Found = tuple[list[Place | None], str]  # the sides of a part, as far as they are columns; and how it is written
 
 
 def in_names(
-    left: DataFrame, right: DataFrame, on: On | None, left_on: Columns | None, right_on: Columns | None
+    left: DataFrame,
+    right: object,
+    on: On | None,
+    left_on: Columns | None,
+    right_on: Columns | None,
+    inputs: tuple[str, str] = INPUTS,
+    called: tuple[str, str, str] = ON,
 ) -> tuple[Columns | None, Columns | None, Columns | None]:
-    """The same three by names: a condition is the names of both sides. All else is checked elsewhere."""
+    """The same three by names: a condition is the names of both inputs. All else is checked elsewhere."""
     conditions = [on] if isinstance(on, Column) else on
-    if not isinstance(conditions, list | tuple) or not any(isinstance(one, Column) for one in conditions):
+    if not isinstance(conditions, list | tuple) or not _are_some(conditions):
         return on, left_on, right_on  # type: ignore[return-value]
+    both, *each = called
     if left_on is not None or right_on is not None:
-        raise InvalidJoin("on= and left_on=/right_on= were both given; give one of the two.")
+        raise InvalidJoin(f"{both}= and {'=/'.join(each)}= were both given; give one of the two.")
     if not all(isinstance(one, Column) for one in conditions):
-        raise InvalidJoin(f"on={on!r} has names and conditions; give names, or conditions such as left.a == right.b.")
-    session_of(INPUTS, (left, right))
-    find = _pairs_of_connect if is_connect(left) else _pairs_of_java
-    pairs = [pair for one in conditions for pair in find(left, right, one)]
-    return None, [name for name, _ in pairs], [name for _, name in pairs]
+        raise InvalidJoin(f"on={on!r} has names and conditions; give names, or conditions such as {_example(inputs)}.")
+    pairs = [sorted(pair) for one in conditions for pair in _pairs(inputs, (left, right), one)]
+    return None, [name for (_, name), _ in pairs], [name for _, (_, name) in pairs]
 
 
-def _pairs_of_java(left: DataFrame, right: DataFrame, condition: Column) -> Iterator[tuple[str, str]]:
-    plan: Any = left.join(right, condition)._jdf.queryExecution().analyzed()  # PySpark itself does not know the plan
-    places: dict[int, Place] = {}
-    for side, child, frame in ((LEFT, plan.left(), left), (RIGHT, plan.right(), right)):
-        output = child.output()
-        ids = (int(output.apply(at).exprId().id()) for at in range(output.size()))
-        places |= {number: (side, name) for number, name in zip(ids, frame.columns, strict=True)}
+def in_equalities(inputs: Mapping[str, DataFrame], on: OnOfMany) -> Equality | Sequence[Equality]:
+    """The same by names, `("a.k", "b.k")` for each equality of a condition. All else is checked elsewhere."""
+    listed = [on] if isinstance(on, Column) else on
+    are_several = isinstance(inputs, Mapping) and len(inputs) > 1
+    if not are_several or not isinstance(listed, list | tuple) or not _are_some(listed):
+        return on  # type: ignore[return-value]
+    names, frames = list(inputs), list(inputs.values())
+    found: list[Equality] = []
+    for one in listed:
+        if isinstance(one, Column):
+            pairs = _pairs(names, frames, one)
+            found += [(f"{names[a]}.{column}", f"{names[b]}.{other}") for (a, column), (b, other) in pairs]
+        else:
+            found.append(one)
+    return found
+
+
+def _are_some(conditions: Sequence[object]) -> bool:
+    return any(isinstance(one, Column) for one in conditions)
+
+
+def _pairs(inputs: Sequence[str], frames: Sequence[Any], condition: Column) -> Iterator[tuple[Place, Place]]:
+    """The columns of different inputs that a condition compares."""
+    for name, frame in zip(inputs, frames, strict=True):
+        if not isinstance(frame, DataFrame):
+            raise InvalidJoin(
+                f"on={condition} compares columns, and the {name} is a {type(frame).__name__}, which has none of "
+                "PySpark's; give their names."
+            )
+    session_of(inputs, frames)
+    find = _pairs_of_connect if is_connect(frames[0]) else _pairs_of_java
+    for found, part in find(frames, condition):
+        one, other = found
+        if one is None or other is None or one[0] == other[0]:
+            raise _refusal(condition, part, inputs)
+        yield one, other
+
+
+def _pairs_of_java(frames: Sequence[DataFrame], condition: Column) -> Iterator[Found]:
+    *others, last = frames
+    joined = reduce(DataFrame.crossJoin, others).join(last, condition)
+    plan: Any = joined._jdf.queryExecution().analyzed()  # PySpark itself does not know the plan
+    ids = [int(one.exprId().id()) for child in (plan.left(), plan.right()) for one in _each(child.output())]
+    columns = [(which, name) for which, frame in enumerate(frames) for name in frame.columns]
+    places = dict(zip(ids, columns, strict=True))
     for part in _conjuncts(plan.condition().get()):
-        if part.getClass().getSimpleName() != "EqualTo":
-            raise _refusal(condition, str(part.sql()))
-        sides = (_without_widening(left, side) for side in (part.left(), part.right()))
+        if not _is(part, "EqualTo"):
+            yield [None, None], str(part.sql())
+            continue
+        sides = [_without_widening(last, side) for side in (part.left(), part.right())]
         found = [places.get(int(side.exprId().id())) if _is(side, "AttributeReference") else None for side in sides]
-        yield _pair(found, condition, str(part.sql()))
+        yield found, str(part.sql())
+
+
+def _each(sequence: Any) -> Iterator[Any]:
+    """Of Scala's."""
+    return (sequence.apply(at) for at in range(sequence.size()))
 
 
 def _conjuncts(expression: Any) -> Iterator[Any]:
@@ -78,10 +130,9 @@ def _is(expression: Any, kind: str) -> bool:
     return bool(expression.getClass().getSimpleName() == kind)
 
 
-def _pairs_of_connect(left: DataFrame, right: DataFrame, condition: Column) -> Iterator[tuple[str, str]]:
-    client: Any = left.sparkSession.client
-    plans = [_plans_in(relation_of(frame)) for frame in (left, right)]
-    frames = (left, right)
+def _pairs_of_connect(frames: Sequence[DataFrame], condition: Column) -> Iterator[Found]:
+    client: Any = frames[0].sparkSession.client
+    plans = [_plans_in(relation_of(frame)) for frame in frames]
 
     def place(expression: Any) -> Place | None:
         if expression.WhichOneof("expr_type") != "unresolved_attribute":
@@ -90,9 +141,9 @@ def _pairs_of_connect(left: DataFrame, right: DataFrame, condition: Column) -> I
         name = str(column.unparsed_identifier).strip("`").replace("``", "`")
         known = column.HasField("plan_id")
         at = [
-            side
-            for side, frame in enumerate(frames)
-            if name in frame.columns and (not known or column.plan_id in plans[side])
+            which
+            for which, frame in enumerate(frames)
+            if name in frame.columns and (not known or column.plan_id in plans[which])
         ]
         return (at[0], name) if len(at) == 1 else None
 
@@ -105,9 +156,10 @@ def _pairs_of_connect(left: DataFrame, right: DataFrame, condition: Column) -> I
             yield function
 
     for function in equalities(condition.to_plan(client)):  # type: ignore[operator] # of Connect
-        if function.function_name not in EQUAL:
-            raise _refusal(condition, function.function_name or "no comparison")
-        yield _pair([place(part) for part in function.arguments], condition, str(condition))
+        if function.function_name in EQUAL:
+            yield [place(part) for part in function.arguments], str(condition)
+        else:
+            yield [None, None], function.function_name or "no comparison"
 
 
 def _plans_in(message: Any) -> set[int]:
@@ -124,17 +176,14 @@ def _plans_in(message: Any) -> set[int]:
     return found
 
 
-def _pair(found: Sequence[Place | None], condition: Column, part: str) -> tuple[str, str]:
-    """Which name is the left's, and which the right's."""
-    sides = {place[0]: place[1] for place in found if place is not None}
-    if len(sides) != len(INPUTS):
-        raise _refusal(condition, part)
-    return sides[LEFT], sides[RIGHT]
+def _example(inputs: Sequence[str]) -> str:
+    return f"{inputs[0]}.a == {inputs[1]}.b"
 
 
-def _refusal(condition: Column, part: str) -> InvalidJoin:
+def _refusal(condition: Column, part: str, inputs: Sequence[str]) -> InvalidJoin:
+    one, other = (f"the {name}" for name in inputs) if len(inputs) == len(INPUTS) else ("one input", "another")
     return InvalidJoin(
-        f"on={condition} has {part}, which is no column of the left that equals one of the right; compare columns as "
-        "in left.a == right.b, with & between several, compute others before the join, and for values that may be "
-        "apart give within=."
+        f"on={condition} has {part}, which is no column of {one} that equals one of {other}; compare columns as in "
+        f"{_example(inputs)}, with & between several, and compute others before the join. For values that may be apart "
+        "the joins have within=."
     )

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from sooner.arguments import Columns
-from sooner.asked.enrichments import Asked, EnrichAlgorithm, EnrichHow, changed_columns, kept_columns, plan_of
+from sooner.asked.enrichments import KEYS, Asked, EnrichAlgorithm, EnrichHow, changed_columns, kept_columns, plan_of
 from sooner.errors import InvalidJoin
 from sooner.operators.enrich.expected import Room, expected
 from sooner.operators.enrich.plan import CHANGES, INPUTS, EnrichPlan
@@ -18,6 +18,7 @@ from sooner.operators.enrich.scanning import Queue
 from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import inflow_of
 from sooner.spark.joins.checking import checked_schemas, session_of
+from sooner.spark.joins.column_conditions import On, in_names
 from sooner.spark.joins.join import result_schema
 from sooner.spark.joins.masters import changes_of, master_stream
 from sooner.spark.joins.rooms import Rooms
@@ -30,7 +31,7 @@ from sooner.spark.sources.known_rows import known_rows
 def enrich(
     stream: DataFrame,
     master: object,
-    on: Columns | None = None,
+    on: On | None = None,
     *,
     stream_on: Columns | None = None,
     master_on: Columns | None = None,
@@ -64,7 +65,8 @@ def enrich(
     follow: for a master that is a Delta table: take up what its new versions change, from its feed of changes or else
         from its files. `identity` tells its rows apart, by default the keys. `columns=` may name "_commit_version".
     on, stream_on, master_on, how, columns, version, deleted, identity, as_of, valid_from, suffixes, algorithm,
-        switching_factor, queue: as for `sooner.enrich`.
+        switching_factor, queue: as for `sooner.enrich`. If the master is a DataFrame, on may also be a condition on
+        columns, as for `sooner.spark.join`.
     memory, partitions, state, shared_memory, trace: as for `sooner.spark.join`.
 
     Of Parquet files it is known how many rows they have. Any other master is complete when `sooner.spark.start`, which
@@ -74,6 +76,7 @@ def enrich(
         if changes is not None or version is not None or deleted is not None:
             raise InvalidJoin("follow=True finds changes and their versions by itself; leave out the other arguments.")
         version, deleted = VERSION, DELETED
+    on, stream_on, master_on = in_names(stream, master, on, stream_on, master_on, INPUTS, KEYS)
     plan = plan_of(
         Asked(
             on=on, stream_on=stream_on, master_on=master_on, how=how, columns=columns, identity=identity,

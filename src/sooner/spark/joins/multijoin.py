@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from sooner.asked.joining_in_turn import graph_of_plan, in_turn
-from sooner.asked.multijoins import Equality, Kinds, MultiAlgorithmName, Ranges, plan_of
+from sooner.asked.multijoins import Kinds, MultiAlgorithmName, Ranges, plan_of
 from sooner.errors import InvalidJoin
 from sooner.fallbacks import report
 from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS
@@ -24,6 +24,7 @@ from sooner.sides import RIGHT
 from sooner.spark.dataflow.dataflow import dataflow
 from sooner.spark.dataflow.inflow import inflow_of
 from sooner.spark.joins.checking import checked_schemas, session_of
+from sooner.spark.joins.column_conditions import OnOfMany, in_equalities
 from sooner.spark.joins.join import result_field
 from sooner.spark.joins.rooms import Rooms
 from sooner.spark.joins.static_inputs import as_streams
@@ -34,7 +35,7 @@ from sooner.spark.sources.known_rows import known_rows
 
 def multijoin(
     inputs: Mapping[str, DataFrame],
-    on: Equality | Sequence[Equality] = (),
+    on: OnOfMany = (),
     *,
     within: Ranges | None = None,
     how: Kinds | None = None,
@@ -51,7 +52,8 @@ def multijoin(
 
     inputs, on, within, how, algorithm: as for `sooner.multijoin`. With `within` they are joined two at a time, see
         `copies`; so they are with `how`, if a grid had to copy rows of which a join asks whether they match. Each join
-        has an algorithm of its own then.
+        has an algorithm of its own then. An equality may also be a condition on columns of the DataFrames, as for
+        `sooner.spark.join`.
     rows: about how many rows each input will have, if you know. What is known of files need not be said. Partitions are
         the cells of a grid with a dimension for each attribute, and rows are copied along those that they lack; with
         this the grid is laid so that few are copied. `sooner.spark.explain` says how often each input is.
@@ -61,7 +63,7 @@ def multijoin(
 
     Results come when the last of their rows arrives; the rest in silences, and when the inputs have ended.
     """
-    plan = plan_of(inputs, on, within, how, algorithm)
+    plan = plan_of(inputs, in_equalities(inputs, on), within, how, algorithm)
     names, frames = list(inputs), list(inputs.values())
     spark = session_of(names, frames)
     rooms = Rooms.of(spark, memory, partitions, state, shared_memory, trace)

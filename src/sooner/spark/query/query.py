@@ -23,8 +23,10 @@ from sooner.runs.custody.shared_memory_directory import remove_copies
 from sooner.spark.dataflow.endings import note_end
 from sooner.spark.dataflow.wanted_estimates import wanted_estimate
 from sooner.spark.interop.streams import ended_streams
+from sooner.spark.query.batch_figures import BatchFigures, last_batch
 from sooner.spark.query.failures import as_sooner_error
 from sooner.spark.query.joins import RunningJoin, joins_in
+from sooner.spark.query.running import RUNNING
 from sooner.spark.session.connect import is_connect
 from sooner.spark.session.versions import require_trigger
 from sooner.spark.step.estimates import read_estimate
@@ -64,11 +66,13 @@ class Query:
         self._joins = joins
         self._listener = listener
         self._progress: dict[str, JoinProgress] = {}
+        self._figures = BatchFigures(joins)
         self._ended: set[int] = set()  # streams
         self._finished: set[tuple[str, str]] = set()  # inputs, by state and name
         self._seen_batch = -1
         self._failure: BaseException | None = None
         self._began = time.monotonic()
+        RUNNING[self.id] = self
         self._watcher = start_thread(self._watch, "sooner-query")
 
     @property
@@ -94,13 +98,14 @@ class Query:
 
     @property
     def lastProgress(self) -> Any:  # noqa: N802 - as in Spark
-        """Spark's own progress of the last batch; the join's figures are among its observed metrics."""
-        return self.spark_query.lastProgress
+        """Spark's own progress of the last batch, with the join's figures after it among the observed metrics."""
+        newest = self._figures.among_metrics(self._newest_progress)
+        return newest[0] if newest else None
 
     @property
     def recentProgress(self) -> Any:  # noqa: N802 - as in Spark
         """The same of the newest batches."""
-        return self.spark_query.recentProgress
+        return self._figures.among_metrics(lambda: self.spark_query.recentProgress)
 
     @property
     def isActive(self) -> bool:  # noqa: N802 - as in Spark
@@ -215,6 +220,10 @@ class Query:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    def _newest_progress(self) -> list[Any]:
+        last = self.spark_query.lastProgress
+        return [] if last is None else [last]
+
     def _join(self, state: str | Path) -> RunningJoin:
         for join in self._joins:
             if join.state == location_of(state):
@@ -241,12 +250,13 @@ class Query:
         """Take note of what the last batch brought, and of what is in the one that runs."""
         self._pass_on_ends()
         last = self.spark_query.lastProgress
-        if last is None or (batch := _last_batch(last)) <= self._seen_batch:
+        if last is None or (batch := last_batch(last)) <= self._seen_batch:
             return
         self._seen_batch = batch
         for join in self._joins:
             if (progress := read_progress(join.state, join.partitions, self._seen_batch)) is not None:
                 self._progress[join.state] = progress
+                self._figures.note(join, progress)
                 report(progress.total.fallbacks)
             elif is_connect(self.spark_query) and newest_batch(join.state) is None:
                 raise InvalidJoin(
@@ -280,8 +290,3 @@ class Query:
     def _is_done(self, join: RunningJoin) -> bool:
         progress = self._progress.get(join.state)
         return progress is not None and progress.total.phase == "done"
-
-
-def _last_batch(progress: Any) -> int:
-    """The last batch that ran: while Spark waits, it may report under the number of the batch to come."""
-    return int(progress["batchId"]) - ("addBatch" not in progress["durationMs"])

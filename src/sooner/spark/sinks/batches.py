@@ -5,15 +5,19 @@ the number together with the rows, in one transaction, and skips a batch whose n
 """
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from pyspark.sql import DataFrame
 
 from sooner.errors import InvalidCall
+from sooner.spark.query.running import RUNNING
 from sooner.spark.session.connect import is_connect
 
 WriteBatch: TypeAlias = Callable[[DataFrame, int], None]
 IfMissing: TypeAlias = Literal["create", "refuse"]
+
+QUERY: Final = "sql.streaming.queryId"  # local properties of the thread that runs a query
+DESCRIPTION: Final = "spark.job.description"
 
 
 def query_of(frame: DataFrame, query: str | None) -> str:
@@ -24,10 +28,23 @@ def query_of(frame: DataFrame, query: str | None) -> str:
     """
     if not query and is_connect(frame):
         raise InvalidCall("under Spark Connect a batch does not say which query gave it; give query='a name'")
-    name = query or frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+    name = query or frame.sparkSession.sparkContext.getLocalProperty(QUERY)
     if not name:
         raise InvalidCall("no streaming query gave this batch; use the sink in foreachBatch, or give query='a name'")
     return name
+
+
+def describe_jobs(frame: DataFrame) -> None:
+    """Spark's UI describes the jobs and stages of a batch by its query; how far the join was before it is added.
+
+    Under Connect a batch is written by a program that has no part in the query.
+    """
+    if is_connect(frame):
+        return
+    context = frame.sparkSession.sparkContext
+    running = RUNNING.get(context.getLocalProperty(QUERY) or "")
+    if running is not None and running.progress is not None:
+        context.setJobDescription(f"{context.getLocalProperty(DESCRIPTION)}\n{running.progress}")
 
 
 def require_if_missing(if_missing: IfMissing) -> None:

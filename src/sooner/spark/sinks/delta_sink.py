@@ -26,6 +26,7 @@ from sooner.spark.interop.spark_types import arrow_schema
 from sooner.spark.sinks.batches import (
     IfMissing,
     WriteBatch,
+    describe_jobs,
     query_of,
     require_distinct_columns,
     require_if_missing,
@@ -60,6 +61,7 @@ class DeltaSink:
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Write a batch, unless it is there."""
         require_distinct_columns(frame)
+        describe_jobs(frame)
         schema = arrow_schema(frame.schema)
         names = frame.mapInArrow(self.task(schema), WRITTEN)
         self.commit(names.collect, query_of(frame, self.query), batch_id, schema)

@@ -24,7 +24,7 @@ from sooner.spark.dataflow.dataflow import done_in_its_tasks
 from sooner.spark.interop.grouping import grouped
 from sooner.spark.interop.spark_types import arrow_schema, conformed
 from sooner.spark.session.connect import is_connect
-from sooner.spark.sinks.batches import query_of, require_distinct_columns
+from sooner.spark.sinks.batches import describe_jobs, query_of, require_distinct_columns
 from sooner.spark.sources.loading import register_source
 
 # What a task says when it is done.
@@ -97,10 +97,13 @@ def writer_of(rows: DataFrame, sink: FileSink) -> DataStreamWriter:
     require_distinct_columns(rows)
     schema = arrow_schema(rows.schema)
     names = done_in_its_tasks(rows, sink.task(schema), WRITTEN)
+
+    def write(batch: DataFrame, batch_id: int) -> None:
+        describe_jobs(batch)
+        sink.commit(batch.collect, query_of(batch, None), batch_id, schema)
+
     if not is_connect(rows):
-        return names.writeStream.foreachBatch(
-            lambda batch, batch_id: sink.commit(batch.collect, query_of(batch, None), batch_id, schema)
-        )
+        return names.writeStream.foreachBatch(write)
     register_source(rows.sparkSession, NamedFiles)
     text = base64.b64encode(pickle.dumps((sink, schema))).decode()
     return names.writeStream.format(NamedFiles.name()).option(_SINK, text)

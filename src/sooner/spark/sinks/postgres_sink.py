@@ -13,6 +13,7 @@ from sooner.errors import InvalidCall, SinkFailed
 from sooner.spark.sinks.batches import (
     IfMissing,
     WriteBatch,
+    describe_jobs,
     query_of,
     require_distinct_columns,
     require_if_missing,
@@ -44,6 +45,7 @@ class PostgresSink:
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Write a batch, unless it is there."""
         require_distinct_columns(frame)
+        describe_jobs(frame)
         columns = column_types(frame.schema)
         if not columns or ATTEMPT in columns:
             raise InvalidCall(f"the columns are {frame.columns}; give at least one, and none named {ATTEMPT!r}")

@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -107,8 +106,8 @@ class RecordedQuery:
             raise InvalidCall(f"There is no trace in {self.path}; give a file or folder that trace= named.")
         began = trace.entries[0].seconds
         self.dropped = trace.dropped
-        header = replace(trace.headers[0], what="a query on Spark", began_at=began) if trace.headers else UNKNOWN
-        entries = (replace(entry, seconds=entry.seconds - began) for entry in trace.entries)
+        header = trace.headers[0]._replace(what="a query on Spark", began_at=began) if trace.headers else UNKNOWN
+        entries = (entry._replace(seconds=entry.seconds - began) for entry in trace.entries)
         return header, entries, trace.entries[-1].seconds - began
 
 
