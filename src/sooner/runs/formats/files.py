@@ -181,6 +181,16 @@ class RunFiles:
             self._layouts[header] = offsets
         return offsets
 
+    def read_as_written(self, segment: Segment) -> Iterator[pa.RecordBatch]:
+        """All rows, block by block, with their codes and stamps as columns before them."""
+        schema = self._schemas[self._stamps_of_rows(segment.shared is not None)]
+        for content in self.contents(segment, segment.blocks):
+            yield pa.ipc.read_record_batch(pa.ipc.read_message(pa.py_buffer(content)), schema)
+
+    def encode_as_written(self, rows: pa.RecordBatch, n_bytes: int) -> FileBlock:
+        """Rows in the order of codes, with codes and stamps as columns before them, as a block that weighs so much."""
+        return _encode_block(rows, n_bytes)
+
     def encode(self, run: Run, *, shares_stamps: bool = False) -> list[FileBlock]:
         """A run as blocks, ready to be written: the part of writing that any thread can do."""
         rows = _with_codes_and_stamps(run, self._schemas[self._stamps_of_rows(shares_stamps)])

@@ -15,10 +15,13 @@ import pyarrow.fs as pafs
 
 from sooner.errors import StateCorrupted
 from sooner.kernels.array_types import Flags, Positions
+from sooner.kernels.gathering import gather
+from sooner.kernels.sizes import picked, row_bytes, total_bytes
 from sooner.runs.custody.private_files import make_directory
-from sooner.runs.formats.files import RunFiles
+from sooner.runs.formats.files import RunFiles, helper_columns
 from sooner.runs.formats.saved_runs import JOINED, MATCHED, flags_from_plain, flags_to_plain
 from sooner.runs.formats.versions import Header, Versions, version_prefix
+from sooner.runs.run import HELPER_BYTES
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.states.contents import Plain, Rows, files_of, run_lists
 from sooner.spark.states.restricting import (
@@ -66,6 +69,7 @@ class Division:
         """The parts of each segment of a file: a file for each part, with the segments in the same order."""
         files = files_of(self.filesystem, self.directory, segments[0], rows)
         shares_stamps = "shared" in segments[0]
+        of_rows = range(before := helper_columns(rows, shares_stamps=shares_stamps), before + len(files.schema))
         with ExitStack() as context:
             stores = [self._store(directory, files, rows) for directory in self.directories]
             writers = [context.enter_context(store.writer(shares_stamps=shares_stamps)) for store in stores]
@@ -74,13 +78,18 @@ class Division:
                 segment = files.from_plain(plain)
                 destinations: list[list[Positions]] = [[] for _ in stores]
                 begin = 0
-                for run in files.read(segment, segment.blocks):
-                    for number, positions in enumerate(self._destinations(side, run.rows)):
-                        if len(positions):
-                            encoded = stores[number].encode(run.take(positions), shares_stamps=shares_stamps)
-                            writers[number].append(encoded)
+                for block in files.read_as_written(segment):
+                    of_parts = self._destinations(side, block.select(of_rows))
+                    weights = row_bytes(block.select(of_rows)) + HELPER_BYTES
+                    moved, at = gather(block, np.concatenate(of_parts)), 0
+                    for number, positions in enumerate(of_parts):
+                        if n_rows := len(positions):
+                            n_bytes = total_bytes(picked(weights, positions), n_rows)
+                            encoded = stores[number].encode_as_written(moved.slice(at, n_rows), n_bytes)
+                            writers[number].append([encoded])
                         destinations[number].append(positions + begin)
-                    begin += len(run)
+                        at += n_rows
+                    begin += block.num_rows
                 written.append([writer.end_segment(segment.shared) for writer in writers])
                 flags.append([_flags_at(plain, np.concatenate(of_part)) for of_part in destinations])
         return [
@@ -98,8 +107,8 @@ class Division:
         parts = len(self.directories)
         found = []
         for places in self.placements[side].places(rows):
-            number, other = np.divmod(places - self.partition, self.partitions)
-            found.append(np.where(other == 0, number, -1))
+            number = (places - self.partition) // self.partitions  # NumPy takes several times as long for a remainder
+            found.append(np.where(number * self.partitions + self.partition == places, number, -1))
         nowhere = np.logical_and.reduce([numbers < 0 for numbers in found])
         found[0][nowhere] = 0
         if len(found) == 1:
