@@ -12,7 +12,7 @@ from patience import until
 from queries import refused
 from sooner.errors import InvalidJoin
 from sooner.spark.states.contents import UsedState
-from sooner.spark.states.rescaling import rescale
+from sooner.spark.states.rescaling import divide_ahead, rescale
 from spark_joins import JoinCase
 
 
@@ -34,9 +34,11 @@ def test_a_query_goes_on_with_more_partitions_and_with_fewer(
 ) -> None:
     caplog.set_level(logging.INFO, "sooner")
     case = rescaled_driver.case_in(spark, tmp_path, "full")
-    with case.start(partitions=2), refused(InvalidJoin, "A query is running", str(case.state)):
+    with case.start(partitions=2):
         until(lambda: bool(case.progress), "no batch comes")
-        rescale(str(case.state), 8)
+        with refused(InvalidJoin, "A query is running", str(case.state)):
+            rescale(str(case.state), 8)
+        until(lambda: divide_ahead(str(case.state), 8).n_bytes > 0, "nothing goes to disk")
     go_on_to_a_rest_of_the_state(case)
     case.run_until_batch(case.progress[-1].batch + 2, partitions=8)
     assert "2 partitions" in caplog.text

@@ -1,5 +1,5 @@
 """One partition of a state becomes several: every run file is read once, block by block, and each row goes where new
-rows of its key will go.
+rows of its key will go. Codes and stamps go with it as they are.
 """
 
 import copy
@@ -23,6 +23,7 @@ from sooner.runs.formats.saved_runs import JOINED, MATCHED, flags_from_plain, fl
 from sooner.runs.formats.versions import Header, Versions, version_prefix
 from sooner.runs.run import HELPER_BYTES
 from sooner.spark.shuffle.placing import Placement
+from sooner.spark.states.ahead import Notes, Parts
 from sooner.spark.states.contents import Plain, Rows, files_of, run_lists
 from sooner.spark.states.restricting import (
     Share,
@@ -33,7 +34,6 @@ from sooner.spark.states.restricting import (
 )
 
 ONE_BLOCK: Final = 2**62
-Parts = list[Plain | None]  # of a segment: what each part has of it, if it has any
 
 
 @dataclass(frozen=True)
@@ -47,23 +47,47 @@ class Division:
     directories: Sequence[str]
     placements: Sequence[Placement]  # of the left and the right, among all partitions that there will be
     version: int
+    notes: Notes  # of what was divided ahead
 
     def begin(self, threads: Executor) -> "Dividing":
         """Read what there is to divide, and let threads do so, file by file."""
+        header, state = self._load()
+        under_way = {
+            file: threads.submit(self._parts_of, segments, side, rows)
+            for file, (segments, side, rows) in _files_named_in(state).items()
+        }
+        return Dividing(self, header, state, under_way)
+
+    def begin_ahead(self, threads: Executor) -> "DividingAhead":
+        """The same of rows on disk, of which most will still be there when the query has stopped."""
+        # There may have been batches since somebody looked, and versions are soon removed.
+        newest = replace(self, version=Versions(self.filesystem, self.directory).published()[-1])
+        _, state = newest._load()
+        named = {file: told for file, told in _files_named_in(state).items() if told[2] == "spilled"}
+        under_way = {file: threads.submit(newest._parts_unless_gone, *told) for file, told in named.items()}
+        return DividingAhead(newest, {file: segments for file, (segments, *_) in named.items()}, under_way)
+
+    def _load(self) -> tuple[Header, Plain]:
+        """The version, if it can be divided, and room for its parts."""
         header, state = Versions(self.filesystem, self.directory).load(self.version)
         require_divisible(state, f"{self.directory} (version {self.version})")
         for directory in self.directories:
             make_directory(self.filesystem, directory)
-        files: dict[str, list[Plain]] = {}
-        kinds: dict[str, tuple[int, Rows]] = {}
-        for one in run_lists(state):
-            for segment in one.segments:
-                files.setdefault(segment["file"], []).append(segment)
-                kinds[segment["file"]] = one.side, one.rows
-        under_way = {
-            file: threads.submit(self._divided_file, segments, *kinds[file]) for file, segments in files.items()
-        }
-        return Dividing(self, header, state, under_way)
+        return header, state
+
+    def _parts_of(self, segments: Sequence[Plain], side: int, rows: Rows) -> list[Parts]:
+        known = self.notes.parts_of(segments)
+        return self._divided_file(segments, side, rows) if known is None else known
+
+    def _parts_unless_gone(self, segments: Sequence[Plain], side: int, rows: Rows) -> list[Parts] | None:
+        """None if the query that is running has removed the file meanwhile."""
+        try:
+            return self._parts_of(segments, side, rows)
+        except (FileNotFoundError, StateCorrupted):
+            path = f"{self.directory}/{segments[0]['file']}"
+            if self.filesystem.get_file_info(path).type == pafs.FileType.NotFound:
+                return None
+            raise
 
     def _divided_file(self, segments: Sequence[Plain], side: int, rows: Rows) -> list[Parts]:
         """The parts of each segment of a file: a file for each part, with the segments in the same order."""
@@ -154,6 +178,31 @@ class Dividing:
         text = str(state)
         if left := [file for file in self.under_way if file in text]:
             raise StateCorrupted(f"{directory} would name {left[0]}, which is of {self.division.directory}.")
+
+
+@dataclass(frozen=True)
+class DividingAhead:
+    """A division that has begun although its query may be running."""
+
+    division: Division
+    segments: dict[str, list[Plain]]  # of each file
+    under_way: dict[str, Future[list[Parts] | None]]
+
+    def finish(self) -> int:
+        """Note what has become of each file. Gives the bytes of their rows."""
+        parts = {file: found for file, future in self.under_way.items() if (found := future.result()) is not None}
+        of_files = {file: list(zip(self.segments[file], found, strict=True)) for file, found in parts.items()}
+        self.division.notes.replace(of_files, self.division.version)
+        return sum(segment["n_bytes"] for file in parts for segment in self.segments[file])
+
+
+def _files_named_in(state: Plain) -> dict[str, tuple[list[Plain], int, Rows]]:
+    """The segments of each file, whose they are, and of which rows."""
+    files: dict[str, tuple[list[Plain], int, Rows]] = {}
+    for one in run_lists(state):
+        for segment in one.segments:
+            files.setdefault(segment["file"], ([], one.side, one.rows))[0].append(segment)
+    return files
 
 
 def _flags_at(plain: Plain, positions: Positions) -> Plain:
