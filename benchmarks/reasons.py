@@ -79,8 +79,8 @@ SMALL_PIECES = (
     "each piece costs some milliseconds in Python; a chain gives 65,536 rows at a time, and its joins have threads"
 )
 DIVIDED = (
-    "all rows are read, placed and written again, by Python's threads on two cores; to divide files that do not change "
-    "while the query still runs would leave little for the pause"
+    "all rows are read, placed and written again on two cores, and most of that is copying (docs/scale.md); with "
+    "--ahead most of it is done before the pause"
 )
 OTHERS_FIRST = (
     "all tables but the sampled one are read whole first, as far as conditions leave their rows, and sorted: of orders "

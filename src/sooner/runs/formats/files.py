@@ -187,16 +187,12 @@ class RunFiles:
         for content in self.contents(segment, segment.blocks):
             yield pa.ipc.read_record_batch(pa.ipc.read_message(pa.py_buffer(content)), schema)
 
-    def encode_as_written(self, rows: pa.RecordBatch, n_bytes: int) -> FileBlock:
-        """Rows in the order of codes, with codes and stamps as columns before them, as a block that weighs so much."""
-        return _encode_block(rows, n_bytes)
-
     def encode(self, run: Run, *, shares_stamps: bool = False) -> list[FileBlock]:
         """A run as blocks, ready to be written: the part of writing that any thread can do."""
         rows = _with_codes_and_stamps(run, self._schemas[self._stamps_of_rows(shares_stamps)])
         weights = run.row_bytes + HELPER_BYTES
         return [
-            _encode_block(part.slice(begin, end - begin), total_bytes(part_of(part_weights, begin, end), end - begin))
+            encode_block(part.slice(begin, end - begin), total_bytes(part_of(part_weights, begin, end), end - begin))
             for part, part_weights in _with_whole_codes(rows, run.codes, weights, self.block_bytes)
             for begin, end in cuts_by_bytes(part_weights, part.num_rows, self.block_bytes)
         ]
@@ -313,7 +309,8 @@ def _with_codes_and_stamps(run: Run, schema: pa.Schema) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays + run.rows.columns, schema=schema)
 
 
-def _encode_block(rows: pa.RecordBatch, n_bytes: int) -> FileBlock:
+def encode_block(rows: pa.RecordBatch, n_bytes: int) -> FileBlock:
+    """Rows in the order of codes, with codes and stamps as columns before them, as a block that weighs so much."""
     content, codes = rows.serialize(memory_pool=POOL), to_numpy(rows.column(0))
     checksum = xxhash.xxh3_64_intdigest(content)
     return FileBlock(n_bytes, rows.num_rows, int(codes[0]), int(codes[-1]), content, checksum)

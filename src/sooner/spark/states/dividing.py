@@ -3,11 +3,10 @@ rows of its key will go. Codes and stamps go with it as they are.
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,7 @@ from sooner.kernels.array_types import Flags, Positions
 from sooner.kernels.gathering import gather
 from sooner.kernels.sizes import picked, row_bytes, total_bytes
 from sooner.runs.custody.private_files import make_directory
-from sooner.runs.formats.files import RunFiles, helper_columns
+from sooner.runs.formats.files import FileBlock, RunFiles, encode_block, helper_columns
 from sooner.runs.formats.saved_runs import JOINED, MATCHED, flags_from_plain, flags_to_plain
 from sooner.runs.formats.versions import Header, Versions, version_prefix
 from sooner.runs.run import HELPER_BYTES
@@ -32,8 +31,6 @@ from sooner.spark.states.restricting import (
     restrict,
     restricted_summary,
 )
-
-ONE_BLOCK: Final = 2**62
 
 
 @dataclass(frozen=True)
@@ -103,16 +100,9 @@ class Division:
                 destinations: list[list[Positions]] = [[] for _ in stores]
                 begin = 0
                 for block in files.read_as_written(segment):
-                    of_parts = self._destinations(side, block.select(of_rows))
-                    weights = row_bytes(block.select(of_rows)) + HELPER_BYTES
-                    moved, at = gather(block, np.concatenate(of_parts)), 0
-                    for number, positions in enumerate(of_parts):
-                        if n_rows := len(positions):
-                            n_bytes = total_bytes(picked(weights, positions), n_rows)
-                            encoded = stores[number].encode_as_written(moved.slice(at, n_rows), n_bytes)
-                            writers[number].append([encoded])
+                    for number, (positions, encoded) in enumerate(self._divided_block(side, block, of_rows)):
+                        writers[number].append(encoded)
                         destinations[number].append(positions + begin)
-                        at += n_rows
                     begin += block.num_rows
                 written.append([writer.end_segment(segment.shared) for writer in writers])
                 flags.append([_flags_at(plain, np.concatenate(of_part)) for of_part in destinations])
@@ -121,10 +111,22 @@ class Division:
             for both in zip(written, flags, strict=True)
         ]
 
+    def _divided_block(
+        self, side: int, block: pa.RecordBatch, of_rows: Sequence[int]
+    ) -> Iterator[tuple[Positions, list[FileBlock]]]:
+        """Of each part, which rows it gets, and a block of them if there are any."""
+        rows = block.select(of_rows)
+        parts = self._destinations(side, rows)
+        weights, moved, begin = row_bytes(rows) + HELPER_BYTES, gather(block, np.concatenate(parts)), 0
+        for positions in parts:
+            n_rows = len(positions)
+            n_bytes = total_bytes(picked(weights, positions), n_rows)
+            yield positions, [encode_block(moved.slice(begin, n_rows), n_bytes)] if n_rows else []
+            begin += n_rows
+
     def _store(self, directory: str, files: RunFiles, rows: Rows) -> RunFiles:
         prefix = version_prefix(self.version)
-        told: dict[str, Any] = {"rows": rows, "removal": "by the owner", "prefix": prefix}
-        return RunFiles(self.filesystem, directory, files.schema, ONE_BLOCK, **told)
+        return RunFiles(self.filesystem, directory, files.schema, rows=rows, removal="by the owner", prefix=prefix)
 
     def _destinations(self, side: int, rows: pa.RecordBatch) -> list[Positions]:
         """Which rows each part gets. One that is copied may be in two; one without a key goes to the first."""
