@@ -3,8 +3,10 @@
     python benchmarks/rescale.py --json results.json
 
 The state is that of a join on Spark whose rows match nothing, so that all of them are kept, most of them on disk. It is
-copied for each repetition, and what is timed is all that `sooner state rescale` does beside starting Python. Bytes are
-those that rows take in memory; those that move are in another directory afterwards.
+copied for each repetition, and what is timed is all that `sooner state rescale` does beside starting Python: once all
+of it, and once what is left to do where `--ahead` was given when 9 of 10 files were in. Bytes are those that rows take
+in memory; those that move are in another partition afterwards. Seconds of processors are beside those of the clock,
+since they are about the same however busy the machine is.
 """
 
 import argparse
@@ -18,14 +20,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
 from report import write_report
 
 import sooner.spark as ss
 from sooner.spark.states.contents import UsedState, segments_in
-from sooner.spark.states.rescaling import rescale
+from sooner.spark.states.rescaling import divide_ahead, rescale
 
 ROWS = 5_000_000  # of each side
 FILES = 10
+AHEAD = 9  # files that are in when the state is divided ahead
 TEXT_BYTES = 80
 MEMORY = "256MB"
 REPETITIONS = 3
@@ -47,19 +51,31 @@ def write_sides(folder: Path, rows: int) -> None:
 
 
 def make_state(folder: Path, rows: int) -> Path:
-    """By a query that has taken in all rows and stopped by itself."""
+    """By a query that has taken in all rows and stopped by itself; divided ahead before the last files came."""
     write_sides(folder, rows)
+    late = [folder / name / f"{file}.parquet" for name in ("left", "right") for file in range(AHEAD, FILES)]
+    for file in late:
+        file.rename(file.with_suffix(".late"))
     spark = ss.local_session("local[2]")
+    take_in(spark, folder)
+    print(f"{divide_ahead(str(folder / 'state'), 8)}.")
+    for file in late:
+        file.with_suffix(".late").rename(file)
+    take_in(spark, folder)
+    spark.stop()
+    return folder / "state"
+
+
+def take_in(spark: SparkSession, folder: Path) -> None:
+    """What files there are by now, one of each side in a batch."""
     streams = []
     for name in ("left", "right"):
-        schema = spark.read.parquet(str(folder / name)).schema
-        reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1)
+        schema = spark.read.parquet(str(folder / name / "0.parquet")).schema
+        reader = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).option("pathGlobFilter", "*.parquet")
         streams.append(reader.parquet(str(folder / name)))
     joined = ss.join(*streams, on="k", memory=MEMORY, partitions=2, state=folder / "state")
     writer = joined.writeStream.format("noop").option("checkpointLocation", str(folder / "checkpoint"))
     ss.start(writer.trigger(availableNow=True)).awaitTermination()
-    spark.stop()
-    return folder / "state"
 
 
 def rows_bytes(state: Path) -> int:
@@ -71,15 +87,23 @@ def rows_bytes(state: Path) -> int:
 
 
 def measured(state: Path, folder: Path) -> dict[str, Any]:
-    """2 to 8 to 3 of a copy."""
-    shutil.copytree(state, folder)
+    """2 to 8 to 3 of copies, one of which is without what was divided ahead."""
     found: dict[str, Any] = {}
-    for name, tasks in (("2 to 8", 8), ("8 to 3", 3)):
-        began = time.perf_counter()
-        done = rescale(str(folder), tasks)
-        found[name] = {"seconds": time.perf_counter() - began, "moved_bytes": done.moved_bytes}
+    shutil.copytree(state, folder)
+    found["2 to 8, divided ahead"] = timed(folder, 8)
+    shutil.rmtree(folder)
+    shutil.copytree(state, folder, ignore=shutil.ignore_patterns("generation-*"))
+    found["2 to 8"] = timed(folder, 8)
+    found["8 to 3"] = timed(folder, 3)
     shutil.rmtree(folder)
     return found
+
+
+def timed(state: Path, tasks: int) -> dict[str, Any]:
+    began, began_cpu = time.perf_counter(), time.process_time()
+    moved_bytes = rescale(str(state), tasks).moved_bytes
+    seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - began_cpu
+    return {"seconds": seconds, "cpu_seconds": cpu_seconds, "moved_bytes": moved_bytes}
 
 
 def claim(name: str, runs: list[dict[str, Any]]) -> dict[str, Any]:

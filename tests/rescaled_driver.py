@@ -13,8 +13,8 @@ from sooner.errors import InvalidJoin
 from spark_joins import JoinCase, killable_session, skewed
 
 BATCHES = 12
-MEMORY_BYTES = 2**20
-LEFT, RIGHT = skewed(12000, 4000, 1, "a"), skewed(11000, 4000, 2, "b")
+MEMORY_BYTES = 2**19  # half of what rows take: the rest is on disk
+LEFT, RIGHT = skewed(24000, 8000, 1, "a"), skewed(22000, 8000, 2, "b")
 
 
 def case_in(spark: SparkSession, folder: Path, how: str) -> JoinCase:

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,8 @@ from sooner.errors import InvalidJoin, StateCorrupted
 from sooner.how import KINDS
 from sooner.named_algorithms import ALGORITHMS
 from sooner.runs.formats.versions import FORMAT, Versions
-from sooner.spark.states.contents import UsedState
-from sooner.spark.states.rescaling import rescale
+from sooner.spark.states.contents import UsedState, segments_in
+from sooner.spark.states.rescaling import divide_ahead, rescale
 from sooner.spark.step.in_use import alone, note_in_use
 from sooner.spark.step.layout import enough_partitions, partition_directory
 from step_schedules import StepSchedule, step_schedule
@@ -33,12 +33,15 @@ MANY_SEEDS = range(100, 140)
 
 def rescaled_on_the_way(algorithm: str, seed: int, folder: Path, how: str = "inner", *, ranged: bool = False) -> int:
     """2 to 8 to 3, or others, after any steps. How often it was rescaled: not in the middle of a key."""
-    schedule, dice = step_schedule(seed, ranged=ranged), random.Random(seed)
+    schedule, dice, dice_ahead = step_schedule(seed, ranged=ranged), random.Random(seed), random.Random(~seed)
     plan = plan_for(schedule, folder, algorithm, how, dice.choice([1, 2, 3]))
     lane = PlacedLane(plan, [schedule.left.schema, schedule.right.schema])
     wanted, rescaled = [8, 3, 5, 2], 0
     for arriving in schedule.steps:
         lane.step(arriving)
+        if wanted and dice_ahead.random() < 0.5:
+            with suppress(InvalidJoin):  # in the middle of rows of a key, as below
+                divide_ahead(lane.plan.state, wanted[0])
         if wanted and dice.random() < 0.5:
             before = lane.arrived_rows()
             try:
@@ -151,6 +154,59 @@ def test_whoever_is_killed_amid_it_leaves_one_state_or_the_other(
     assert inside >= {"generation-00001", "layout.json", "partition-00000"}
 
 
+def part_files(lane: PlacedLane) -> set[str]:
+    """Of the generation that counts, or is to."""
+    return {path.name for path in Path(lane.plan.state).glob("generation-*/partition-*/*.arrows")}
+
+
+def test_what_is_divided_ahead_is_not_divided_again(tmp_path: Path) -> None:
+    """Nor is it waited for: the query goes on meanwhile, and divided is what it has on disk in the end."""
+    schedule, lane = half_joined(tmp_path)
+    lane.step(schedule.steps[lane.version])
+    assert "now stop the query" in str(divide_ahead(lane.plan.state, 8))
+    ahead = part_files(lane)
+    lane.step(schedule.steps[lane.version])
+    divide_ahead(lane.plan.state, 8)
+    assert ahead & part_files(lane)
+    lane.rescale(8)
+    named = {
+        segment["file"]
+        for versions in UsedState.at(lane.plan.state).versions()
+        for segment in segments_in(versions.load(lane.version - 1)[1])
+    }
+    assert ahead & named
+    assert named - ahead
+    require_right_end(schedule, lane)
+    assert not [*Path(lane.plan.state).glob("generation-*/ahead-*")]
+
+
+def test_what_is_divided_ahead_for_other_tasks_does_not_count(tmp_path: Path) -> None:
+    schedule, lane = half_joined(tmp_path)
+    divide_ahead(lane.plan.state, 8)
+    ahead = part_files(lane)
+    lane.rescale(4)
+    assert ahead
+    assert not ahead & part_files(lane)
+    require_right_end(schedule, lane)
+
+
+def test_whoever_is_killed_while_dividing_ahead_leaves_the_state_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with dying_after(10**6, monkeypatch) as files:
+        divide_ahead(half_joined(tmp_path / "whole")[1].plan.state, 4)
+    changes = 10**6 - files.changes_left
+    assert changes > 20
+    for killed_at in (*range(0, changes, 9), changes - 1):
+        schedule, lane = half_joined(tmp_path / str(killed_at))
+        with dying_after(killed_at, monkeypatch), pytest.raises(Killed):
+            divide_ahead(lane.plan.state, 4)
+        lane.step(schedule.steps[lane.version])
+        divide_ahead(lane.plan.state, 4)
+        lane.rescale(4)
+        require_right_end(schedule, lane)
+
+
 def test_a_batch_that_was_cut_off_runs_again_with_other_partitions(tmp_path: Path) -> None:
     schedule, lane = half_joined(tmp_path)
     lane.step(schedule.steps[lane.version], only_tasks=1)
@@ -234,5 +290,6 @@ def test_what_cannot_be_divided_says_so_and_takes_fewer_tasks(
 
 
 def test_what_nobody_has_used_has_nothing_to_rescale(tmp_path: Path) -> None:
-    with refused(InvalidJoin, str(tmp_path), "no state that a query has used"):
-        rescale(str(tmp_path), 4)
+    for give in (rescale, divide_ahead):
+        with refused(InvalidJoin, str(tmp_path), "no state that a query has used"):
+            give(str(tmp_path), 4)

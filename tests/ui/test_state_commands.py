@@ -83,8 +83,10 @@ def test_export_writes_each_row_once(ranged: bool, tmp_path: Path, capsys: pytes
 def test_rescale_gives_more_partitions_and_says_what_moved(
     lane: PlacedLane, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    assert "now stop the query" in said(capsys, "rescale", lane.plan.state, "--partitions", "8", "--ahead")
     assert "2 partitions" in (told := said(capsys, "rescale", lane.plan.state, "--partitions", "8"))
     assert "became 8, for 8 tasks" in told
+    assert "nothing on disk" in said(capsys, "rescale", lane.plan.state, "--partitions", "3", "--ahead")
     assert "no row had to move" in said(capsys, "rescale", lane.plan.state, "--partitions", "3")
     assert said(capsys, "check", lane.plan.state).startswith("whole: 8 versions")
     assert "8, by 3 tasks" in said(capsys, "info", lane.plan.state)

@@ -27,6 +27,8 @@ def add_export_arguments(parser: argparse.ArgumentParser) -> None:
 def add_rescale_arguments(parser: argparse.ArgumentParser) -> None:
     _add_state(parser, _rescale)
     parser.add_argument("--partitions", type=_at_least_one, required=True, metavar="M", help="as for ss.join")
+    ahead = "while the query still runs: divide what is on disk already, so that less is left to do when it has stopped"
+    parser.add_argument("--ahead", action="store_true", help=ahead)
 
 
 def _add_state(parser: argparse.ArgumentParser, run: Callable[[argparse.Namespace], int]) -> None:
@@ -71,9 +73,9 @@ def _export(options: argparse.Namespace) -> int:
 def _rescale(options: argparse.Namespace) -> int:
     """More or fewer partitions."""
     with progress_line(options, lambda: f"writing {options.partitions} partitions"):
-        from sooner.spark.states.rescaling import rescale
+        from sooner.spark.states.rescaling import divide_ahead, rescale
 
-        said = rescale(options.state, options.partitions)
+        said = (divide_ahead if options.ahead else rescale)(options.state, options.partitions)
     print(plain_text(said))
     return 0
 

@@ -21,10 +21,10 @@ import pyarrow.fs as pafs
 import xxhash
 
 from sooner.errors import SpillFailed, StateCorrupted
-from sooner.kernels.arrays import to_arrow
+from sooner.kernels.arrays import to_arrow, to_numpy
 from sooner.kernels.columns import Columns
 from sooner.kernels.content_order import order_by_content
-from sooner.kernels.gathering import gather_from
+from sooner.kernels.gathering import POOL, gather_from
 from sooner.kernels.messages import Helpers, Messages
 from sooner.kernels.sizes import RowBytes, cuts_by_bytes, part_of, picked, total_bytes
 from sooner.kernels.sorting import Places
@@ -162,6 +162,12 @@ class RunFiles:
         departed, met_disk = others or shared or (STILL_HERE, NEVER)
         return Run(codes, columns, arrived if matched is None else np.abs(arrived), departed, met_disk, matched)
 
+    def read_as_written(self, segment: Segment) -> Iterator[pa.RecordBatch]:
+        """All rows, block by block, with their codes and stamps as columns before them."""
+        schema = self._messages[self._stamps_of_rows(segment.shared is not None)].schema
+        for content in self.contents(segment, segment.blocks):
+            yield pa.ipc.read_record_batch(pa.ipc.read_message(pa.py_buffer(content)), schema)
+
     def encode(self, run: Run, *, shares_stamps: bool = False) -> list[FileBlock]:
         """A run as blocks, ready to be written: the part of writing that any thread can do."""
         n_stamps = self._stamps_of_rows(shares_stamps)
@@ -295,6 +301,13 @@ def _encoded(rows: _Rows, cuts: Sequence[tuple[int, int]], messages: Messages) -
         n_bytes = total_bytes(part_of(rows.weights, begin, end), end - begin)
         ends = int(codes[begin]), int(codes[end - 1])
         yield FileBlock(n_bytes, end - begin, *ends, content, xxhash.xxh3_64_intdigest(content))
+
+
+def encode_block(rows: pa.RecordBatch, n_bytes: int) -> FileBlock:
+    """Rows in the order of codes, with codes and stamps as columns before them, as a block that weighs so much."""
+    content, codes = rows.serialize(memory_pool=POOL), to_numpy(rows.column(0))
+    checksum = xxhash.xxh3_64_intdigest(content)
+    return FileBlock(n_bytes, rows.num_rows, int(codes[0]), int(codes[-1]), content, checksum)
 
 
 def _with_whole_codes(rows: _Rows, block_bytes: int) -> Iterator[tuple[_Rows, Sequence[tuple[int, int]]]]:

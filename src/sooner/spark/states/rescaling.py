@@ -25,6 +25,7 @@ from sooner.runs.custody.private_files import make_directory
 from sooner.runs.formats.versions import leave_to_later_releases
 from sooner.spark.shuffle.packing import placement_of
 from sooner.spark.shuffle.placing import Placement
+from sooner.spark.states.ahead import Notes
 from sooner.spark.states.contents import UsedState
 from sooner.spark.states.dividing import Division
 from sooner.spark.step.in_use import alone, last_batch_done
@@ -57,6 +58,21 @@ class Rescaled:
         return f"{divided}, for {self.tasks} tasks; {self.moved_bytes:,} bytes of rows moved"
 
 
+@dataclass(frozen=True)
+class DividedAhead:
+    """What need not be done any more when a state is rescaled."""
+
+    location: str
+    tasks: int
+    n_bytes: int
+
+    def __str__(self) -> str:
+        if not self.n_bytes:
+            return f"nothing on disk in {self.location} has to be divided for {self.tasks} tasks"
+        divided = f"{self.n_bytes:,} bytes of rows in {self.location} are divided for {self.tasks} tasks"
+        return f"{divided}; now stop the query, and rescale"
+
+
 def rescale(state: str, tasks: int, placements: Sequence[Placement] | None = None) -> Rescaled:
     """Let so many tasks join what is in a state, from the next start of its query on.
 
@@ -74,6 +90,26 @@ def rescale(state: str, tasks: int, placements: Sequence[Placement] | None = Non
         with alone(used.location):
             moved_bytes = _divide(used, partitions, tasks, placed)
         done = Rescaled(used.location, tasks, partitions, used.partitions, moved_bytes)
+    LOG.info("%s.", done)
+    return done
+
+
+def divide_ahead(state: str, tasks: int) -> DividedAhead:
+    """Divide what is on disk for so many tasks while the query still runs, so that it stands still for less long."""
+    used = UsedState.at(state)
+    partitions = enough_partitions(used.partitions, tasks)
+    n_bytes = 0
+    if partitions != used.partitions:
+        version = used.complete_version()
+        if version is None:
+            raise InvalidJoin(
+                f"No batch in {used.location} is done yet, so there is nothing to divide: try again later."
+            )
+        divisions = _divisions(used, partitions, _placements(used, partitions, None), version)
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            dividing = [division.begin_ahead(threads) for division in divisions]
+            n_bytes = sum(one.finish() for one in dividing)
+    done = DividedAhead(used.location, tasks, n_bytes)
     LOG.info("%s.", done)
     return done
 
@@ -104,28 +140,38 @@ def _divide(used: UsedState, partitions: int, tasks: int, placements: Sequence[P
     version = _version_to_divide(used)
     before = used.published()
     layout = Layout(used.layout.generation + 1, tasks)
-    remove_leftovers(used)
-    root = layout.root(used.path)
-    make_directory(used.filesystem, root)
+    divisions = _divisions(used, partitions, placements, version)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        dividing = [
-            Division(
-                used.filesystem,
-                used.directory(partition),
-                partition,
-                used.partitions,
-                [partition_directory(root, part) for part in range(partition, partitions, used.partitions)],
-                placements,
-                version,
-            ).begin(threads)
-            for partition in range(used.partitions)
-        ]
+        dividing = [division.begin(threads) for division in divisions]
         moved_bytes = sum(one.finish() for one in dividing)
     if used.published() != before:
         raise InvalidJoin(f"A query is running with the state {used.location}: stop it first, then rescale.")
     put_layout(used.filesystem, used.path, layout)
     remove_leftovers(replace(used, layout=layout))
+    for division in divisions:
+        division.notes.remove()
     return moved_bytes
+
+
+def _divisions(used: UsedState, partitions: int, placements: Sequence[Placement], version: int) -> list[Division]:
+    """Of each partition, into the next generation: what is there of it stays if it was divided ahead."""
+    root = replace(used.layout, generation=used.layout.generation + 1).root(used.path)
+    notes = [Notes.read(used.filesystem, root, partition, placements) for partition in range(used.partitions)]
+    remove_leftovers(used, *([root] if any(one.of_files for one in notes) else []))
+    make_directory(used.filesystem, root)
+    return [
+        Division(
+            used.filesystem,
+            used.directory(partition),
+            partition,
+            used.partitions,
+            [partition_directory(root, part) for part in range(partition, partitions, used.partitions)],
+            placements,
+            version,
+            notes[partition],
+        )
+        for partition in range(used.partitions)
+    ]
 
 
 def _version_to_divide(used: UsedState) -> int:
@@ -141,7 +187,7 @@ def _version_to_divide(used: UsedState) -> int:
     )
 
 
-def remove_leftovers(used: UsedState) -> None:
+def remove_leftovers(used: UsedState, *also_kept: str) -> None:
     """All that is of other generations: one that counted before, or one that somebody was killed amid."""
     filesystem, layout = used.filesystem, used.layout
     inside = filesystem.get_file_info(pafs.FileSelector(used.path, allow_not_found=True))
@@ -151,6 +197,6 @@ def remove_leftovers(used: UsedState) -> None:
         leave_to_later_releases(filesystem, first)
     of_others = (GENERATION, PARTITION) if layout.generation else (GENERATION,)
     for info in inside:
-        is_other = info.base_name.startswith(of_others) and info.path not in (kept, first)
+        is_other = info.base_name.startswith(of_others) and info.path not in (kept, first, *also_kept)
         if is_other and info.type == pafs.FileType.Directory:
             filesystem.delete_dir(info.path)
