@@ -68,7 +68,7 @@ def _without_widening(rows: DataFrame, expression: Any) -> Any:
     if not _is(expression, "Cast"):
         return expression
     java: Any = rows.sparkSession._jvm
-    widens = java.org.apache.spark.sql.catalyst.expressions.Cast.canUpCast
+    widens = getattr(java, "org.apache.spark.sql.catalyst.expressions.Cast").canUpCast  # at once, not package by package
     child = expression.child()
     to_text = expression.dataType().simpleString() == "string"
     return child if widens(child.dataType(), expression.dataType()) and not to_text else expression
