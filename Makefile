@@ -30,7 +30,7 @@ test test-long test-spark fuzz mutations: export PYTHONDONTWRITEBYTECODE :=
 
 # Two processes: who runs which test, and when, is said in tests/conftest.py.
 test: setup lint
-	$(BIN)/python -m pytest -m 'not long' -n 2 --dist loadscope --no-loadscope-reorder
+	$(BIN)/python -m pytest -m 'not long' -n 2 --dist loadgroup --no-loadscope-reorder
 
 # The dashboard is tested in a browser where there is one: apt-get install chromium chromium-driver
 test-long: setup

@@ -1,4 +1,4 @@
-"""Which tests run when and where: those on Spark first, and of long lists of cases a part, all in the long set."""
+"""Which tests run when and where: those in a session first, and of long lists of cases a part, all in the long set."""
 
 import random
 import signal
@@ -6,12 +6,11 @@ from itertools import groupby
 from typing import Any
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
+from xdist.scheduler import LoadGroupScheduling
 
-# Of two processes one runs all tests on Spark, whose session takes half a minute to warm up. The other begins with the
-# rest, file by file, and gets help as soon as the first is through: neither should be left with the longest. Measured
-# on two cores, by what they take of processors.
-ON_SPARK = "tests/spark/"
+# Of two processes one runs all tests in a session of Spark, which takes half a minute to warm up. The other begins with
+# the rest, file by file, and gets help as soon as the first is through: neither should be left with the longest.
+# Measured on two cores, by what they take of processors.
 LONGEST = (
     "ui/test_demo",
     "spark/",
@@ -33,12 +32,12 @@ LONGEST = (
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-class OneForSpark(LoadScopeScheduling):
-    """All tests on Spark are for one process, and those of any other file for whichever takes them."""
+class OneForSpark(LoadGroupScheduling):
+    """All tests in the Spark session are for one process, and the others of a file for whichever takes them."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return ON_SPARK if file.startswith(ON_SPARK) else file
+        """The group of a test, else its file."""
+        return super()._split_scope(nodeid).partition("::")[0]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneForSpark:
@@ -49,6 +48,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneForSpark:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for name, cases in groupby(items, lambda item: item.nodeid.partition("[")[0]):
         mark_long_what_is_not_drawn(name, list(cases))
+    for item in filter(needs_session, items):
+        item.add_marker(pytest.mark.xdist_group("spark"))
     items.sort(key=turn_of)
 
 

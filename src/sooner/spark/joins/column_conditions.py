@@ -68,10 +68,10 @@ def _without_widening(rows: DataFrame, expression: Any) -> Any:
     if not _is(expression, "Cast"):
         return expression
     java: Any = rows.sparkSession._jvm
-    widens = getattr(java, "org.apache.spark.sql.catalyst.expressions.Cast").canUpCast  # at once, not package by package
+    cast = getattr(java, "org.apache.spark.sql.catalyst.expressions.Cast")  # at once, not package by package
     child = expression.child()
     to_text = expression.dataType().simpleString() == "string"
-    return child if widens(child.dataType(), expression.dataType()) and not to_text else expression
+    return child if cast.canUpCast(child.dataType(), expression.dataType()) and not to_text else expression
 
 
 def _is(expression: Any, kind: str) -> bool:

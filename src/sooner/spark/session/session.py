@@ -94,8 +94,8 @@ def _new_session(master: str, chosen: dict[str, str], java_archive: str | Path |
 
 
 def _keep_classes(session: SparkSession) -> None:
-    """PySpark knows them by their last names alone, or goes to them package by package, and each time Java looks through
-    all of Spark's archives for a class of every name that this might mean: milliseconds for each column that is named.
+    """PySpark knows them by their last names alone, or goes to them package by package, and each time Java looks
+    through all of Spark's archives for a class of every name that this might mean: milliseconds for each column.
     """
     for name in CLASSES:
         found: Any = session._jvm
