@@ -32,7 +32,7 @@ test test-long test-spark fuzz mutations: export PYTHONDONTWRITEBYTECODE :=
 # Two processes: who runs which test, and when, is said in tests/conftest.py. Lint has what they leave of two cores.
 test: setup
 	@($(LINT)) & lint=$$!; \
-	$(BIN)/python -m pytest -m 'not long' -n 2 --dist loadgroup --no-loadscope-reorder; tests=$$?; \
+	$(BIN)/python -m pytest -m 'not long' -n 2 --dist loadscope --no-loadscope-reorder; tests=$$?; \
 	wait $$lint && exit $$tests
 
 # The dashboard is tested in a browser where there is one: apt-get install chromium chromium-driver

@@ -2,15 +2,18 @@
 
 import random
 import signal
+from functools import cache
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pytest
-from xdist.scheduler import LoadGroupScheduling
+from xdist.scheduler import LoadScopeScheduling
 
 # Of two processes one runs all tests in a session of Spark, which takes half a minute to warm up. The other begins with
 # the rest, file by file, and gets help as soon as the first is through: neither should be left with the longest.
 # Measured on two cores, by what they take of processors.
+IN_SESSION = "spark"
 LONGEST = (
     "ui/test_demo",
     "spark/",
@@ -32,12 +35,18 @@ LONGEST = (
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
-class OneForSpark(LoadGroupScheduling):
-    """All tests in the Spark session are for one process, and the others of a file for whichever takes them."""
+class OneForSpark(LoadScopeScheduling):
+    """All files with tests in the Spark session are for one process, and any other file for whichever takes it."""
 
     def _split_scope(self, nodeid: str) -> str:
-        """The group of a test, else its file."""
-        return super()._split_scope(nodeid).partition("::")[0]
+        file = nodeid.partition("::")[0]
+        return IN_SESSION if uses_session(self.config.rootpath / file) else file
+
+
+@cache
+def uses_session(file: Path) -> bool:
+    """Who deals out the tests knows their names only: the file says what its tests ask for."""
+    return f"{IN_SESSION}: SparkSession" in file.read_text()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneForSpark:
@@ -48,13 +57,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneForSpark:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for name, cases in groupby(items, lambda item: item.nodeid.partition("[")[0]):
         mark_long_what_is_not_drawn(name, list(cases))
-    for item in filter(needs_session, items):
-        item.add_marker(pytest.mark.xdist_group("spark"))
     items.sort(key=turn_of)
 
 
 def needs_session(item: pytest.Item) -> bool:
-    return "spark" in getattr(item, "fixturenames", ())
+    return IN_SESSION in getattr(item, "fixturenames", ())
 
 
 def turn_of(item: pytest.Item) -> tuple[bool, int]:
