@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 # Spark needs Java 17 or newer; PyPI has one for machines without.
 JAVA_IS_HERE := test -n "$$JAVA_HOME" || java -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])'
@@ -28,9 +29,11 @@ demo-picture: setup
 # Tests start many processes, each of which would compile all of the product if none may write bytecode.
 test test-long test-spark fuzz mutations: export PYTHONDONTWRITEBYTECODE :=
 
-# Two processes: who runs which test, and when, is said in tests/conftest.py.
-test: setup lint
-	$(BIN)/python -m pytest -m 'not long' -n 2 --dist loadscope --no-loadscope-reorder
+# Two processes: who runs which test, and when, is said in tests/conftest.py. Lint has what they leave of two cores.
+test: setup
+	@($(LINT)) & lint=$$!; \
+	$(BIN)/python -m pytest -m 'not long' -n 2 --dist loadscope --no-loadscope-reorder; tests=$$?; \
+	wait $$lint && exit $$tests
 
 # The dashboard is tested in a browser where there is one: apt-get install chromium chromium-driver
 test-long: setup
@@ -80,9 +83,7 @@ docs-figures: setup
 	$(BIN)/python docs/making/algorithm_pictures.py docs/algorithms
 
 lint: setup
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(LINT)
 
 format: setup
 	$(BIN)/ruff check --fix .

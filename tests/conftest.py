@@ -1,17 +1,19 @@
-"""Which tests run when and where: those on Spark first, and of long lists of cases a part, all in the long set."""
+"""Which tests run when and where: those in a session first, and of long lists of cases a part, all in the long set."""
 
 import random
 import signal
+from functools import cache
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-# Of two processes one runs all tests on Spark, whose session takes half a minute to warm up. The other begins with the
-# rest, file by file, and gets help as soon as the first is through: neither should be left with the longest. Measured
-# on two cores, by what they take of processors.
-ON_SPARK = "tests/spark/"
+# Of two processes one runs all tests in a session of Spark, which takes half a minute to warm up. The other begins with
+# the rest, file by file, and gets help as soon as the first is through: neither should be left with the longest.
+# Measured on two cores, by what they take of processors.
+IN_SESSION = "spark"
 LONGEST = (
     "ui/test_demo",
     "spark/",
@@ -34,11 +36,17 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 class OneForSpark(LoadScopeScheduling):
-    """All tests on Spark are for one process, and those of any other file for whichever takes them."""
+    """All files with tests in the Spark session are for one process, and any other file for whichever takes it."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return ON_SPARK if file.startswith(ON_SPARK) else file
+        return IN_SESSION if uses_session(self.config.rootpath / file) else file
+
+
+@cache
+def uses_session(file: Path) -> bool:
+    """Who deals out the tests knows their names only: the file says what its tests ask for."""
+    return f"{IN_SESSION}: SparkSession" in file.read_text()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> OneForSpark:
@@ -53,7 +61,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def needs_session(item: pytest.Item) -> bool:
-    return "spark" in getattr(item, "fixturenames", ())
+    return IN_SESSION in getattr(item, "fixturenames", ())
 
 
 def turn_of(item: pytest.Item) -> tuple[bool, int]:

@@ -36,9 +36,17 @@ from sooner.spark.dataflow.endings import note_end
 from sooner.spark.shuffle.shared_columns import quoted
 from sooner.spark.step.state_directory import stored_identity
 
-# Tests end before thorough compilation pays, and Spark's classes are sound.
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-QUICK_BATCHES = {"spark__sql__codegen__wholeStage": "false"}  # as `sooner demo` has it; a submitted program has not
+# Tests end before thorough compilation pays, and Spark's classes are sound. With simple compilation alone Java keeps
+# 48 MB of compiled code, which a session of many tests fills: it would then compile again what it has thrown away.
+QUICK_START = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
+QUICK_BATCHES = {
+    "spark__sql__codegen__wholeStage": "false",  # as `sooner demo` has it; a submitted program has not
+    "spark__sql__streaming__pollingDelay": "50ms",  # a query that waits looks for files a hundred times a second else
+    "spark__buffer__pageSize": "1m",  # of 32 MB else, for rows that take kilobytes
+}
 NAMES = ("left", "right")
 Rows = Counter[tuple[str, ...]]
 _SCHEMAS: dict[pa.Schema, StructType] = {}

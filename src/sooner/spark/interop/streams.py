@@ -46,7 +46,9 @@ def of_java(leaf: Any) -> tuple[str, dict[str, str]]:
     """The source and the options of a leaf of Java's plan; nothing if it is of an older kind, or no stream."""
     if leaf.getClass().getSimpleName() != "StreamingRelationV2":
         return "", {}
-    return str(leaf.sourceName()), dict(leaf.extraOptions())
+    options = leaf.extraOptions()
+    # An iterator of Java's ends in an exception, of which PySpark asks fourteen times what it is.
+    return str(leaf.sourceName()), {name: options.get(name) for name in options.keySet().toArray()}
 
 
 def numbered(streams: list[Stream]) -> list[int]:

@@ -120,10 +120,10 @@ def _without_widening(rows: DataFrame, expression: Any) -> Any:
     if not _is(expression, "Cast"):
         return expression
     java: Any = rows.sparkSession._jvm
-    widens = java.org.apache.spark.sql.catalyst.expressions.Cast.canUpCast
+    cast = getattr(java, "org.apache.spark.sql.catalyst.expressions.Cast")  # at once, not package by package
     child = expression.child()
     to_text = expression.dataType().simpleString() == "string"
-    return child if widens(child.dataType(), expression.dataType()) and not to_text else expression
+    return child if cast.canUpCast(child.dataType(), expression.dataType()) and not to_text else expression
 
 
 def _is(expression: Any, kind: str) -> bool:

@@ -23,8 +23,8 @@ from sooner.threads import start_thread
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
 SILENT_LOGS: Final = Path(__file__).with_name("silent_log4j2.properties")
 DEATH_SECONDS: Final = 60.0  # what Java gets to end by itself: if it is killed, its temporary files stay
-# Which classes PySpark asks Java for with almost every call.
-CLASSES: Final = ("functions", "PythonSQLUtils", "PythonUtils", "SimplePythonFunction")
+# Which classes PySpark asks Java for with almost every call, and the last one fourteen times with every exception.
+CLASSES: Final = ("functions", "PythonSQLUtils", "PythonUtils", "SimplePythonFunction", "py4j.reflection.TypeUtil")
 DEFAULTS: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -94,12 +94,14 @@ def _new_session(master: str, chosen: dict[str, str], java_archive: str | Path |
 
 
 def _keep_classes(session: SparkSession) -> None:
-    """PySpark knows them by their last names alone, and each time Java looks through all of Spark's archives for every
-    package that they might be in: milliseconds for each column that is named.
+    """PySpark knows them by their last names alone, or goes to them package by package, and each time Java looks
+    through all of Spark's archives for a class of every name that this might mean: milliseconds for each column.
     """
-    java: Any = session._jvm
     for name in CLASSES:
-        setattr(java, name, getattr(java, name))
+        found: Any = session._jvm
+        for part in name.split("."):
+            within, found = found, getattr(found, part)
+            setattr(within, part, found)
 
 
 def end_local_session() -> None:
