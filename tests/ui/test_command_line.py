@@ -127,7 +127,7 @@ def test_an_experiment_unlike_any_other_is_answered_with_where_to_look(capsys: p
 def test_what_sooner_refuses_is_one_line_and_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab", "run", "rpj-8a", "--scale", "0"]) == 1
     answer = capsys.readouterr().err
-    assert answer.startswith("sooner: scale=0")
+    assert answer.startswith("sooner: --scale 0 is not possible")
     assert answer.count("\n") == 1
 
 

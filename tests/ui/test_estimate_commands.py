@@ -119,7 +119,7 @@ def test_figures_of_groups_over_many_tables_are_shown_until_they_are_exact(
         (["estimate", "a.csv", "b.csv", "--on", "k", "--aggregate", "x=(3"], 2, "is not NAME=FUNCTION(EXPRESSION)"),
         (["estimate", "a.csv", "b.csv", "--on", "k", "--aggregate", "max(x)"], 1, "there is no file a.csv"),
         (["estimate", "a", "b", "--on", "k", "--aggregate", "n=count", "--aggregate", "n=sum(x)"], 1, "a name twice"),
-        (["estimate", "a", "b", "--on", "k", "--aggregate", "n=count", "--until", "x"], 1, "until='x'"),
+        (["estimate", "a", "b", "--on", "k", "--aggregate", "n=count", "--until", "x"], 1, "--until 'x' must be"),
         (["estimate", "a", "b", "--on", "k", "--aggregate", "n=count", "--until", "0%"], 1, "would never stop before"),
     ],
 )
