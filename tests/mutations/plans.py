@@ -13,8 +13,8 @@ MUTATIONS: Final = (
     Mutation(
         "the-best-groups-leave",
         "policies/groups.py",
-        old="for _, negative_bytes, _, p, name in sorted(groups):",
-        new="for _, negative_bytes, _, p, name in sorted(groups, reverse=True):",
+        old="for score, negative_bytes, _, p, name in sorted(groups):",
+        new="for score, negative_bytes, _, p, name in sorted(groups, reverse=True):",
         breaks="Those groups leave memory that are worth most.",
         tests=(POLICIES,),
     ),
@@ -37,8 +37,8 @@ MUTATIONS: Final = (
     Mutation(
         "the-smallest-of-equal-groups-leave",
         "policies/groups.py",
-        old="for _, negative_bytes, _, p, name in sorted(groups):",
-        new="for _, negative_bytes, _, p, name in sorted(groups, key=lambda one: (one[0], -one[1])):",
+        old="for score, negative_bytes, _, p, name in sorted(groups):",
+        new="for score, negative_bytes, _, p, name in sorted(groups, key=lambda one: (one[0], -one[1])):",
         breaks="A flush is of many small runs.",
         tests=(POLICIES,),
     ),
