@@ -58,16 +58,12 @@ STEPS = (
     "doubles in their place it was 1.06 to 1.18 times DuckDB's CPU seconds"
 )
 FOUND_AGAIN = (
-    "orders with their index are larger than that: lines that look for what has left are written by one thread, and in "
-    "the end read and joined again; DuckDB spills parts of a hash table, and works on both cores"
+    "orders with their index are larger than that: lines that look for what has left are sorted and written by one "
+    "thread, and in the end merged with orders; DuckDB spills parts of a hash table, and works on both cores"
 )
 ROW_GROUPS = (
     "each input has to be decoded up to its first rows, which takes most of it: four files on two cores, and of each "
     "column a whole page and its dictionary"
-)
-CHAIN_AT_THE_END = (
-    "while inputs arrive nothing is kept but their rows; at the end a chain of two-way joins finds what is missing, "
-    "and its intermediate results go to disk as those of any chain"
 )
 HOT_AT_FIRST = (
     "not settled: runs on a shared machine, of code that changed a little between them, gave 1.12 to 1.32; in the one "
@@ -126,9 +122,6 @@ REASONS: dict[str, dict[str, str]] = {
             for limit in (128, 64)
             for seconds in ("seconds", "CPU seconds")
         },
-        "memory for one row in 4: the most bytes in files until the end, times those of a chain of joins": (
-            CHAIN_AT_THE_END
-        ),
     },
     "enrich": {
         "rows a second of probe over ssbj, with memory for 1%": BACKLOG,
