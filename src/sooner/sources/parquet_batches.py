@@ -18,7 +18,7 @@ from pyarrow import fs
 from sooner.kernels.keys import decoded
 from sooner.kernels.sizes import cuts_by_bytes, row_bytes
 
-READ_BYTES: Final = 2 * 2**20
+READ_BYTES: Final = 4 * 2**20
 # Without it PyArrow holds whole column chunks: 36 MB, not 12 MB, for 5 M rows x 3 columns, and no faster.
 _BUFFER_BYTES: Final = 2**20
 _DICTIONARIES: Final = {"RLE_DICTIONARY", "PLAIN_DICTIONARY"}
