@@ -15,7 +15,7 @@ from sooner.sides import LEFT
 
 PAIRS_AT_ONCE: Final = 65_536
 MANY_PAIRS: Final = PAIRS_AT_ONCE // 4
-PAIRS_BYTES: Final = 8 * 2**20  # that the rows of so many pairs weigh, unless a single pair weighs more
+PAIRS_BYTES: Final = 4 * 2**20  # that the rows of so many pairs weigh, unless a single pair weighs more
 
 
 @dataclass(frozen=True, slots=True)
