@@ -19,6 +19,7 @@ from fuzz.workers import Worker
 SOURCE = sanitizers.PACKAGE / "kernels" / "native" / "kernels.c"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("seeds", blocks(10 * len(KERNELS)), ids=str)
 def test_kernels_of_fixed_seeds(seeds: range) -> None:
     require_right("kernels", seeds)

@@ -138,6 +138,7 @@ def rows_of(table: pa.Table, names: list[str]) -> Counter[tuple[Any, ...]]:
     return Counter(zip(*(table.column(name).to_pylist() for name in names), strict=True))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("kind", GIVEN)
 def test_every_kind_of_input_gives_the_answer_of_duckdb(kind: str, query: str, tmp_path: Path) -> None:

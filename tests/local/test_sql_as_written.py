@@ -34,11 +34,13 @@ def test_there_are_three_hundred() -> None:
     assert N_STATEMENTS >= 300
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("query", ROWS)
 def test_rows(query: str) -> None:
     assert Counter(answer(query)) == Counter(duckdb_rows(query))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("query", FIGURES)
 def test_figures(query: str) -> None:
     mine, others = in_order(answer(query)), in_order(duckdb_rows(query))

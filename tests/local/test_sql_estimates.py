@@ -48,6 +48,7 @@ def same(mine: Any, other: Any) -> bool:
     return math.isclose(mine, other, rel_tol=1e-9) if isinstance(other, float) else bool(mine == other)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("memory", ["1GB", 300_000])
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES)
 def test_they_end_as_duckdb_has_them(query: str, memory: Any) -> None:

@@ -123,6 +123,7 @@ def values_of(table: Any) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(row.values()) for row in table.to_pylist())
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("memory", ["1GB", 300_000])
 @pytest.mark.parametrize("query", [*ROWS.values(), *OTHERS.values()], ids=[*ROWS, *OTHERS])
 def test_rows_are_those_of_duckdb(query: str, memory: Any) -> None:
@@ -225,6 +226,7 @@ def require_same(mine: list[tuple[Any, ...]], others: list[tuple[Any, ...]]) -> 
         assert all(map(same, row, other)), (row, other)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("memory", ["1GB", 300_000])
 @pytest.mark.parametrize("query", GROUPS.values(), ids=GROUPS)
 def test_figures_end_as_duckdb_has_them(query: str, memory: Any) -> None:

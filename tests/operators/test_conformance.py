@@ -75,7 +75,7 @@ def test_a_scan_keeps_the_contract(check: str) -> None:
     CHECKS[check](subject, seed_for(0, check))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @every_check
 @pytest.mark.parametrize("name", EVERY_ALGORITHM)
 def test_every_algorithm_keeps_the_contract(name: str, check: str) -> None:
@@ -97,7 +97,7 @@ def subject_of(name: str, how: str, number: int) -> Subject:
     return two_way_subject(EVERY_ALGORITHM[name], how=how, spills=name != NEVER_SPILLS, colliding=number % 3 == 0)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("how", OTHER_JOINS)
 @pytest.mark.parametrize("name", [name for name in EVERY_ALGORITHM if name not in VARIANTS])
 def test_every_join_with_every_algorithm_keeps_the_contract(name: str, how: str) -> None:
@@ -118,7 +118,7 @@ def test_every_join_with_every_algorithm_keeps_the_contract_for_long(name: str, 
         CHECKS[check](subject_of(name, how, seed), seed)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @every_check
 @pytest.mark.parametrize("name", ["xjoin", "rpj with a fan-in of 2"])
 def test_codes_that_collide_are_no_excuse(name: str, check: str) -> None:
@@ -133,7 +133,7 @@ def near_subject_of(name: str, number: int) -> Subject:
     return near_subject(algorithm, within, how=how, groups=groups, at_the_end=at_the_end, spills=spills)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @every_check
 @pytest.mark.parametrize("name", FOR_RANGES)
 def test_ranges_keep_the_contract(name: str, check: str) -> None:
@@ -150,14 +150,14 @@ def test_ranges_keep_the_contract_for_long(name: str, check: str) -> None:
         CHECKS[check](near_subject_of(name, number), number)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @every_check
 @pytest.mark.parametrize("n_inputs", [1, 2, 3])
 def test_a_union_of_any_number_of_inputs_keeps_the_contract(n_inputs: int, check: str) -> None:
     CHECKS[check](union_of(n_inputs), seed_for(n_inputs, check))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @every_check
 @pytest.mark.parametrize("name", SAMPLING)
 def test_estimates_keep_the_contract(name: str, check: str) -> None:
@@ -178,7 +178,7 @@ def allowed_pairs(tables: Sequence[pa.Table]) -> Counter[Row]:
     return Counter({row: count for row, count in joined([left, right]).items() if row[0] in keys})
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(5)
 @every_check
 @pytest.mark.parametrize("name", ["hmj", "rpj", "pr_join"])
 def test_an_operator_with_another_inside_and_blocked_ports_keeps_the_contract(name: str, check: str) -> None:

@@ -82,7 +82,7 @@ def test_a_header_that_is_none_is_refused(header: bytes, tmp_path: Path) -> None
             look(2)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("first", range(7))
 def test_whatever_is_changed_in_a_state_ends_in_a_sentence_or_in_a_state(first: int, tmp_path: Path) -> None:
     """Each part of it once, by values of other types, below nothing and beyond all: never another error."""

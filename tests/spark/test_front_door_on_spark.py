@@ -145,6 +145,7 @@ class WithOneAtRest(JoinCase):
         return left, at_rest(self.spark, self.right)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("how", ["inner", "left", "full"])
 def test_a_frame_at_rest_is_an_input_that_ends(spark: SparkSession, tmp_path: Path, how: str) -> None:
     case = WithOneAtRest(spark, tmp_path, LEFT, RIGHT, 2, {"how": how}, ways=("packed", "packed"))

@@ -94,6 +94,7 @@ def run_schedule(
     return join
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("how", KINDS)
 def test_each_pair_comes_out_once(tmp_path: Path, how: str) -> None:
     join = run_schedule(tmp_path, how, "rpj", seed=1, attempts=2)
@@ -101,6 +102,7 @@ def test_each_pair_comes_out_once(tmp_path: Path, how: str) -> None:
     assert hot.name == str(HOT)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("how", "heavy", "ends"),
     [
@@ -143,6 +145,7 @@ def test_copies_match_although_nothing_was_dealt_to_where_they_are(tmp_path: Pat
     assert np.array_equal(join.finish(dice), expected(came, pa.concat_tables(rights), "full"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("how", ["inner", "left", "semi", "anti"])
 def test_partitions_that_had_nothing_of_an_ended_side_take_over_its_rows(tmp_path: Path, how: str) -> None:
     dice = np.random.default_rng(1)

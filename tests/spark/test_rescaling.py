@@ -65,6 +65,7 @@ def test_no_pair_is_lost_or_doubled(algorithm: str, seed: int, tmp_path: Path) -
     rescaled_on_the_way(algorithm, seed + 1000 * list(ALGORITHMS).index(algorithm), tmp_path)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("how", OTHER_JOINS)
 def test_nor_is_a_row_by_itself(how: str, tmp_path: Path) -> None:
     rescaled_on_the_way("rpj", 31 + list(KINDS).index(how), tmp_path, how)
@@ -143,17 +144,18 @@ def require_right_end(schedule: StepSchedule, lane: PlacedLane, how: str = "full
     assert same(lane.end(), schedule.expected(how))
 
 
+@pytest.mark.parametrize("every", [25, pytest.param(3, marks=pytest.mark.long)])
 def test_whoever_is_killed_amid_it_leaves_one_state_or_the_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int
 ) -> None:
-    """At each change of a file; then it is tried again, or not, and the join goes on to its end."""
+    """At changes of files; then it is tried again, or not, and the join goes on to its end."""
     with dying_after(10**6, monkeypatch) as files:
         half_joined(tmp_path / "whole")[1].rescale(4)
     changes = 10**6 - files.changes_left
     assert changes > 40
     outcomes = set()
     schedule, half = half_joined(tmp_path / "half")
-    for killed_at in sorted({*range(0, changes, 7), *range(changes - 12, changes)}):
+    for killed_at in sorted({*range(0, changes, every), *range(changes - 4, changes)}):
         lane = copied(half, tmp_path / str(killed_at))
         with dying_after(killed_at, monkeypatch), pytest.raises(Killed):
             lane.rescale(4)
@@ -201,14 +203,15 @@ def test_what_is_divided_ahead_for_other_tasks_does_not_count(tmp_path: Path) ->
     require_right_end(schedule, lane)
 
 
+@pytest.mark.parametrize("every", [18, pytest.param(3, marks=pytest.mark.long)])
 def test_whoever_is_killed_while_dividing_ahead_leaves_the_state_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every: int
 ) -> None:
     with dying_after(10**6, monkeypatch) as files:
         divide_ahead(half_joined(tmp_path / "whole")[1].plan.state, 4)
     changes = 10**6 - files.changes_left
     assert changes > 20
-    for killed_at in (*range(0, changes, 9), changes - 1):
+    for killed_at in (*range(0, changes, every), changes - 1):
         schedule, lane = half_joined(tmp_path / str(killed_at))
         with dying_after(killed_at, monkeypatch), pytest.raises(Killed):
             divide_ahead(lane.plan.state, 4)

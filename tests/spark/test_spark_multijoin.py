@@ -43,6 +43,7 @@ def test_a_grid_of_several_dimensions_copies_what_it_must(spark: SparkSession, t
     assert any(progress.total.results for progress in case.progress[:-1]), "some come early"
 
 
+@pytest.mark.long  # in `make test` a plan of other joins, see the next one
 def test_a_plan_of_joins_runs_inside_of_a_step(spark: SparkSession, tmp_path: Path) -> None:
     """And goes on after a stop. Its algorithm is part of the state."""
     case = MultiCase(spark, tmp_path, 4, {"algorithm": "agf"})
@@ -151,6 +152,7 @@ def test_what_cannot_be_joined_on_spark_is_refused(spark: SparkSession, tmp_path
         ss.multijoin({**case.inputs(), "sales": "a.parquet"}, on=ON, state=tmp_path / "state")  # type: ignore[dict-item]
 
 
+@pytest.mark.long  # in `make test` equal keys are joined two at a time, and ranges in test_range_join.py
 def test_inputs_with_a_range_are_joined_two_at_a_time(spark: SparkSession, tmp_path: Path) -> None:
     """Also where the range is given from the input that comes later: low <= articles.article - sales.sale <= high."""
     case = MultiCase(spark, tmp_path, arguments={"memory": "16MB"})

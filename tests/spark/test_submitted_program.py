@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow.dataset as arrow_dataset
 import pyspark
+import pytest
 
 import spark_driver
 from patience import HANG_SECONDS
@@ -18,6 +19,7 @@ SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
 BATCHES = 2
 
 
+@pytest.mark.long  # a session of its own with two more processes: a minute
 def test_a_submitted_program_keeps_its_master_and_two_executors_share_the_state_and_one_limit_of_shared_memory(
     tmp_path: Path,
 ) -> None:

@@ -14,8 +14,9 @@ import sooner
 from dashboards import HOSTILE, Page, ask, reading
 from patience import until
 from queries import gated, numbered, refused, wait_for, wait_until
-from sooner.operators.events import Arrived, Flushed, Reached
-from sooner.trace import Entry
+from sooner.operators.events import Arrived, Flushed, Looped, Reached
+from sooner.trace import Entry, TraceHeader
+from sooner.ui.dashboard.picture import Picture
 from sooner.ui.dashboard.server import PAGE, SAFETY
 from sooner.ui.dashboard.subject import DONE, STOPPED
 
@@ -246,3 +247,16 @@ def test_every_kind_of_query_has_one() -> None:
         assert told["over"] == DONE
         assert told["state"]["phase"] == "done"
         assert told["state"]["results"] > 0 or told["state"]["estimate"]["exact"]
+
+
+def test_of_many_inputs_each_two_meet_in_memory_and_on_disk() -> None:
+    picture = Picture(TraceHeader("a join of three", "1", 0.0, [], ["a", "b", "c"]))
+    together, apart = Arrived(1, (50, 50, 0), 0), Arrived(2, (0, 0, 100), 0)
+    leaving = [Flushed(1, which, 0, 50, 400, run=1) for which in (0, 1)]
+    for event in (together, *leaving, apart, Flushed(2, 2, 0, 100, 800, run=1)):
+        picture.note(Entry(1.0, event))
+    before = [one["shares"] for one in picture.to_plain()["rectangles"]]
+    assert before == [[1.0, 0.0, 0.0, 0.0], [0.0] * 4, [0.0] * 4]
+    picture.note(Entry(2.0, Looped(3, 0, 2, 3, 1600, cells=(((1,), (1,)),) * 3)))
+    after = [one["shares"] for one in picture.to_plain()["rectangles"]]
+    assert after == [[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 0.0]]

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from patience import HANG_SECONDS
 from sooner.runs.custody.shared_memory_directory import SHARED_MEMORY
 
@@ -13,6 +15,7 @@ COMMAND = "import sys; from sooner.ui.command_line import main; sys.exit(main())
 PNG = b"\x89PNG\r\n"
 
 
+@pytest.mark.long  # three sessions of Spark, a minute and a half
 def test_a_small_demo_shows_results_and_the_right_answer_and_leaves_nothing(tmp_path: Path) -> None:
     temporary, picture = tmp_path / "temporary files", tmp_path / "demo.png"
     temporary.mkdir()

@@ -51,6 +51,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "words",
     [pytest.param(one, marks=[pytest.mark.long] if one in LONG else []) for one in ALL if one not in UNTIL_INTERRUPTED],

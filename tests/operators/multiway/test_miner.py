@@ -17,7 +17,7 @@ from multiway import STEP, STEPS_APART, answer, graph_of_shape
 from sooner.kernels.matching import EQUAL, Reach
 from sooner.kernels.ranges import Near
 from sooner.named_algorithms import ALGORITHMS
-from sooner.operators.events import Arrived, Event, Flushed
+from sooner.operators.events import Arrived, Event, Flushed, Looped
 from sooner.operators.multiway.accesses import LOOK_UP_BYTES, Accesses
 from sooner.operators.multiway.algorithms import MULTI_ALGORITHMS
 from sooner.operators.multiway.nested_loop import START, BlocksOf, Position, Wanted, sequences
@@ -202,15 +202,22 @@ def test_two_join_sequences_when_the_outer_input_stands_in_the_middle(tmp_path: 
     ids="+".join,
 )  # fmt: skip
 def test_what_the_disk_knows_comes_in_a_silence_and_once(tmp_path: Path, shape: tuple[str, ...]) -> None:
-    """All rows have left memory, the inputs are silent: all results are there before the inputs end."""
-    plan = MultiPlan(graph_of_shape(shape), MINER)
+    """All rows have left memory, the inputs are silent: all results are there before the inputs end. Events say of each
+    two runs of two inputs once that they have met.
+    """
+    plan, events = MultiPlan(graph_of_shape(shape), MINER), list[Event]()
     tables = drawn(shape, [250] * len(shape), 100, seed=len(shape))
-    join = made(tmp_path, plan, [table.schema for table in tables], 20_000)
+    join = made(tmp_path, plan, [table.schema for table in tables], 20_000, events)
     online = rows_of([*arrive(join, tables)])
     join._leaving.evict_all()
     in_silence = rows_of([*worked(join, SILENT, 5_000)])
     assert online and in_silence
     assert online + in_silence == answer(tables)
+    told = [event.cells for event in events if isinstance(event, Looped) and event.cells]
+    numbers = [[run.number for run in one.partitions[0].spilled] for one in join.inputs]
+    for cells, of_two in zip(zip(*told, strict=True), itertools.combinations(numbers, 2), strict=True):
+        met = [pair for cell in cells for pair in itertools.product(*cell)]
+        assert sorted(met) == sorted(itertools.product(*of_two))
     for which in range(len(shape)):
         join.end(which)
     assert not rows_of([*worked(join, BUSY)])

@@ -300,6 +300,7 @@ def test_what_lies_between_inputs_on_disk_is_joined_with_them() -> None:
     assert graph.connecting([]) == []
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("silences", [0, 12], ids="{} pieces of work in silences".format)
 @pytest.mark.parametrize("shape", [FACTS, ("X", "XY", "Y")], ids="+".join)
 @pytest.mark.parametrize("seed", range(3))

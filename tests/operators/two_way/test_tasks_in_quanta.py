@@ -186,7 +186,7 @@ def strides(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return noted
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("prepare", [much_on_disk, hot_on_disk])
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_quantum_is_no_larger_than_asked_unless_it_is_a_single_stride(
@@ -257,7 +257,7 @@ def test_rows_that_push_others_out_between_two_quanta_do_no_harm(kind: Kind, see
     ongoing.finish()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("prepare", [much_on_disk, hot_on_disk])
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_task_goes_on_in_another_process_after_any_quantum(
@@ -274,7 +274,7 @@ def test_a_task_goes_on_in_another_process_after_any_quantum(
     ongoing.finish()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("prepare", [much_on_disk, hot_on_disk])
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_task_goes_on_in_less_memory(kind: Kind, prepare: Callable[[Path, Kind], Ongoing], tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_rows_of_a_hot_key_that_arrive_in_its_middle_come_once(kind: Kind, tmp_p
     ongoing.finish()
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("hot", SIDES)
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_hot_key_without_partners_finds_nothing(kind: Kind, hot: int, tmp_path: Path) -> None:
