@@ -55,7 +55,9 @@ class Merged(NamedTuple):
 
 
 class Looped(NamedTuple):
-    """A chunk of the outer side's runs was joined with runs of the other: those of `cells` have met."""
+    """A chunk of the outer side's runs was joined with runs of the other: those of `cells` have met. Of more than two
+    inputs, these are of each two in turn.
+    """
 
     tick: int
     partition: int

@@ -281,13 +281,14 @@ class MultiJoin(Operator[pa.RecordBatch]):
 
     def _go_round(self, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
         """A piece of the nested loop."""
-        before = self._loop.worked_bytes
+        before, joined = self._loop.worked_bytes, list(self._loop.joined)
         for found, runs in self._loop.work(quantum_bytes):
             self._shell.breathe()
             yield from self._counted(self._results.missing(found, runs, self._horizon))
         n_bytes = self._loop.worked_bytes - before
         self.worked_bytes += n_bytes
-        self._shell.report(Looped(self._shell.tick, 0, self._loop.outer, len(self._inputs), n_bytes))
+        met = self._loop.met_since(joined)
+        self._shell.report(Looped(self._shell.tick, 0, self._loop.outer, len(self._inputs), n_bytes, met))
 
     def _go_on(self, chain: Chain, quantum_bytes: int) -> Iterator[pa.RecordBatch]:
         before = chain.worked_bytes

@@ -16,6 +16,7 @@ A pass can end for a while after each block: it is a few positions, from which b
 the blocks of all batches are no more than three quarters of a quantum, or a block each.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ from sooner.operators.multiway.combining import Combinations, Combining
 from sooner.operators.multiway.comparing import reached
 from sooner.operators.multiway.graph import Graph, Step
 from sooner.runs.block_index import Block
+from sooner.runs.ledger import Rectangle
 from sooner.runs.run import Run, merge
 from sooner.runs.store import Segment, counted
 
@@ -223,6 +225,21 @@ class NestedLoop:
         """The input whose turn it is, or was."""
         assert self._outer is not None, "the loop has begun"
         return self._outer
+
+    def met_since(self, before: Sequence[Position]) -> tuple[Rectangle, ...]:
+        """Whole runs that have met since inputs were joined up to `before`, of each two inputs in turn."""
+        numbers = [
+            tuple(run.number for run in one.partitions[0].spilled[: joined.runs])
+            for one, joined in zip(self._inputs, self.joined, strict=True)
+        ]
+        if not all(numbers):
+            return ()
+        known = [0 if min(before).runs == 0 else joined.runs for joined in before]
+        new = [of_input[first:] for of_input, first in zip(numbers, known, strict=True)]
+        return tuple(
+            (new[a], numbers[b]) if new[a] else (numbers[a], new[b])
+            for a, b in itertools.combinations(range(len(numbers)), 2)
+        )
 
     def all_is_joined(self) -> None:
         """By other means."""

@@ -197,11 +197,11 @@ class Picture:
             case Scanned(side=side, runs=runs) if len(self.rows) == 2:
                 for rectangle in self._rectangles.values():
                     rectangle.memory_met(side, p, runs)
-            case Merged(cells=cells) | Looped(cells=cells) if len(self.rows) == 2:
+            case Merged(cells=cells) | Looped(cells=cells):
                 how = CLEAN_UP if self._is_clean_up(event) else DISK_DISK
-                for rectangle in self._rectangles.values():
-                    for left, right in cells:
-                        rectangle.runs_met(p, how, left, right)
+                pairs = list(self._rectangles.values())
+                for number, (left, right) in enumerate(cells if pairs else ()):  # of each pair in turn
+                    pairs[number % len(pairs)].runs_met(p, how, left, right)
 
     def _is_clean_up(self, event: OwnEvent) -> bool:
         return self.phase == "clean-up" or getattr(event, "task", None) == "clean-up"
