@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import pyarrow as pa
 from report import write_report
 
 import sooner
@@ -75,7 +76,10 @@ def time_left(folder: Path, rows: int, memory: str, algorithm: str) -> Run:
 
 
 def page(folder: Path, rows: int, memory: str, is_open: bool) -> Run:
-    joined(folder, 1, memory).close()  # modules
+    few = pa.table({"key": [1, 2]})
+    small = sooner.join(few, few, on="key")
+    small.dashboard()
+    list(small)
     loaded = peak_bytes()
     query = joined(folder, rows, memory)
     reader = subprocess.Popen([sys.executable, __file__, "--read", query.dashboard().url]) if is_open else None

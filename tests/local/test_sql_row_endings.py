@@ -34,7 +34,7 @@ def test_only_the_first_rows_are_kept() -> None:
 
 def test_distinct_rows_take_memory() -> None:
     with refused(BudgetTooSmall, "SELECT DISTINCT must keep", "give memory='"):
-        answer("SELECT DISTINCT x FROM t", memory="1MB")
+        answer("SELECT DISTINCT x, even FROM t", memory="1MB")
     assert sorted(answer("SELECT DISTINCT even FROM t", memory="1MB")["even"].to_pylist()) == [0, 1]
 
 

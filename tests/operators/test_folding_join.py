@@ -103,8 +103,7 @@ class World:
     def read_off(self, operator: FoldingJoin) -> Estimate:
         exact = operator.phase == "done"
         reckoning = operator.folds.reckoning([ROWS, ROWS], 0.95, exact=exact)
-        keys = operator.folds.groups[0].keys, operator.folds.groups[1].keys
-        return estimate_of(self.workings, keys, reckoning, [0, 0], [ROWS, ROWS], 0.0, exact=exact)
+        return estimate_of(self.workings, operator.folds.groups, reckoning, [0, 0], [ROWS, ROWS], 0.0, exact=exact)
 
     def truth(self) -> dict[tuple[str, str], tuple[int, int]]:
         """Count and sum of each group, the slow way."""

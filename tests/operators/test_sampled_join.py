@@ -67,8 +67,7 @@ class World:
         exact, folds = operator.phase == "done", operator.folds
         sizes, read = [FACTS, KEYS, len(self.b)], folds.tallies.sum(axis=1).tolist()
         reckoning = folds.reckoning(sizes, 0.95, exact=exact)
-        keys = folds.groups[0].keys, folds.groups[1].keys
-        return estimate_of(folds.workings, keys, reckoning, read, sizes, 0.0, exact=exact)
+        return estimate_of(folds.workings, folds.groups, reckoning, read, sizes, 0.0, exact=exact)
 
     def final(self, operator: SampledJoin) -> Estimate:
         operator.end(0)

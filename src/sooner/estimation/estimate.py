@@ -9,6 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
+from sooner.estimation.grouped_values import GroupedValues
 from sooner.estimation.groups import Key
 from sooner.estimation.reckoning import Value
 from sooner.estimation.workings import GroupColumn
@@ -41,7 +42,7 @@ class Estimate:
 
     names: tuple[str, ...]  # of aggregates
     by: tuple[GroupColumn, ...]
-    values: Mapping[Key, Mapping[str, Value]]
+    values: GroupedValues
     rows: int  # that were read, of both inputs
     share_read: float | None  # of all rows, where that is known
     seconds: float
@@ -55,7 +56,8 @@ class Estimate:
             raise InvalidJoin(f"There is no aggregate {name!r}; there are {', '.join(self.names)}.")
         if not self.by:
             return self.values[NO_GROUP][name]
-        return {key if len(self.by) > 1 else key[0]: of_group[name] for key, of_group in self.values.items()}
+        of_groups = zip(self.values, self.values.columns[name], strict=True)
+        return {key if len(self.by) > 1 else key[0]: value for key, value in of_groups}
 
     @property
     def table(self) -> pa.Table:
@@ -67,22 +69,19 @@ class Estimate:
     @property
     def relative_error(self) -> float | None:
         """The largest half interval over its value; None while a value has no interval."""
-        estimated = [group[name] for group in self.values.values() for name in self.names if name not in self.so_far]
-        errors = [value.relative_error for value in estimated]
         if self.exact:
             return 0.0
+        columns = [values for name, values in self.values.columns.items() if name not in self.so_far]
+        errors = [value.relative_error for values in columns for value in values]
         if not errors or None in errors:
             return None
         return max(error for error in errors if error is not None)
 
     def to_table(self, *, as_doubles: bool = False) -> pa.Table:
         """A row for each group: its values, and for each aggregate the value, low and high; exact where they are."""
-        keys = list(self.values)
-        columns: dict[str, pa.Array] = {
-            one.name: pa.array([key[at] for key in keys], one.type_of_values) for at, one in enumerate(self.by)
-        }
+        columns: dict[str, pa.Array] = {one.name: values for one, values in zip(self.by, self.values.by, strict=True)}
         for name in self.names:
-            found = [self.values[key][name] for key in keys]
+            found = self.values.columns[name]
             for end, values in zip(("", "_low", "_high"), zip(*found, strict=True) if found else [()] * 3, strict=True):
                 columns[name + end] = _doubles(values) if as_doubles else _numbers(values)
         return pa.table(columns)

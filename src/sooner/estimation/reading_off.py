@@ -3,19 +3,26 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from sooner.errors import InvalidJoin
-from sooner.estimation.estimate import NO_GROUP, Estimate
+from sooner.estimation.estimate import Estimate
 from sooner.estimation.formulas import Formula, exactly
-from sooner.estimation.groups import Key
+from sooner.estimation.grouped_values import GroupedValues
+from sooner.estimation.groups import Groups
 from sooner.estimation.reckoning import Reckoning, Value
 from sooner.estimation.workings import Measure, Workings
+from sooner.kernels.array_types import Positions
+from sooner.kernels.arrays import to_arrow, to_numpy
+from sooner.sides import LEFT
 
 Sizes = Sequence[int | None]
 
 
 def estimate_of(
     workings: Workings,
-    keys: tuple[Sequence[Key], Sequence[Key]],
+    groups: Sequence[Groups],
     reckoning: Reckoning | None,
     rows: Sequence[int],
     sizes: Sizes,
@@ -24,29 +31,46 @@ def estimate_of(
     exact: bool,
     gathered: Mapping[str, Sequence[Any]] = {},
 ) -> Estimate:
-    """All that can be read off now, if anything. `keys` are the groups of both sides, `rows` have come of so many.
+    """All that can be read off now, if anything. `groups` are those of both sides, `rows` have come of so many.
 
     `gathered` is what no sums tell, of all groups of the left.
     """
-    names = (*(result.name for result in workings.results), *gathered)
-    values = {}
-    if reckoning is not None:
-        found = [reckoning.values(result) for result in workings.results]
-        for (left, right), *of_group in zip(reckoning.groups, *found, strict=True):
-            told = [_known(some[left], exact=exact) for some in gathered.values()]
-            values[_key(workings, keys[0][left], keys[1][right])] = dict(zip(names, (*of_group, *told), strict=True))
-    if not workings.by and not values:
-        nothing = [_of_nothing(workings, one, exact=exact) for one in workings.results]
-        told = [_known(some[0], exact=exact) for some in gathered.values()]
-        values = {NO_GROUP: dict(zip(names, (*nothing, *told), strict=True))}
-    ordered = dict(sorted(values.items(), key=lambda entry: list(map(_in_order, entry[0]))))
+    by: list[pa.Array] = [pa.nulls(0, one.type_of_values) for one in workings.by]
+    columns: dict[str, Sequence[Value]] = {name: [] for name in (*(one.name for one in workings.results), *gathered)}
+    if reckoning is not None and len(reckoning.places):
+        by = _by(workings, groups, reckoning.places)
+        columns = {result.name: reckoning.values(result) for result in workings.results}
+        lefts = reckoning.places[:, LEFT].tolist()
+        columns |= {name: [_known(some[at], exact=exact) for at in lefts] for name, some in gathered.items()}
+    elif not workings.by:
+        columns = {one.name: [_of_nothing(workings, one, exact=exact)] for one in workings.results}
+        columns |= {name: [_known(some[0], exact=exact)] for name, some in gathered.items()}
+    values = _in_order(by, columns) if by else GroupedValues(by, columns)
     share = None if None in sizes else sum(rows) / max(sum(size or 0 for size in sizes), 1)
-    return Estimate(names, workings.by, ordered, sum(rows), 1.0 if exact else share, seconds, exact)
+    return Estimate(tuple(columns), workings.by, values, sum(rows), 1.0 if exact else share, seconds, exact)
 
 
-def _in_order(part: object) -> tuple[bool, str, bool, object]:
+def _by(workings: Workings, groups: Sequence[Groups], places: Positions) -> list[pa.Array]:
+    """What the groups at these places have in common, in the order in which columns were named."""
+    columns = [iter(of_side.values.columns) for of_side in groups]
+    found = []
+    for one in workings.by:
+        side = one.side or LEFT
+        picked = next(columns[side]).take(to_arrow(places[:, side]))
+        found.append(one.known(picked.combine_chunks()))
+    return found
+
+
+def _in_order(by: Sequence[pa.Array], columns: Mapping[str, Sequence[Value]]) -> GroupedValues:
     """Null comes last, and NaN after all numbers."""
-    return part is None, str(type(part)), part != part, part
+    import pyarrow.compute as pc
+
+    sorted_by = {str(at): one for at, one in enumerate(by) if not pa.types.is_interval(one.type)}  # which is a constant
+    order = np.arange(len(by[0]))
+    if sorted_by:
+        order = to_numpy(pc.sort_indices(pa.table(sorted_by), [(name, "ascending") for name in sorted_by]))
+    in_order = {name: [values[at] for at in order.tolist()] for name, values in columns.items()}
+    return GroupedValues([one.take(to_arrow(order)) for one in by], in_order)
 
 
 def sizes_by_now(known: Sizes, rows: Sequence[int], ended: Sequence[bool]) -> list[int | None]:
@@ -55,12 +79,6 @@ def sizes_by_now(known: Sizes, rows: Sequence[int], ended: Sequence[bool]) -> li
         count if is_all else None if size is None else max(size, count)
         for size, count, is_all in zip(known, rows, ended, strict=True)
     ]
-
-
-def _key(workings: Workings, left: Key, right: Key) -> Key:
-    """The values of a group, in the order in which its columns were named."""
-    sides = iter(left), iter(right)
-    return tuple(column.value(next(sides[column.side or 0])) for column in workings.by)
 
 
 def _of_nothing(workings: Workings, result: Measure | Formula, *, exact: bool) -> Value:

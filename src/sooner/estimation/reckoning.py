@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,8 @@ from sooner.estimation.formulas import EXACTLY, Formula, Linear, Number, exactly
 from sooner.estimation.intervals import Keys, Shares, unseen
 from sooner.estimation.moments import Spread, average, root, spread_of
 from sooner.estimation.workings import DEVIATIONS, Measure, Workings
-from sooner.expressions.tree import columns_of
+from sooner.expressions.tree import Column, columns_of
+from sooner.kernels.array_types import Positions
 from sooner.kernels.folding import Integers, Reals, Sums, as_reals, integers, totals
 
 Group = tuple[int, int]
@@ -99,13 +100,17 @@ class Reckoning:
         self._left, self._right = (Shares(one, share) for one, share in zip(rows, shares, strict=True))
         self._whole_at, self._real_at = _places(workings)
         self._has_tags = rectangles[0].sums.n_tags > 1
-        self._totals: dict[int, tuple[npt.NDArray[np.object_], int]] = {}
+        self._known_totals: dict[int, list[Number]] = {}
+
+    @cached_property
+    def places(self) -> Positions:
+        """[group, side]: the numbers of groups that have any pair."""
+        found = sum(as_reals(one.sums.wholes[:, :, 0]).sum(axis=(2, 3)) for one in self._rectangles)
+        return np.argwhere(np.asarray(found) > 0)
 
     @cached_property
     def groups(self) -> list[Group]:
-        """The groups that have any pair."""
-        found = sum(as_reals(one.sums.wholes[:, :, 0]).sum(axis=(2, 3)) for one in self._rectangles)
-        return [(int(left), int(right)) for left, right in np.argwhere(np.asarray(found) > 0)]
+        return [(left, right) for left, right in self.places.tolist()]
 
     def values(self, result: Measure | Formula) -> list[Value]:
         """The values of all groups. Infinity and NaN are no reason to warn: a result of them is one of them."""
@@ -118,7 +123,7 @@ class Reckoning:
         if result.function in ("count", "sum") and not self._has_sizes:
             return [Value(exact, None, None) for exact in self._so_far(result)]
         if not self._has_tags:
-            return [Value(self._expected(result, group), None, None) for group in self.groups]
+            return [Value(one, None, None) for one in self._expected(result)]
         found = [self._linear(result, group) for group in self.groups]
         positive = [
             one is not None and one.value > 0 and self._is_never_negative(result, one, group)
@@ -134,8 +139,9 @@ class Reckoning:
             return [Value(exact, exact, exact) for exact in self._so_far(formula)]
         found, measures = [], self._measures_in(formula)
         if not self._has_tags and self._has_sizes:
-            expected = [{one.name: self._expected(one, group) for one in measures} for group in self.groups]
-            return [Value(exactly(formula.node, parts), None, None) for parts in expected]
+            names, expected = [one.name for one in measures], [self._expected(one) for one in measures]
+            of_groups = [dict(zip(names, parts, strict=True)) for parts in zip(*expected, strict=True)]
+            return [Value(exactly(formula.node, parts), None, None) for parts in of_groups]
         for group in self.groups:
             parts = {one.name: part for one in measures if (part := self._linear(one, group)) is not None}
             found.append(linear(formula.node, parts) if len(parts) == len(measures) else None)
@@ -149,24 +155,26 @@ class Reckoning:
 
     def _so_far(self, result: Measure | Formula) -> list[Number | None]:
         if isinstance(result, Measure):
-            return [self._exactly(result, group) for group in self.groups]
+            return self._exactly(result)
         measures = self._measures_in(result)
-        return [
-            exactly(result.node, {one.name: self._exactly(one, group) for one in measures}) for group in self.groups
-        ]
+        names, found = [one.name for one in measures], [self._exactly(one) for one in measures]
+        if isinstance(result.node, Column):
+            return found[0]
+        return [exactly(result.node, dict(zip(names, parts, strict=True))) for parts in zip(*found, strict=True)]
 
-    def _exactly(self, measure: Measure, group: tuple[int, int]) -> Number | None:
-        """The exact value over the pairs found so far; null if there are only nulls."""
-        n = self._total(measure.n, group)
-        if measure.function == "count" or not n:
-            return n if measure.function == "count" else None
+    def _exactly(self, measure: Measure) -> list[Number | None]:
+        """The exact values of all groups over the pairs found so far; null if there are only nulls."""
+        counts = self._totals(measure.n)
+        if measure.function == "count":
+            return list(counts)
         if measure.function in DEVIATIONS:
-            return self._deviation(measure, group) if n > 1 else None
+            of_groups = zip(self.groups, counts, strict=True)
+            return [self._deviation(measure, group) if n > 1 else None for group, n in of_groups]
         assert measure.total is not None
-        total_ = self._total(measure.total, group)
+        found = zip(self._totals(measure.total), counts, strict=True)
         if measure.function == "sum":
-            return fitting(total_, measure.name)
-        return total_ / int(n) if isinstance(total_, float) else float(Fraction(total_) / int(n))
+            return [fitting(total, measure.name) if n else None for total, n in found]
+        return [_average(total, int(n)) if n else None for total, n in found]
 
     def _deviation(self, measure: Measure, group: tuple[int, int]) -> float:
         spread = self._spread(measure, group)
@@ -174,10 +182,12 @@ class Reckoning:
             return math.nan
         return spread.variance if measure.function == "variance" else spread.deviation
 
-    def _expected(self, measure: Measure, group: tuple[int, int]) -> Number | None:
-        """The estimate where there are no tags, and so one rectangle and no interval."""
-        so_far, [one] = self._exactly(measure, group), self._rectangles
-        return so_far if so_far is None or measure.function not in ("count", "sum") else float(so_far) * one.scale
+    def _expected(self, measure: Measure) -> list[Number | None]:
+        """The estimates where there are no tags, and so one rectangle and no interval."""
+        so_far, [rectangle] = self._exactly(measure), self._rectangles
+        if measure.function not in ("count", "sum"):
+            return so_far
+        return [None if one is None else float(one) * rectangle.scale for one in so_far]
 
     def _linear(self, measure: Measure, group: tuple[int, int]) -> Linear | None:
         """What is estimated, and how it follows from sums over parts of the rows."""
@@ -218,7 +228,7 @@ class Reckoning:
         pairs, sides = np.sum(counts, axis=0), (self._left, self._right)
         # Of all groups together: rows that were not seen tell of none that they are in.
         lacking = unseen(scaled.sum(axis=(0, 1)), float(pairs.sum()), sides, self._keys) if self._keys else 0.0
-        at = tuple(np.array(self.groups).T)
+        at = tuple(self.places.T)
         return Certainty(Found(pairs[at], scaled[at], *sides, lacking), self._confidence)
 
     def _is_never_negative(self, measure: Measure, found: Linear, group: Group) -> bool:
@@ -251,16 +261,16 @@ class Reckoning:
                     values[place] = values[place]._replace(low=float(low), high=float(high))
         return values
 
-    def _total(self, at: int, group: tuple[int, int]) -> Number:
-        """The sum over the pairs of a group found so far, exact where it can be."""
-        if at not in self._totals:
-            self._totals[at] = self._totals_of_all(at)
-        found, scale = self._totals[at]
-        one: Number = found[group]
-        return Decimal(one).scaleb(-scale, EXACTLY) if scale else one
+    def _totals(self, at: int) -> list[Number]:
+        """The sums over the pairs of groups found so far, exact where they can be."""
+        if at not in self._known_totals:
+            found, scale = self._totals_of_all(at)
+            of_groups: list[Any] = found[tuple(self.places.T)].tolist()
+            self._known_totals[at] = [Decimal(one).scaleb(-scale, EXACTLY) for one in of_groups] if scale else of_groups
+        return self._known_totals[at]
 
     def _totals_of_all(self, at: int) -> tuple[npt.NDArray[np.object_], int]:
-        """The sums of all groups at once, which is faster, as numbers of Python; and the scale of decimals."""
+        """As numbers of Python, whether they have pairs or not; and the scale of decimals."""
         if not self._is_whole(at):
             first, *others = (some.sum(axis=(2, 3)) for one in self._rectangles for some in self._parts(one, at))
             found = np.apply_along_axis(_sum, 0, np.stack([first, *others])) if others else first
@@ -307,6 +317,10 @@ class Reckoning:
             else one.sums.reals[(*group, self._real_at[part.at])]
             for part in self._workings.sums[at]
         ]
+
+
+def _average(total: Number, n: int) -> float:
+    return total / n if isinstance(total, float) else float(Fraction(total) / n)
 
 
 def _sum(numbers: Reals) -> float:

@@ -6,7 +6,6 @@ no joined row is ever built. Otherwise the columns that matter are kept, and exp
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -68,9 +67,12 @@ class GroupColumn(NamedTuple):
     def type_of_values(self) -> pa.DataType:
         return pa.decimal128(38, self.scale) if self.scale else self.type
 
-    def value(self, found: object) -> object:
-        """A value of the column as users know it."""
-        return Decimal(found).scaleb(-self.scale) if self.scale and isinstance(found, int) else found
+    def known(self, values: pa.Array) -> pa.Array:
+        """Values of the column as users know them."""
+        if not self.scale:
+            return values
+        whole = values.cast(pa.decimal128(19, 0))
+        return pa.Array.from_buffers(self.type_of_values, len(whole), whole.buffers(), offset=whole.offset)
 
 
 class JoinedColumn(NamedTuple):

@@ -271,9 +271,10 @@ class Estimates(Running[Folds | SampledFolds], Answer):
         read = folds.tallies.sum(axis=1).tolist()
         sizes = sizes_by_now(self._sizes, read, [one.ended for one in self._operator.inputs])
         reckoning = folds.reckoning(sizes, self._limits.confidence, exact=exact)
-        keys = folds.groups[0].keys, folds.groups[1].keys
         gathered = folds.gathered() if isinstance(folds, SampledFolds) else {}
-        found = estimate_of(self._workings, keys, reckoning, read, sizes, seconds, exact=exact, gathered=gathered)
+        found = estimate_of(
+            self._workings, folds.groups, reckoning, read, sizes, seconds, exact=exact, gathered=gathered
+        )
         return found if self._shape is None else self._shape(found)
 
 

@@ -41,7 +41,7 @@ class Grouping:
         yield groups
 
     def table(self, groups: RunningGroups) -> pa.Table:
-        return self.answering.table(groups.keys(), groups.values())
+        return self.answering.table(groups.by(), groups.values(), len(groups))
 
     def _require_room(self, groups: RunningGroups) -> None:
         n_bytes = groups.n_bytes

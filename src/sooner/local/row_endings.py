@@ -1,6 +1,5 @@
 """What becomes of rows that were asked for as such: DISTINCT while they come, ORDER BY when all are there, LIMIT."""
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +14,6 @@ from sooner.kernels.arrays import to_arrow
 from sooner.local.rows import Rows
 from sooner.queries.row_order import Sorting
 
-_BYTES_OF_ROW: Final = 150  # that is known, without its values
 _FEW: Final = 2**16  # rows that wait to be sorted
 
 
@@ -50,13 +48,12 @@ class RowEnding:
 
     def _distinct(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Each row when it is first seen."""
-        groups, n_bytes = Groups(schema.types), 0
+        groups = Groups(schema.types)
         for batch in batches:
             known = len(groups)
             numbers, first = np.unique(groups.numbers_of(batch.columns), return_index=True)
             new = np.sort(first[numbers >= known])
-            n_bytes += sum(_bytes_of(key) for key in groups.newest(len(new)))
-            self._require_room(n_bytes, "SELECT DISTINCT", len(groups))
+            self._require_room(groups.n_bytes, "SELECT DISTINCT", len(groups))
             if len(new):
                 yield batch.take(to_arrow(new))
 
@@ -101,7 +98,3 @@ class RowEnding:
                 f"{part} must keep {n_rows:,} rows so far, which take {format_bytes(n_bytes)}; give "
                 f"memory='{needed}MB' or more, or ask for less."
             )
-
-
-def _bytes_of(key: Sequence[object]) -> int:
-    return _BYTES_OF_ROW + sum(map(sys.getsizeof, key))

@@ -3,21 +3,25 @@
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from sooner.estimation.formulas import exactly
-from sooner.estimation.groups import Key as GroupKey
 from sooner.estimation.question import Aggregate, is_gathered
 from sooner.estimation.workings import GroupColumn
 from sooner.expressions.checking import Typed, condition, typed
 from sooner.expressions.tree import Arithmetic, Column, Literal, Negative, Node, columns_of
-from sooner.queries.answers import GROUP, Answer, Key
+from sooner.kernels.array_types import Positions
+from sooner.kernels.arrays import to_arrow, to_numpy
+from sooner.queries.answers import GROUP, Answer
+from sooner.queries.row_order import places_in_order
 from sooner.queries.rows import type_of, values_of
 
 _COUNTS: Final = ("count",)
-Found = Mapping[str, Sequence[Any]]
+Values: TypeAlias = "Sequence[Any] | pa.Array"
+Found: TypeAlias = Mapping[str, Values]
 _SAME: Final = ("sum", "min", "max")  # as what they are of; all others are doubles
 
 
@@ -45,48 +49,51 @@ class Answering:
             self._type_of(key.of, "ORDER BY")
         self._having = None if answer.having is None else condition(answer.having, self._found, "HAVING")
 
-    def table(self, keys: Sequence[GroupKey], values: Mapping[str, Sequence[Any]]) -> pa.Table:
-        """The rows of the answer, of groups with these keys and values."""
-        found = self.found(keys, values)
-        rows = self.rows(found, len(keys))
-        columns = []
-        for (_, node), field in zip(self._answer.shown, self.schema, strict=True):
-            of_all = self.column(node, found, len(keys))
-            columns.append(array_of([of_all[at] for at in rows], field.type))
+    def table(self, by: Sequence[pa.Array], values: Mapping[str, Sequence[Any]], n_groups: int) -> pa.Table:
+        """The rows of the answer, of groups that have these in common, and these values."""
+        found = self.found(by, values)
+        rows = self.rows(found, n_groups)
+        shown = at_rows(found, rows)
+        columns = [
+            array_of(self.column(node, shown, len(rows)), field.type)
+            for (_, node), field in zip(self._answer.shown, self.schema, strict=True)
+        ]
         return pa.Table.from_arrays(columns, self.schema.names)
 
-    def found(self, keys: Sequence[GroupKey], values: Mapping[str, Sequence[Any]]) -> Found:
+    def found(self, by: Sequence[pa.Array], values: Mapping[str, Sequence[Any]]) -> Found:
         """All that is known of groups, by its names here."""
-        n_groups = sum(name.startswith(GROUP) for name in self._found.names)
-        return {**{f"{GROUP}{at}": [key[at] for key in keys] for at in range(n_groups)}, **values}
+        return {**{f"{GROUP}{at}": of_groups for at, of_groups in enumerate(by)}, **values}
 
-    def rows(self, found: Found, n_rows: int) -> list[int]:
+    def rows(self, found: Found, n_rows: int) -> Positions:
         """Which groups are shown, in their order."""
-        rows = list(range(n_rows))
-        if self._having is not None and rows:
-            holds = self._having.mask(self._batch(self._having, found, n_rows)).tolist()
-            rows = [at for at in rows if holds[at]]
+        rows: Positions = np.arange(n_rows)
+        if self._having is not None and n_rows:
+            rows = np.flatnonzero(self._having.mask(self._batch(self._having, found, n_rows)))
         if self._answer.distinct:
-            shown = [self.column(node, found, n_rows) for _, node in self._answer.shown]
-            rows = list({tuple(map(_comparable, (one[at] for one in shown))): at for at in reversed(rows)}.values())[
-                ::-1
-            ]
+            shown = [python_values(self.column(node, found, n_rows)) for _, node in self._answer.shown]
+            first = {tuple(_comparable(one[at]) for one in shown): at for at in reversed(rows.tolist())}
+            rows = np.array(sorted(first.values()), np.int64)
         for key in reversed(self._answer.order):
-            rows = _sorted(rows, self.column(key.of, found, n_rows), key)
+            values = array_of(self.column(key.of, found, n_rows), self._type_of(key.of, "ORDER BY")).take(
+                to_arrow(rows)
+            )
+            places = places_in_order(values, descending=key.descending, nulls_first=key.nulls_first)
+            rows = rows[to_numpy(places)]
         end = None if self._answer.limit is None else self._answer.offset + self._answer.limit
         return rows[self._answer.offset : end]
 
-    def column(self, node: Node, found: Found, n_rows: int) -> Sequence[Any]:
+    def column(self, node: Node, found: Found, n_rows: int) -> Values:
         """The values of an expression over what is known of groups."""
         if isinstance(node, Column):
             return found[node.name]
         if is_arithmetic(node) and all(_is_number(self._found.field(one.name).type) for one in columns_of(node)):
-            return [exactly(node, {name: values[at] for name, values in found.items()}) for at in range(n_rows)]
+            names = sorted({one.name for one in columns_of(node)})
+            of_groups = zip(*(python_values(found[name]) for name in names), strict=True)
+            return [exactly(node, dict(zip(names, one, strict=True))) for one in of_groups]
         if not n_rows:
             return []
         expression = typed(node, self._found, "SELECT")
-        values: list[Any] = values_of(expression, self._batch(expression, found, n_rows)).to_pylist()
-        return values
+        return values_of(expression, self._batch(expression, found, n_rows))
 
     def _batch(self, expression: Typed, found: Found, n_rows: int) -> pa.RecordBatch:
         names = [name for name in self._found.names if name in expression.columns]
@@ -119,21 +126,26 @@ def _type_of_aggregate(one: Aggregate, joined: pa.Schema) -> pa.DataType:
     return type_of(typed(one.of, joined, one.name)) if one.function in _SAME else pa.float64()
 
 
-def _sorted(rows: list[int], values: Sequence[Any], key: Key) -> list[int]:
-    """NaN is larger than all numbers; the order of equal ones stays as it is."""
-    known = [at for at in rows if values[at] is not None]
-    nulls = [at for at in rows if values[at] is None]
-    known.sort(key=lambda at: _comparable(values[at]), reverse=key.descending)
-    return [*nulls, *known] if key.nulls_first else [*known, *nulls]
+def _comparable(value: Any) -> Any:
+    return "NaN" if isinstance(value, float) and math.isnan(value) else value
 
 
-def _comparable(value: Any) -> tuple[bool, Any]:
-    is_nan = isinstance(value, float) and math.isnan(value)
-    return is_nan, 0 if is_nan else value
+def at_rows(found: Found, rows: Positions) -> Found:
+    at, each = to_arrow(rows), rows.tolist()
+    return {
+        name: values.take(at) if isinstance(values, pa.Array) else [values[row] for row in each]
+        for name, values in found.items()
+    }
 
 
-def array_of(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
+def python_values(values: Values) -> Sequence[Any]:
+    return values.to_pylist() if isinstance(values, pa.Array) else values
+
+
+def array_of(values: Values, type_: pa.DataType) -> pa.Array:
     """Whole numbers of more than 64 bits make a column of decimals."""
+    if isinstance(values, pa.Array):
+        return values if values.type == type_ else values.cast(type_)
     try:
         return pa.array(values, type_)
     except (OverflowError, pa.ArrowInvalid):

@@ -12,12 +12,14 @@ import pyarrow as pa
 
 from sooner.estimation.estimate import Estimate
 from sooner.estimation.formulas import Formula
+from sooner.estimation.grouped_values import GroupedValues
 from sooner.estimation.question import Question, is_gathered
 from sooner.estimation.reckoning import Value
 from sooner.estimation.workings import GroupColumn
 from sooner.expressions.checking import typed
 from sooner.expressions.tree import Call, Cast, Coalesce, Column, Literal, Node, columns_of
-from sooner.queries.answered import Answering, array_of, is_arithmetic
+from sooner.kernels.arrays import to_arrow
+from sooner.queries.answered import Answering, array_of, at_rows, is_arithmetic, python_values
 from sooner.queries.answers import GROUP, Answer
 from sooner.queries.rows import values_of
 
@@ -70,9 +72,9 @@ class _Tabulating:
         for (name, node), field in zip(self.shown, self.schema, strict=True):
             if _is_group(node):
                 at = int(str(node).removeprefix(GROUP))
-                arrays.append(array_of([key[at] for key in found.values], field.type))
+                arrays.append(array_of(found.values.by[at], field.type))
                 continue
-            values = [group[name].value for group in found.values.values()]
+            values = [one.value for one in found.values.columns[name]]
             is_estimate = not found.exact and name not in found.so_far
             arrays.append(array_of(values, pa.float64() if is_estimate else field.type))
         return pa.Table.from_arrays(arrays, self.schema.names)
@@ -101,21 +103,22 @@ class _Shaping:
 
     def __call__(self, found: Estimate) -> Estimate:
         answering = self.exact if found.exact else self.estimated
-        keys = list(found.values)
-        values = {name: [found.values[key][name] for key in keys] for name in found.names}
-        so_far = answering.found(keys, {name: [one.value for one in some] for name, some in values.items()})
-        rows = answering.rows(so_far, len(keys))
+        by, values = found.values.by, found.values.columns
+        so_far = answering.found(by, {name: [one.value for one in some] for name, some in values.items()})
+        rows = answering.rows(so_far, len(found.values))
+        shown = at_rows(so_far, rows)
         columns: dict[str, list[Value]] = {}
         for name, node in self.items:
             if found.exact or str(core_of(node)) not in self.known:
-                plain = answering.column(node, so_far, len(keys))
+                plain = python_values(answering.column(node, shown, len(rows)))
                 columns[name] = [Value(one, *((one, one) if found.exact else (None, None))) for one in plain]
             else:
-                columns[name] = _around(node, values[str(core_of(node))])
+                of_core = values[str(core_of(node))]
+                columns[name] = _around(node, [of_core[at] for at in rows.tolist()])
         return Estimate(
             tuple(columns),
             found.by,
-            {keys[at]: {name: some[at] for name, some in columns.items()} for at in rows},
+            GroupedValues([one.take(to_arrow(rows)) for one in by], columns),
             found.rows,
             found.share_read,
             found.seconds,

@@ -21,19 +21,25 @@ class Sorting(NamedTuple):
     nulls_first: bool
 
     def places(self, table: pa.Table) -> pa.Array:
-        """Where the rows are, in this order. NaN is larger than all numbers; equal ones stay as they are."""
-        import pyarrow.compute as pc
+        """Where the rows are, in this order."""
+        return places_in_order(table.column(self.at), descending=self.descending, nulls_first=self.nulls_first)
 
-        column = table.column(self.at)
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        found = pc.array_sort_indices(column, order="descending" if self.descending else "ascending")
-        flags = [pc.is_nan(column)] if pa.types.is_floating(column.type) else []
-        ways = [self.descending, self.nulls_first]
-        for flag, true_first in zip([*flags, column.is_null()], ways[-len(flags) - 1 :], strict=True):
-            in_turn = pc.fill_null(flag, False).take(found)
-            found = found.take(pc.array_sort_indices(in_turn, order="descending" if true_first else "ascending"))
-        return found
+
+def places_in_order(column: pa.Array | pa.ChunkedArray, *, descending: bool, nulls_first: bool) -> pa.Array:
+    """Where values are that are sorted. NaN is larger than all numbers; equal ones stay as they are."""
+    import pyarrow.compute as pc
+
+    if pa.types.is_interval(column.type):  # which is a constant
+        return pa.array(range(len(column)))
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    found = pc.array_sort_indices(column, order="descending" if descending else "ascending")
+    flags = [pc.is_nan(column)] if pa.types.is_floating(column.type) else []
+    ways = [descending, nulls_first]
+    for flag, true_first in zip([*flags, column.is_null()], ways[-len(flags) - 1 :], strict=True):
+        in_turn = pc.fill_null(flag, False).take(found)
+        found = found.take(pc.array_sort_indices(in_turn, order="descending" if true_first else "ascending"))
+    return found
 
 
 def sortings_of(ending: Ending, outputs: Outputs) -> tuple[tuple[Sorting, ...], Outputs]:

@@ -164,8 +164,8 @@ def _estimate(survey: Survey, operator: FoldingJoin, sizes: Sequence[int], share
             list(operator.work(2**30, SILENT))
     folds = operator.folds
     reckoning = folds.reckoning(sizes, survey.confidence, exact=exact)
-    keys, read = (folds.groups[0].keys, folds.groups[1].keys), folds.tallies.sum(axis=1).tolist()
-    return estimate_of(folds.workings, keys, reckoning, read, sizes, 0.0, exact=exact)
+    read = folds.tallies.sum(axis=1).tolist()
+    return estimate_of(folds.workings, folds.groups, reckoning, read, sizes, 0.0, exact=exact)
 
 
 def _read_until(share: float, sizes: Sequence[int]) -> list[int]:

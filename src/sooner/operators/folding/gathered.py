@@ -62,9 +62,9 @@ class GatheredValues:
         self._settle()
         by_group: list[list[object]] = [[] for _ in range(n_groups)]
         kind = self._asked.of.kind
-        column = GroupColumn(self.name, LEFT, kind.type, kind.scale)
-        for group, value in zip(*(self._known.column(name).to_pylist() for name in ("group", "value")), strict=True):
-            by_group[group].append(column.value(value))
+        values = GroupColumn(self.name, LEFT, kind.type, kind.scale).known(self._known.column("value").combine_chunks())
+        for group, value in zip(self._known.column("group").to_pylist(), values.to_pylist(), strict=True):
+            by_group[group].append(value)
         return [_aggregated(self._asked.function, values) for values in by_group]
 
     def to_plain(self) -> str:

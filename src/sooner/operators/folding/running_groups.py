@@ -3,15 +3,12 @@
 Sums are those of a fold over one rectangle without tags; what no sums tell is gathered beside them.
 """
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from sooner.estimation.groups import Key
 from sooner.estimation.question import Question, is_gathered
 from sooner.estimation.reckoning import Reckoning, Rectangle
 from sooner.estimation.workings import GroupColumn, Workings, workings_of_rows
@@ -20,8 +17,6 @@ from sooner.operators.folding.folds import bytes_of_cell, groups_of, power_of_tw
 from sooner.operators.folding.gathered import Gathered, GatheredValues, gathered_of
 from sooner.operators.folding.room import GROWING
 from sooner.sides import LEFT
-
-_BYTES_OF_ENTRY: Final = 150  # of a group among all, without its values
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,6 @@ class RunningGroups:
         self._groups = groups_of(workings.sums, LEFT)
         self._sums = sums_of(workings.sums, 1, (len(self._groups), 1))
         self._gathered = [GatheredValues(one) for one in workings.gathered]
-        self._key_bytes = 0
         self.rows = 0  # that counted
 
     def __len__(self) -> int:
@@ -59,15 +53,13 @@ class RunningGroups:
     def n_bytes(self) -> int:
         """What groups take, and what making room for more of them takes beside that."""
         sums = bytes_of_cell(self._workings.sums) * power_of_two(len(self)) * GROWING
-        return sums + self._key_bytes + sum(one.n_bytes for one in self._gathered)
+        return sums + self._groups.n_bytes + sum(one.n_bytes for one in self._gathered)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        known = len(self._groups)
         found = evaluated(self._workings.sums, self._groups, batch)
         if found is None:
             return
         batch, values, groups = found
-        self._key_bytes += sum(map(_bytes_of, self._groups.newest(len(self._groups) - known)))
         self._sums.grow((power_of_two(len(self._groups)), 1))
         tags = np.zeros(batch.num_rows, np.int32)
         self._sums.fold_pairs(*factors_of(self._workings.sums, values, (tags, tags), groups), None, None)
@@ -75,10 +67,10 @@ class RunningGroups:
             one.add(batch, groups)
         self.rows += batch.num_rows
 
-    def keys(self) -> list[Key]:
-        """The values of all groups; without any to group by, there is one group."""
-        return [tuple(column.value(part) for column, part in zip(self._workings.by, key, strict=True)) for key in
-                self._groups.keys]  # fmt: skip
+    def by(self) -> list[pa.Array]:
+        """What groups have in common; without any to group by, there is one group."""
+        columns = zip(self._workings.by, self._groups.values.columns, strict=True)
+        return [column.known(values.combine_chunks()) for column, values in columns]
 
     def values(self) -> dict[str, Sequence[object]]:
         """Those of all aggregates by their names, in the order of the groups."""
@@ -93,7 +85,3 @@ class RunningGroups:
             else:
                 found[measure.name] = [0 if measure.function == "count" else None] * len(self)
         return found
-
-
-def _bytes_of(key: Key) -> int:
-    return _BYTES_OF_ENTRY + sum(map(sys.getsizeof, key))

@@ -155,8 +155,8 @@ class SampledFolds:
 def _halved(sums: Sums, n_tags: int) -> Sums:
     """Parts of groups whose tags differ by half of their number are one."""
     half = n_tags // 2
-    firsts = _rearranged(sums, 1, lambda array: np.concatenate(_of_groups(array, n_tags)[:, :half]))
-    firsts.add(_rearranged(sums, 1, lambda array: np.concatenate(_of_groups(array, n_tags)[:, half:])))
+    firsts = _rearranged(sums, 1, lambda array: _of_parts(_of_groups(array, n_tags)[:, :half]))
+    firsts.add(_rearranged(sums, 1, lambda array: _of_parts(_of_groups(array, n_tags)[:, half:])))
     return firsts
 
 
@@ -168,6 +168,11 @@ def _by_tags(sums: Sums, n_tags: int) -> Sums:
 def _of_groups(array: Numbers, n_tags: int) -> Numbers:
     """[group, tag, ...]"""
     return array.reshape(len(array) // n_tags, n_tags, *array.shape[1:])
+
+
+def _of_parts(array: Numbers) -> Numbers:
+    """[group and tag, ...], in memory of its own"""
+    return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:]).copy()
 
 
 def _rearranged(sums: Sums, n_tags: int, change: Callable[[Numbers], Numbers]) -> Sums:

@@ -81,13 +81,12 @@ def estimated(wanted: Wanted, told: Sequence[Told], seconds: float) -> Estimate:
     ended = [all(one["ended"][side] for one in told) for side in SIDES]
     sizes = sizes_by_now(wanted.total_rows, rows, ended)
     if not all(one["rectangles"] for one in told):  # what one cannot say yet, all together cannot
-        return estimate_of(workings, ((), ()), None, rows, sizes, seconds, exact=exact)
+        return estimate_of(workings, (), None, rows, sizes, seconds, exact=exact)
     groups, merged = _merged(workings, told)
     rectangles = [rectangle_of(sums, counts, sizes, weight=weight) for counts, sums, weight in merged]
     counted = np.sum([unpacked(one["keys"], no_keys()) for one in told], axis=0)
     reckoning = Reckoning(workings, rectangles, wanted.confidence, keys_of(counted, tallies), exact=exact)
-    keys = groups[0].keys, groups[1].keys
-    return estimate_of(workings, keys, reckoning, rows, sizes, seconds, exact=exact)
+    return estimate_of(workings, groups, reckoning, rows, sizes, seconds, exact=exact)
 
 
 def _merged(workings: Workings, told: Sequence[Told]) -> tuple[list[Groups], list[tuple[Counts, Sums, int]]]:
