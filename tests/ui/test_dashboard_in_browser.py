@@ -12,12 +12,14 @@ import pytest
 
 import sooner
 from browser import Browser, needs_chromium, opened_browser
-from dashboards import HOSTILE, reading, slow_join, table
+from dashboards import HOSTILE, Page, reading, slow_join, table
 from patience import until
 from sooner.operators.events import Arrived, Entered, Flushed, Reached
+from sooner.sources import Fixed, Pauses, paced
 from sooner.trace import Entry, Lines, TraceHeader
 from sooner.ui.dashboard.comparing import Comparison
 from sooner.ui.dashboard.recorded import RecordedQuery
+from sooner.ui.dashboard.rectangle import DISK_DISK
 from sooner.ui.dashboard.server import Server
 
 pytestmark = [needs_chromium, pytest.mark.long]
@@ -181,3 +183,26 @@ def test_an_estimate_a_look_up_and_a_plan(browser: Browser, tmp_path: Path) -> N
         browser.ends()
         until(lambda name=name: says[name] in browser.panels())  # type: ignore[misc]
         keep(browser, name, tmp_path)
+
+
+def test_why_rows_left_memory_and_that_many_inputs_met_on_disk(browser: Browser, tmp_path: Path) -> None:
+    """In the silences of three inputs that are larger than the memory."""
+    pattern = Pauses(Fixed(0.00002), every_rows=8_000, seconds=1.0)
+    inputs = {name: paced(table(name, seed, 24_000), pattern, seed=seed) for seed, name in enumerate("abc")}
+    query = sooner.multijoin(inputs, on=["a.k = b.k", "b.k = c.k"], memory="1MB", algorithm="miner")
+    shares: list[list[float]] = []
+    page = query.dashboard()
+    browser.open(page.url)
+    thread, told = reading(query), Page(page.url)
+    while not (state := told.news())["over"]:
+        shares = [one["shares"] for one in state["state"]["rectangles"]]
+        if shares and all(of_pair[DISK_DISK] for of_pair in shares):
+            break
+    assert all(of_pair[DISK_DISK] for of_pair in shares)
+    until(lambda: "because" in browser.text("#panels"))
+    keep(browser, "many on disk", tmp_path)
+    assert browser.run("return [...document.querySelectorAll('td')].some(one => / values, with /.test(one.textContent))")
+    query.stop()
+    thread.join()
+    told.last()
+    browser.ends()
