@@ -86,11 +86,11 @@ MUTATIONS: Final = (
         tests=("local/test_estimate.py",),
     ),
     Mutation(
-        "nan-groups-apart",
+        "groups-of-one-code-are-one",
         "estimation/groups.py",
-        old="return math.nan if math.isnan(value) else value + 0.0",
-        new="return value + 0.0",
-        breaks="Each NaN is a group of its own.",
+        old="np.flatnonzero(~self._are_of(columns, found))",
+        new="np.flatnonzero(~self._are_of(columns, found))[:0]",
+        breaks="Groups whose values have the same code are taken for one.",
         tests=("estimation/test_groups.py",),
     ),
     Mutation(

@@ -95,9 +95,9 @@ MUTATIONS = (
     ),
     Mutation(
         "order-of-nulls-lost",
-        "queries/answered.py",
-        old="    return [*nulls, *known] if key.nulls_first else [*known, *nulls]\n",
-        new="    return [*known, *nulls]\n",
+        "queries/row_order.py",
+        old="ways = [descending, nulls_first]",
+        new="ways = [descending, False]",
         breaks="NULLS FIRST is not looked at.",
         tests=MANY,
     ),

@@ -97,11 +97,10 @@ class Groups:
         codes = _codes_of(columns)
         seen, first, of_rows = np.unique(codes, return_index=True, return_inverse=True)
         numbers = self._looked_up(seen)
-        new = np.flatnonzero(numbers < 0)
-        numbers[new[np.argsort(first[new])]] = len(self) + np.arange(len(new), dtype=np.int32)
-        self._index(seen[new], numbers[new])
-        at = to_arrow(np.sort(first[new]))
-        self._append([column.take(at) for column in columns])
+        if len(new := np.flatnonzero(numbers < 0)):
+            numbers[new[np.argsort(first[new])]] = len(self) + np.arange(len(new), dtype=np.int32)
+            self._index(seen[new], numbers[new])
+            self._append(_at_rows(columns, np.sort(first[new])))
         found: Numbers = numbers[of_rows.reshape(-1)]
         for row in np.flatnonzero(~self._are_of(columns, found)).tolist():
             found[row] = self._number_of_twin(columns, row)
@@ -146,9 +145,9 @@ class Groups:
         same, first = np.ones(len(numbers), np.bool_), 0
         for chunk in self._chunks:
             rows: Positions = np.flatnonzero((first <= numbers) & (numbers < first + chunk.num_rows))
-            theirs, mine = to_arrow(numbers[rows] - np.int32(first)), to_arrow(rows)
-            for column, known in zip(columns, chunk.columns, strict=True):
-                same[rows] &= _alike(column.take(mine), known.take(theirs))
+            theirs = _at_rows(chunk.columns, numbers[rows].astype(np.int64) - first)
+            for mine, known in zip(_at_rows(columns, rows), theirs, strict=True):
+                same[rows] &= _alike(mine, known)
             first += chunk.num_rows
         return same
 
@@ -156,7 +155,7 @@ class Groups:
         key = _key_at(columns, row)
         if key not in self._twins:
             self._twins[key] = len(self)
-            self._append([column.slice(row, 1) for column in columns])
+            self._append(_at_rows(columns, np.array([row])))
         return self._twins[key]
 
 
@@ -236,6 +235,10 @@ def _with_codes(column: pa.Array) -> pa.Array:
     if pa.types.is_interval(column.type):
         column = pa.Array.from_buffers(pa.binary(_INTERVAL_BYTES), len(column), column.buffers(), offset=column.offset)
     return column.cast(pa.binary()) if pa.types.is_fixed_size_binary(column.type) else column
+
+
+def _at_rows(columns: Columns, rows: Positions) -> list[pa.Array]:
+    return [column.take(to_arrow(rows)) for column in columns]
 
 
 def _key_at(columns: Columns, row: int) -> Key:
