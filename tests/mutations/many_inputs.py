@@ -26,6 +26,14 @@ MUTATIONS: Final = (
         tests=(PASSING,),
     ),
     Mutation(
+        "rows-go-although-their-match-is-on-disk",
+        "operators/multiway/passing.py",
+        old="return self._inputs[which].ended and not self._inputs[which].partitions[0].spilled",
+        new="return self._inputs[which].ended",
+        breaks="A row that matches nothing in memory of an input that has ended is let go, whatever lies on disk.",
+        tests=(PASSING,),
+    ),
+    Mutation(
         "what-leaves-for-a-row-is-forgotten",
         "operators/multiway/leaving.py",
         old="needed_bytes = needed()  # those that left may be looked for, or look for others",

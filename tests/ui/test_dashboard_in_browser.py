@@ -201,7 +201,9 @@ def test_why_rows_left_memory_and_that_many_inputs_met_on_disk(browser: Browser,
     assert all(of_pair[DISK_DISK] for of_pair in shares)
     until(lambda: "because" in browser.text("#panels"))
     keep(browser, "many on disk", tmp_path)
-    assert browser.run("return [...document.querySelectorAll('td')].some(one => / values, with /.test(one.textContent))")
+    assert browser.run(
+        "return [...document.querySelectorAll('td')].some(one => / values, with /.test(one.textContent))"
+    )
     query.stop()
     thread.join()
     told.last()

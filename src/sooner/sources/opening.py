@@ -141,6 +141,8 @@ def _open_arrow(thing: Any, name: str) -> Source:
     try:
         if _is_stream(thing):
             return StreamSource(name, pa.RecordBatchReader.from_stream(thing))
+        if is_of(thing, "pyspark.sql", "DataFrame"):  # of a PySpark before 4.2, which gives no streams
+            return StreamSource(name, _stream_of_spark(thing))
         if hasattr(thing, "__arrow_c_array__"):
             return TableSource(name, pa.Table.from_batches([pa.record_batch(thing)]))
     except Exception as error:  # whatever the other library raises: nothing has been read yet
@@ -151,6 +153,16 @@ def _open_arrow(thing: Any, name: str) -> Source:
             ) from error
         raise InvalidCall(f"{name} is {_a(thing)} that gives no stream of Arrow rows: {error}") from error
     raise InvalidCall(f"{name} is {_a(thing)}{_nearly(thing)}; {_WELCOME}")
+
+
+def _stream_of_spark(frame: Any) -> pa.RecordBatchReader:
+    """Spark begins when the first rows are asked for."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from frame.toArrow().to_batches()
+
+    return pa.RecordBatchReader.from_batches(to_arrow_schema(frame.schema), batches())
 
 
 def _nearly(thing: object) -> str:

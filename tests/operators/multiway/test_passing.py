@@ -54,6 +54,10 @@ def ended(join: MultiJoin, *inputs: int) -> list[pa.RecordBatch]:
     return [*worked(join, BUSY)]
 
 
+def resident_rows(join: MultiJoin) -> list[int]:
+    return [one.partitions[0].resident.n_rows for one in join.inputs]
+
+
 def spilled_rows(join: MultiJoin) -> list[int]:
     return [sum(run.n_rows for run in one.partitions[0].spilled) for one in join.inputs]
 
@@ -107,7 +111,9 @@ def test_of_the_last_input_those_rows_are_kept_that_may_match_what_is_on_disk(tm
 @pytest.mark.parametrize("seed", range(3))
 def test_a_row_whose_match_leaves_to_make_room_for_it_is_kept(tmp_path: Path, seed: int) -> None:
     """Nothing of the facts is in memory, so the neighbours leave when facts come: those must not pass them by."""
-    tables = drawn(FACTS, [1_500, 900, 20], 300, seed)
+    facts, neighbours, others = drawn(FACTS, [1_500, 900, 20], 300, seed)
+    matching = pa.array(np.random.default_rng(seed).choice(others["b"], len(neighbours)))
+    tables = [facts, neighbours.set_column(1, neighbours.schema.field(1), matching), others]
     join = join_of(tmp_path, 36_000)
     found = [*arrived(join, 1, tables[1]), *arrived(join, 2, tables[2])]
     ended(join, 1, 2)
@@ -117,6 +123,54 @@ def test_a_row_whose_match_leaves_to_make_room_for_it_is_kept(tmp_path: Path, se
     found += ended(join, 0)
     assert rows_of(found) == answer(tables)
     join.close()
+
+
+@pytest.mark.parametrize("shape", [FACTS, ("X", "XY", "Y"), ("a", "ab", "bc", "c")], ids="+".join)
+def test_rows_beside_an_input_that_has_ended_go_if_they_match_nothing_there(
+    tmp_path: Path, shape: Sequence[str]
+) -> None:
+    """When they arrive, and those that are there by then; and what is beside these, where they have ended as well."""
+    tables = drawn(shape, [2_000, *[1_000] * (len(shape) - 2), 30], 1_000)
+    join = join_of(tmp_path, PLENTY, shape)
+    last = len(shape) - 1
+    found = [*arrived(join, last - 1, tables[last - 1].slice(0, 500)), *arrived(join, 0, tables[0].slice(0, 1_000))]
+    assert resident_rows(join)[-2] == 500
+    found += arrived(join, last, tables[last])
+    ended(join, last)
+    promising = resident_rows(join)[-2]
+    assert promising < 100
+    found += arrived(join, last - 1, tables[last - 1].slice(500))
+    promising = resident_rows(join)[-2] - promising
+    assert promising < 100
+    assert resident_rows(join)[0] == 1_000
+    for which in range(last - 2, 0, -1):
+        found += arrived(join, which, tables[which])
+    ended(join, *range(last - 1, 0, -1))
+    assert resident_rows(join)[0] < 400
+    found += arrived(join, 0, tables[0].slice(1_000))
+    assert rows_of(found) == answer(tables)
+    assert rows_of(found)
+    assert not ended(join, 0)
+    join.close()
+
+
+def test_rows_stay_where_most_of_them_match_or_some_that_they_may_match_are_on_disk(tmp_path: Path) -> None:
+    tables = drawn(FACTS, [500, 500, 1_000], 300)
+    most = join_of(tmp_path / "most match", PLENTY)
+    arrived(most, 2, tables[2])
+    ended(most, 2)
+    arrived(most, 1, tables[1])
+    assert resident_rows(most)[1] == 500
+    most.close()
+    on_disk = join_of(tmp_path / "on disk", PLENTY)
+    found = arrived(on_disk, 2, tables[2].slice(0, 30))
+    on_disk._leaving.evict_all()
+    ended(on_disk, 2)
+    found += [*arrived(on_disk, 1, tables[1]), *arrived(on_disk, 0, tables[0])]
+    assert resident_rows(on_disk)[:2] == [500, 500]
+    found += ended(on_disk, 0, 1)
+    assert rows_of(found) == answer([*tables[:2], tables[2].slice(0, 30)])
+    on_disk.close()
 
 
 def test_rows_that_have_met_all_that_left_after_them_are_not_written_in_the_end(tmp_path: Path) -> None:

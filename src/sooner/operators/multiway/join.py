@@ -125,7 +125,8 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._report(Arrived(self._shell.tick, n_rows, compared=0))
 
     def _take_in(self, rows: Sequence[Sequence[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
-        """They meet what is in memory, and stay there."""
+        """They meet what is in memory, and stay there, if they can be in a result."""
+        rows = [self._promising(which, batches) for which, batches in enumerate(rows)]
         runs = [self._sorted(one, batches) for one, batches in zip(self._inputs, rows, strict=True)]
         self._leaving.reserve(
             lambda: sum(self._leaving.weight(which, run) for which, run in enumerate(runs) if run is not None)
@@ -140,6 +141,12 @@ class MultiJoin(Operator[pa.RecordBatch]):
         for which, run in enumerate(new):
             if run is not None:
                 self._inputs[which].partitions[0].resident.add(run)
+
+    def _promising(self, which: int, batches: Sequence[pa.RecordBatch]) -> Sequence[pa.RecordBatch]:
+        if not self._passing.settled_beside(which):
+            return batches
+        code = self._inputs[which].code
+        return [self._passing.promising(which, with_codes(batch, code)).rows for batch in batches]
 
     def _pass(self, which: int, batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows of the last input meet all that they can in memory. Few of them are kept, if any: so they are looked up
@@ -215,6 +222,21 @@ class MultiJoin(Operator[pa.RecordBatch]):
             self._inputs[which].ended = True
         if all(one.ended for one in self._inputs):
             self._shell.enter("clean-up")
+        elif len(self._inputs) > 2 and self._chain is None:  # of two, one stays as it is, as in DINER
+            with self.account.borrowed(self._scratch_bytes):
+                self._let_go_of_hopeless_rows(which)
+            self._count()
+
+    def _let_go_of_hopeless_rows(self, ended: int) -> None:
+        """Those in memory beside an input that is known as a whole, and beside what becomes smaller by that."""
+        settled, most_bytes = [ended], self._scratch_bytes * 3 // 4
+
+        def promising(which: int, run: Run) -> Run:
+            return run if run.n_bytes > most_bytes else self._passing.promising(which, run)
+
+        while settled:
+            beside = self._passing.beside_settled(settled.pop())
+            settled += [which for which in beside if self._leaving.reduce(which, promising)]
 
     @property
     def _is_open(self) -> bool:

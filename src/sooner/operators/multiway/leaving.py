@@ -11,6 +11,7 @@ one of them leave all, so regions are cut anew by each attribute of the input.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -190,6 +191,16 @@ class Leaving:
 
     def evict_all(self) -> None:
         self.evict([EvictInput(which) for which, one in enumerate(self._inputs) if one.resident_bytes])
+
+    def reduce(self, which: int, kept_of: Callable[[int, Run], Run]) -> bool:
+        """Keep of each run in memory of an input what is still needed; whether that is less."""
+        resident = self._inputs[which].partitions[0].resident
+        n_rows = resident.n_rows
+        with self.weighed_anew():
+            resident.reduce(partial(kept_of, which))
+        if resident.n_rows < n_rows:
+            self._renew_regions(which)
+        return resident.n_rows < n_rows
 
     def forget(self, which: int) -> None:
         """Nobody needs the rows of this input in memory any more."""

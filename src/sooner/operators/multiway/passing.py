@@ -1,4 +1,8 @@
-"""Rows that need not be kept: those of the last input that is open, if they can match nothing that is on disk.
+"""Rows that need not be kept: those that can be in no result, and of the last input that is open those that can match
+nothing that is on disk.
+
+A row that matches nothing of a neighbour which has ended, and is in memory as a whole, is in no result, whatever comes:
+of tables with conditions, few rows of the larger ones are left.
 
 When all other inputs have ended, a row meets all that it ever will when it comes, but for what is on disk. Of a
 neighbour whose rows lie there in the order of the attribute that both have, it is known which codes are there, by its
@@ -6,6 +10,7 @@ blocks. So of a join that nearly fits the memory few rows of the largest input a
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +19,7 @@ from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.columns import Columns
 from sooner.kernels.gathering import gather
 from sooner.kernels.matching import Reach
+from sooner.kernels.sorting import sort
 from sooner.operators.inputs import Input
 from sooner.operators.multiway.accesses import Accesses
 from sooner.operators.multiway.combining import Combining
@@ -22,6 +28,9 @@ from sooner.operators.multiway.graph import Graph, Step
 from sooner.operators.order import CodeRows
 from sooner.runs.run import NEVER, Run
 from sooner.runs.store import SpilledRun
+
+SAMPLED: Final = 1024  # rows that tell of a neighbour how many have a match there;
+MOST: Final = 0.9  # if more have one, to look for the others does not pay
 
 
 def with_codes(batch: pa.RecordBatch, code: CodeRows) -> Run:
@@ -65,6 +74,46 @@ class Passing:
         self._inputs = inputs
         self._accesses = accesses
         self._known: dict[Step, tuple[list[int], CodesOnDisk]] = {}  # of the runs with these numbers
+
+    def promising(self, which: int, run: Run) -> Run:
+        """Those of these rows that may be in a result. Where most of the first few have a match in a neighbour, the
+        others are not looked at.
+        """
+        for step in self.settled_beside(which):
+            codes = self._accesses[which].codes_of(run, self._graph.of_input(which).index(step.attribute))
+            if np.count_nonzero(self._in_memory(step, codes[:SAMPLED])) <= MOST * min(len(codes), SAMPLED):
+                run = run.take(np.flatnonzero(self._in_memory(step, codes)))
+        return run
+
+    def settled_beside(self, which: int) -> list[Step]:
+        """Neighbours that have ended, and of which nothing is on disk."""
+        return [step for step in self._neighbours(which) if self._is_settled(step.input)]
+
+    def beside_settled(self, which: int) -> list[int]:
+        """The neighbours of such an input, of which it may be that few rows are still promising."""
+        return [step.input for step in self._neighbours(which)] if self._is_settled(which) else []
+
+    def _neighbours(self, which: int) -> list[Step]:
+        return [
+            Step(other, attribute, which)
+            for attribute in self._graph.of_input(which)
+            for other in self._graph.attributes[attribute].inputs
+            if other != which
+        ]
+
+    def _is_settled(self, which: int) -> bool:
+        return self._inputs[which].ended and not self._inputs[which].partitions[0].spilled
+
+    def _in_memory(self, step: Step, codes: Codes) -> Flags:
+        """Whether there is a row that each of these codes may match."""
+        place, found = self._graph.of_input(step.input).index(step.attribute), np.zeros(len(codes), np.bool_)
+        in_order, where = sort(codes)
+        low, high = reached(in_order, in_order, self._combining.reach(step))
+        for run in self._inputs[step.input].partitions[0].resident:
+            theirs = self._accesses[step.input].of(run, place).codes
+            nearest = theirs[np.minimum(theirs.searchsorted(low), len(theirs) - 1)]
+            found[where] |= (low <= nearest) & (nearest <= high)
+        return found
 
     @property
     def last(self) -> int | None:
