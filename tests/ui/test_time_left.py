@@ -36,13 +36,36 @@ def test_when_sources_become_slow_it_takes_longer_and_the_error_says_so() -> Non
     clock = Clock()
     for second in range(1, 5):
         before = clock.look(float(second), progress(100_000 * second), ALL_ROWS)
-    lefts = [clock.look(float(s), progress(400_000 + 10_000 * (s - 4)), ALL_ROWS) for s in range(5, 20)]
+    lefts = [clock.look(float(s), progress(400_000 + 10_000 * (s - 4)), ALL_ROWS) for s in range(5, 42)]
     assert before is not None
     assert before.seconds < 7
     assert lefts[1] is not None
     assert lefts[1].error_seconds is not None
-    assert lefts[1].error_seconds > 5
-    assert lefts[-1] == TimeLeft(pytest.approx((ALL_ROWS - 550_000) / 10_000), pytest.approx(0.0))
+    assert lefts[1].error_seconds > 4
+    assert lefts[-1] == TimeLeft(pytest.approx((ALL_ROWS - 770_000) / 10_000), pytest.approx(0.0))
+
+
+def test_until_the_next_piece_is_due_all_goes_as_it_was_said() -> None:
+    """Where there is room, a piece may be as large as all before it."""
+    clock = Clock()
+    for second, rows in ((1.0, 100_000), (2.0, 200_000), (4.0, 400_000)):
+        clock.look(second, progress(rows), ALL_ROWS)
+    in_between = clock.look(7.0, progress(400_000), ALL_ROWS)
+    assert in_between is not None
+    assert in_between.seconds == pytest.approx(3.0)
+    late = clock.look(20.0, progress(400_000), ALL_ROWS)
+    assert late is not None
+    assert late.seconds > 12
+
+
+def test_of_a_long_query_more_than_the_last_looks_count() -> None:
+    clock = Clock()
+    for second in range(1, 1000):
+        fast = second < 500
+        rows = 1000 * second if fast else 500_000 + 100 * (second - 500)
+        left = clock.look(float(second), progress(rows), ALL_ROWS)
+    assert left is not None
+    assert left.seconds == pytest.approx(450_000 / (350_000 / 800), rel=0.1)
 
 
 def test_rows_on_disk_are_work_that_is_left() -> None:
