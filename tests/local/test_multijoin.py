@@ -223,7 +223,7 @@ def test_of_an_input_that_is_to_come_last_a_batch_is_taken_at_a_time_until_all_o
 def test_a_table_that_is_larger_than_all_others_is_read_last() -> None:
     tables = shop(3_000)
     told = sooner.multijoin(tables, on=SNOWFLAKE).explain().splitlines()
-    assert told[-1] == "read last: sales, which is larger than all others together"
+    assert told[-1] == "read last: sales, which has most of all rows"
     assert "read last" not in sooner.multijoin(shop(100), on=SNOWFLAKE).explain()
     assert "read last" not in sooner.multijoin({**tables, "sales": tables["sales"].to_reader()}, on=SNOWFLAKE).explain()
 

@@ -13,6 +13,7 @@ from sooner.budget import UNLIMITED_BYTES, format_bytes
 from sooner.how import How
 from sooner.local.arguments import Settings, settings_of, usable_memory
 from sooner.local.query import Query
+from sooner.local.reading_last import read_last_of_two, told_of_last
 from sooner.local.running import rows_bytes_of
 from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.sides import LEFT, RIGHT
@@ -86,11 +87,12 @@ def join(
         plan.output([source.schema for source in sources])  # refused before anything is made
         if not plan.kind.pairs:
             sources = [sources[LEFT], only_columns(sources[RIGHT], plan.compared_of_right)]
-        choice = choice_of(algorithm, sources, [resting_rows(source) for source in sources], memory)
+        rows = [resting_rows(source) for source in sources]
+        choice, last = choice_of(algorithm, sources, rows, memory), read_last_of_two(rows)
         plan = replace(plan, algorithm=choice.algorithm)
         settings = settings_of(plan.algorithm, memory, partitions, workers, spill_dir, silence_seconds)
-        notes = explained(plan, choice, settings)
-        return Query(plan, sources, settings, trace=trace, notes=notes, what="a join in process")
+        notes = [*explained(plan, choice, settings), *told_of_last(last, INPUTS)]
+        return Query(plan, sources, settings, trace=trace, notes=notes, last=last, what="a join in process")
 
 
 def choice_of(

@@ -10,6 +10,7 @@ from sooner.local.arguments import Settings, settings_of
 from sooner.local.choosing_plan import GIVEN, OrderName, chosen_plan
 from sooner.local.filtered import filtered_sources
 from sooner.local.query import Query
+from sooner.local.reading_last import read_last, told_of_last
 from sooner.operators.multiway.plan import MultiPlan
 from sooner.operators.plans.plan import JoinsPlan
 from sooner.sources.at_rest import resting_rows
@@ -99,29 +100,15 @@ def settings_of_many(
     return settings_of(None, memory, None, workers, spill_dir)
 
 
-def read_last(rows: Sequence[int | None]) -> int | None:
-    """The input that is larger than all others together, if all are tables or files with so many rows: then they are
-    read first, since its rows need not be kept once all others are in memory.
-    """
-    known = [count for count in rows if count is not None]
-    largest = max(range(len(known)), key=known.__getitem__, default=0)
-    return largest if len(known) == len(rows) and 2 * known[largest] > sum(known) else None
-
-
 def explained_of_many(plan: MultiPlan | JoinsPlan, last: int | None) -> list[str]:
     """What it will do, in words."""
-    read_last = [] if last is None else [f"read last: {_names(plan)[last]}, which is larger than all others together"]
     if isinstance(plan, JoinsPlan):
-        return [*plan.in_words(), *read_last]
+        return [*plan.in_words(), *told_of_last(last, plan.inputs)]
     graph = plan.graph
     attributes = map(graph.in_words, graph.attributes)
     indexes = ", ".join(f"{name} {len(graph.of_input(which))}" for which, name in enumerate(graph.inputs))
     return [
         f"joined by {plan.algorithm.name}, where {' and '.join(attributes)}",
         f"orders in which rows are kept: {indexes}; results come when the last of their rows arrives",
-        *read_last,
+        *told_of_last(last, graph.inputs),
     ]
-
-
-def _names(plan: MultiPlan | JoinsPlan) -> tuple[str, ...]:
-    return plan.inputs if isinstance(plan, JoinsPlan) else plan.graph.inputs

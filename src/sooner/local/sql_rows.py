@@ -12,15 +12,16 @@ from sooner.how import INNER, kind_of
 from sooner.local.arguments import LEAST_MEMORY_BYTES, Settings, settings_of, usable_memory
 from sooner.local.filtered import FilteredSource
 from sooner.local.join import choice_of, explained
-from sooner.local.multijoin import explained_of_many, read_last, settings_of_many
+from sooner.local.multijoin import explained_of_many, settings_of_many
 from sooner.local.not_in import NotIn
 from sooner.local.query import Query
+from sooner.local.reading_last import read_last, read_last_of_two, told_of_last
 from sooner.operators.multiway.algorithms import MultiAlgorithm
 from sooner.operators.multiway.graph import ColumnOf, graph_of
 from sooner.operators.multiway.plan import MultiPlan
 from sooner.operators.plans.plan import JoinsPlan, JoinWith
 from sooner.operators.scan import ScanPlan
-from sooner.operators.two_way.plan import TwoWayPlan
+from sooner.operators.two_way.plan import INPUTS, TwoWayPlan
 from sooner.queries.joining import Joining
 from sooner.queries.naming import ColumnAt
 from sooner.queries.rows import RowsWanted
@@ -95,7 +96,8 @@ def two_way_plan(joining: Joining, algorithm: AskedAlgorithm) -> TwoWayPlan:
 
 def _of_two(joining: Joining, wanted: RowsWanted, inputs: Sequence[FilteredSource], terms: Terms) -> Query:
     plan, notes, settings = plan_of_two(joining, wanted, inputs, terms)
-    return Query(plan, inputs, settings, notes=notes)
+    last = read_last_of_two([one.resting_rows for one in inputs])
+    return Query(plan, inputs, settings, notes=[*notes, *told_of_last(last, INPUTS)], last=last)
 
 
 def plan_of_two(
