@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 # Spark needs Java 17 or newer; PyPI has one for machines without.
 JAVA_IS_HERE := test -n "$$JAVA_HOME" || java -version 2>&1 | grep -Eq 'version "(1[7-9]|[2-9][0-9])'
 
-.PHONY: setup demo demo-picture test test-long test-spark fuzz mutations results lint format docs docs-figures wheel release-check clean
+.PHONY: setup demo demo-picture test test-long test-spark fuzz sanitize mutations results lint format docs docs-figures wheel release-check clean
 
 setup: $(READY)
 
@@ -60,6 +60,11 @@ $(SPARK_VENV)/.ready: pyproject.toml constraints.txt setup.py src/sooner/kernels
 SECONDS ?= 60
 fuzz: setup
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS)
+
+# All tests of the compiled loops, and of the joins that call them, on a library compiled under sanitizers.
+SANITIZED ?= tests/kernels tests/operators/two_way tests/runs
+sanitize: setup
+	PYTHONPATH=tests $(BIN)/python -m fuzz.sanitized_tests -q $(SANITIZED)
 
 # Small faults put into copies of the product, each of which a test must notice; ONLY="name name" runs some of them.
 WORKERS ?= 2
