@@ -12,7 +12,7 @@ from fuzz import sanitizers
 def main() -> int:
     with tempfile.TemporaryDirectory(prefix="sooner-sanitized-") as directory:
         sanitized = sanitizers.environment(Path(directory))
-        print(f"tests on {sanitized.says}", flush=True)
+        sys.stderr.write(f"tests on {sanitized.says}\n")
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *sys.argv[1:]]
         return subprocess.run(command, env=os.environ | sanitized.variables).returncode
 
