@@ -85,7 +85,7 @@ def page(folder: Path, rows: int, memory: str, is_open: bool) -> Run:
     list(small)
     loaded = peak_bytes()
     query = joined(folder, rows, memory)
-    reader = subprocess.Popen([sys.executable, __file__, "--read", query.dashboard().url]) if is_open else None
+    reader = reading(query.dashboard().url) if is_open else None
     started, cpu_before = time.perf_counter(), cpu_seconds()
     results = sum(batch.num_rows for batch in query)
     seconds, cpu = time.perf_counter() - started, cpu_seconds() - cpu_before
@@ -100,12 +100,19 @@ def page(folder: Path, rows: int, memory: str, is_open: bool) -> Run:
     }
 
 
-def read(url: str) -> None:
-    """As a browser does: all that comes, until the last state."""
+def reading(url: str) -> "subprocess.Popen[bytes]":
+    """A process that reads as a browser does, all that comes, until the last state; it has begun."""
     place = urlsplit(url)
-    connection = http.client.HTTPConnection(place.netloc)
-    connection.request("GET", f"{place.path}news")
-    connection.getresponse().read()
+    program = (
+        "import http.client, sys; connection = http.client.HTTPConnection(sys.argv[1]); "
+        "connection.request('GET', sys.argv[2]); answer = connection.getresponse(); "
+        "answer.readline(); print(flush=True); answer.read()"
+    )
+    command = [sys.executable, "-S", "-c", program, place.netloc, f"{place.path}news"]
+    reader = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert reader.stdout is not None
+    reader.stdout.readline()
+    return reader
 
 
 def first_state(url: str) -> None:
@@ -215,10 +222,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=5_000_000, help="of each side; the trace has ten times as many")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--read", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.read:
-        return read(options.read)
     if options.alone:
         return print(json.dumps(run_alone(options.alone[0], json.loads(options.alone[1]))))
     claims, series = [], {}

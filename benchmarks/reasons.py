@@ -83,9 +83,9 @@ OTHERS_FIRST = (
     "that takes as long as DuckDB's exact answer, or longer"
 )
 ALL_DECODED = (
-    "all rows of the sampled table are decoded by Arrow, in random blocks and whatever filters leave of them, and rows of "
-    "the others are coded, sorted and kept for figures so far; DuckDB filters while it decodes, and builds hash tables of "
-    "what is left"
+    "all rows of the sampled table are decoded by Arrow, in random blocks and whatever filters leave of them, and rows "
+    "of the others are coded, sorted and kept for figures so far; DuckDB filters while it decodes, and builds hash "
+    "tables of what is left"
 )
 OVERLOADED = (
     "not settled: two cores with a load of thirty beside it, and the first case, in which Java warms up, made the "
