@@ -41,7 +41,7 @@ MEMORIES = {"all": None, "10%": 10, "2.5%": 40}  # of the rows fit: one part in 
 ALGORITHMS = ["rpj", "xjoin", "hmj", "pr_join"]
 SHARES = [0.1, 0.25, 0.5]  # of the time
 ROWS_FOR_ALL = 4  # times as many, where memory is for all
-PAGE_ROUNDS = 3  # times as many repetitions: the difference is smaller than what neighbours make
+PAGE_ROUNDS = 8  # times as many repetitions: the difference is smaller than what neighbours make
 TRACED_ROWS = 50_000_000  # of each side
 Run = dict[str, Any]
 
