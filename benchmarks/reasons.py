@@ -88,8 +88,8 @@ ALL_DECODED = (
     "tables of what is left"
 )
 LEFT_EARLY = (
-    "with memory for a fortieth the first tenth of the time is faster than what follows, which merges runs; of joins of "
-    "two or three seconds, whose small side ends, rows come faster and faster; PR-Join reads again what nobody foresees"
+    "with memory for a fortieth the first tenth of the time is faster than what follows, which merges runs; in joins "
+    "of two seconds, whose small side ends, rows come faster and faster; PR-Join reads again what nobody foresees"
 )
 PAGE_IN_NOISE = (
     "not settled: runs of one kind differ by a third on a shared machine. What the page does by itself takes 20 ms of "
