@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shutil
 import tempfile
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +14,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from sooner.budget import Budget
+from sooner.errors import BudgetTooSmall
 from sooner.operators.events import Listener
 from sooner.operators.inputs import Storage
 from sooner.operators.operator import Means, Operator
@@ -98,11 +100,26 @@ class Trial:
         return self._read(self.operator.work(self.schedule.quantum_bytes, around)) + self._look()
 
     def cut(self, budget_bytes: int | None = None) -> None:
-        """Save the operator, let it go, and go on with a new one, which may have another memory."""
-        plain = self.snapshot()
+        """Save the operator, let it go, and go on with a new one, which may have another memory.
+
+        Less than it had may be too little in the middle of something: it has to say so, and to go on with what it had.
+        """
+        plain, directory = self.snapshot(), self._directory.name
         limit_bytes = self.operator.account.budget.limit_bytes
+        if budget_bytes is None or budget_bytes >= limit_bytes:
+            self._go_on_from(plain, budget_bytes or limit_bytes)
+            return
+        with tempfile.TemporaryDirectory() as kept:
+            shutil.copytree(directory, kept, dirs_exist_ok=True)
+            try:
+                self._go_on_from(plain, budget_bytes)
+            except BudgetTooSmall:
+                shutil.copytree(kept, directory, dirs_exist_ok=True)
+                self._go_on_from(plain, limit_bytes)
+
+    def _go_on_from(self, plain: dict[str, Any], budget_bytes: int) -> None:
         self.operator.close()
-        self.operator = self._new_operator(limit_bytes if budget_bytes is None else budget_bytes)
+        self.operator = self._new_operator(budget_bytes)
         self.operator.restore(plain)
 
     def snapshot(self) -> dict[str, Any]:

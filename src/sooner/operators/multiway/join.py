@@ -330,9 +330,10 @@ class MultiJoin(Operator[pa.RecordBatch]):
             yield batch
 
     def _forget(self) -> None:
-        for which, one in enumerate(self._inputs):
-            partition = one.partitions[0]
+        for which in range(len(self._inputs)):
             self._leaving.forget(which)
+        for one in self._inputs:  # rows in memory weigh less when nothing on disk may be looked up by them any more
+            partition = one.partitions[0]
             spilled, partition.spilled = partition.spilled, []
             for run in spilled:
                 remove_run(one.store, run)
