@@ -18,6 +18,11 @@ def test_all_promises(shape: str, algorithm: str, colliding: bool) -> None:
         check(subject, 0)
 
 
+def test_of_one_attribute_any_of_those_on_disk_may_ask_for_what_is_in_memory() -> None:
+    """Two of three are on disk and are joined there; which of them asks for the third is a matter of the route."""
+    CHECKS["answer"](multi_subject("one attribute of three", algorithm="miner"), 3)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("colliding", [False, True])

@@ -113,7 +113,7 @@ class Chain:
         self._chained = chained_of(graph, inputs)
         steps = combining.route([first])
         chained = [step for step in steps if step.input in self._chained]
-        self._asking = {step.parent for step in steps if step not in chained}  # who looks for rows in memory
+        self._asking = {step.parent for step in combining.route(self._chained)}  # who looks for rows in memory
         self._account = means.account
         self._taken_bytes = means.account.free_bytes
         self._account.reserve(self._taken_bytes)
