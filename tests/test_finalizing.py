@@ -112,7 +112,7 @@ def test_at_the_end_an_error_is_told_and_the_others_have_their_turn() -> None:
             Finalizer(owner, do)
     """)
     assert done.stdout.split() == ["last", "first"]
-    assert done.stderr.count("the disk is gone") == 1
+    assert done.stderr.count("OSError: the disk is gone") == 1
 
 
 def test_those_that_are_made_at_the_end_are_done_too() -> None:

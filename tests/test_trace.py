@@ -274,7 +274,7 @@ def test_why_rows_left_memory_is_the_score_of_the_policy(algorithm: str, said: s
     if algorithm in ("rpj", "diner"):
         query = sooner.join(one, other, on="k", algorithm=algorithm, memory="64KB", trace=entries.append)
     else:
-        inputs = {"one": one, "other": other, "third": third.slice(0, 50)}
+        inputs = {"one": one, "other": other, "third": third.slice(0, 2_000)}
         query = sooner.multijoin(inputs, on="k", algorithm=algorithm, memory="100KB", trace=entries.append)
     query.to_table()
     events = [entry.event.event if isinstance(entry.event, Inside) else entry.event for entry in entries]

@@ -23,6 +23,7 @@ from sooner.sources import Source, open_source
 MOST_RESULT_BYTES = 8 * 2**20
 MOST_READ_BYTES = 4 * 2**20
 WIDE = 10_000
+NEWER_PYTHONS_MB = 8  # more than Python 3.11 takes
 ALLOWANCE_MB = 220  # as in benchmarks/memory.py: Python, Arrow, pages of 10 MB that Parquet's writer makes of such rows
 
 
@@ -234,7 +235,7 @@ def test_rows_of_megabytes_take_little_more_than_rows_of_kilobytes(algorithm: st
         """
     rows, peak_mb = rows_and_peak_mb(program)
     assert rows == 60
-    assert peak_mb <= 24 + ALLOWANCE_MB - 4
+    assert peak_mb <= 24 + ALLOWANCE_MB - 4 + (0 if sys.version_info < (3, 12) else NEWER_PYTHONS_MB)
 
 
 def test_what_the_allocator_keeps_between_arrays_goes_back_to_the_system() -> None:
