@@ -5,7 +5,14 @@ from typing import Any
 
 from fuzz.family import Family
 
-_CLASSES = {"joins": "Joins", "estimates": "Estimates", "sql": "Sql", "sql_many": "SqlMany", "kernels": "Kernels"}
+_CLASSES = {
+    "joins": "Joins",
+    "multijoins": "MultiJoins",
+    "estimates": "Estimates",
+    "sql": "Sql",
+    "sql_many": "SqlMany",
+    "kernels": "Kernels",
+}
 FAMILIES = tuple(_CLASSES)
 
 

@@ -23,6 +23,11 @@ def test_of_one_attribute_any_of_those_on_disk_may_ask_for_what_is_in_memory() -
     CHECKS["answer"](multi_subject("one attribute of three", algorithm="miner"), 3)
 
 
+def test_nothing_is_looked_for_where_an_input_between_others_has_no_rows() -> None:
+    """All that it had was let go, since it matches nothing."""
+    CHECKS["answer"](multi_subject("range at the end", algorithm="mjoin"), 1030)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("colliding", [False, True])

@@ -240,8 +240,10 @@ class MultiJoin(Operator[pa.RecordBatch]):
 
     @property
     def _is_open(self) -> bool:
-        """Whether a combination may be missing: some rows were on disk when the last ones came."""
-        return max(self._newest) > self._horizon and any(one.partitions[0].spilled for one in self._inputs)
+        """Whether a combination may be missing: some rows were on disk when the last came, and no input is without."""
+        spilled = [bool(one.partitions[0].spilled) for one in self._inputs]
+        has_rows = (there or one.resident_bytes for there, one in zip(spilled, self._inputs, strict=True))
+        return max(self._newest) > self._horizon and any(spilled) and all(has_rows)
 
     def has_work(self, around: Surroundings) -> bool:
         if self.phase in ("clean-up", "done"):
