@@ -27,7 +27,7 @@ demo-picture: setup
 	$(BIN)/sooner demo --picture docs/demo.png
 
 # Tests start many processes, each of which would compile all of the product if none may write bytecode.
-test test-long test-spark fuzz mutations: export PYTHONDONTWRITEBYTECODE :=
+test test-long test-spark fuzz sanitize mutations: export PYTHONDONTWRITEBYTECODE :=
 
 # Two processes: who runs which test, and when, is said in tests/conftest.py. Lint has what they leave of two cores.
 test: setup
@@ -61,8 +61,8 @@ SECONDS ?= 60
 fuzz: setup
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS)
 
-# All tests of the compiled loops, and of the joins that call them, on a library compiled under sanitizers.
-SANITIZED ?= tests/kernels tests/operators/two_way tests/runs
+# All tests of the compiled loops, and of runs, on a library compiled under sanitizers; SANITIZED=tests/... for others.
+SANITIZED ?= tests/kernels tests/runs
 sanitize: setup
 	PYTHONPATH=tests $(BIN)/python -m fuzz.sanitized_tests -q $(SANITIZED)
 

@@ -3,9 +3,9 @@
     python benchmarks/dashboard.py --json results.json
     python benchmarks/dashboard.py --parts left --rows 500000 --repetitions 1
 
-*left*: joins of files as in `local.py`, with memory for a tenth and a fortieth of the rows; with memory for all, where
-joins are fast, of four times as many rows. After a tenth, a quarter and half of the time that each took in the end, how
-long the progress bar said that it would still take, over how long it did.
+*left*: joins of files as in `local.py`, with memory for all, a tenth and a fortieth of the rows. After a tenth, a
+quarter and half of the time that each took in the end, how long the progress bar said that it would still take, over
+how long it did.
 
 *page*: the join of 5 M x 5 M rows with an open dashboard that somebody reads, beside the same without, in turn: wall
 and CPU seconds, and the most memory. Modules and the server are loaded before the clock starts.
@@ -16,7 +16,6 @@ its first state, and how much of it Python takes to load the modules.
 
 import argparse
 import http.client
-import itertools
 import json
 import statistics
 import subprocess
@@ -40,7 +39,6 @@ LEFT_SHAPES = ["integers", "texts", "foreign_key", "skew", "wide"]
 MEMORIES = {"all": None, "10%": 10, "2.5%": 40}  # of the rows fit: one part in so many
 ALGORITHMS = ["rpj", "xjoin", "hmj", "pr_join"]
 SHARES = [0.1, 0.25, 0.5]  # of the time
-ROWS_FOR_ALL = 4  # times as many, where memory is for all
 PAGE_ROUNDS = 8  # times as many repetitions: the difference is smaller than what neighbours make
 TRACED_ROWS = 50_000_000  # of each side
 Run = dict[str, Any]
@@ -155,15 +153,14 @@ def part_left(folder: Path, rows: int, repetitions: int) -> tuple[list[dict[str,
     found, claims = dict[str, list[Run]](), []
     for shape in LEFT_SHAPES:
         assert shape in SHAPES
-        algorithms = ALGORITHMS if shape == "integers" else ALGORITHMS[:1]
-        for memory, algorithm in itertools.product(MEMORIES, algorithms):
-            if algorithm == algorithms[0] and memory in ("all", "10%"):
-                write_inputs(folder, rows * ROWS_FOR_ALL if memory == "all" else rows, shape)
-            name = f"{shape}, {algorithm}, memory for {memory}"
-            found[name] = [alone("left", folder, rows, memory, algorithm) for _ in range(repetitions)]
-            ratios = [ratio(found[name], f"{share:.0%}") for share in SHARES]
-            seconds = statistics.median(run["seconds"] for run in found[name])
-            print(f"{name:<40}{seconds:6.2f} s" + "".join(f"{one:8.2f}" for one in ratios), flush=True)
+        write_inputs(folder, rows, shape)
+        for algorithm in ALGORITHMS if shape == "integers" else ALGORITHMS[:1]:
+            for memory in MEMORIES:
+                name = f"{shape}, {algorithm}, memory for {memory}"
+                found[name] = [alone("left", folder, rows, memory, algorithm) for _ in range(repetitions)]
+                ratios = [ratio(found[name], f"{share:.0%}") for share in SHARES]
+                seconds = statistics.median(run["seconds"] for run in found[name])
+                print(f"{name:<40}{seconds:6.2f} s" + "".join(f"{one:8.2f}" for one in ratios), flush=True)
     for share in (f"{share:.0%}" for share in SHARES):
         all_ratios = [ratio(runs, share) for runs in found.values()]
         good = sum(0.7 <= one <= 1.3 for one in all_ratios) / len(all_ratios)

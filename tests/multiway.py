@@ -107,6 +107,7 @@ def multi_subject(shape: str, *, algorithm: str = "miner", colliding: bool = Fal
         schemas=schemas,
         draw_rows=draw_rows,
         answer=answer,
+        may_need_its_memory=True,  # while a chain looks for combinations with rows in memory
         row_bytes_beside=max(index_bytes(range(len(has))) for has in attributes) + 1,
         invariants=check_state,
     )

@@ -217,7 +217,9 @@ def test_a_frame_at_rest_keeps_its_types_or_is_refused(spark: SparkSession, side
     frame = spark.range(1).selectExpr(*columns)
     before = spark.conf.get("spark.sql.parquet.outputTimestampType")
     joined = ss.join(sides[0].select("k"), frame, "k", state=tmp_path / "state")
-    assert joined.schema.simpleString() == frame.schema.simpleString()  # 4.0 forgets which elements are never null
+    if not spark.version.startswith("4.0"):  # 4.0 forgets which elements of arrays are never null
+        assert [field.dataType for field in joined.schema] == [field.dataType for field in frame.schema]
+    assert joined.schema.simpleString() == frame.schema.simpleString()
     assert rows_of(spark.read.parquet(str(tmp_path / "state" / "input-2"))) == rows_of(frame)
     assert spark.conf.get("spark.sql.parquet.outputTimestampType") == before
     empty = ss.join(sides[0].select("k"), frame.limit(0), "k", state=tmp_path / "of-none")

@@ -36,13 +36,13 @@ def test_when_sources_become_slow_it_takes_longer_and_the_error_says_so() -> Non
     clock = Clock()
     for second in range(1, 5):
         before = clock.look(float(second), progress(100_000 * second), ALL_ROWS)
-    lefts = [clock.look(float(s), progress(400_000 + 10_000 * (s - 4)), ALL_ROWS) for s in range(5, 42)]
+    lefts = [clock.look(float(s), progress(400_000 + 10_000 * (s - 4)), ALL_ROWS) for s in range(5, 20)]
     assert before is not None
     assert before.seconds < 7
     assert lefts[1] is not None
     assert lefts[1].error_seconds is not None
-    assert lefts[1].error_seconds > 4
-    assert lefts[-1] == TimeLeft(pytest.approx((ALL_ROWS - 770_000) / 10_000), pytest.approx(0.0))
+    assert lefts[1].error_seconds > 5
+    assert lefts[-1] == TimeLeft(pytest.approx((ALL_ROWS - 550_000) / 10_000), pytest.approx(0.0))
 
 
 def test_until_the_next_piece_is_due_all_goes_as_it_was_said() -> None:
@@ -61,11 +61,10 @@ def test_until_the_next_piece_is_due_all_goes_as_it_was_said() -> None:
 def test_of_a_long_query_more_than_the_last_looks_count() -> None:
     clock = Clock()
     for second in range(1, 1000):
-        fast = second < 500
-        rows = 1000 * second if fast else 500_000 + 100 * (second - 500)
+        rows = 1000 * second if second < 700 else 700_000 + 100 * (second - 700)
         left = clock.look(float(second), progress(rows), ALL_ROWS)
     assert left is not None
-    assert left.seconds == pytest.approx(450_000 / (350_000 / 800), rel=0.1)
+    assert left.seconds == pytest.approx(270_100 / (229_900 / 499), rel=0.1)
 
 
 def test_rows_on_disk_are_work_that_is_left() -> None:

@@ -27,6 +27,7 @@ class Subject:
         for the rows so far.
     spills: whether memory is scarce, little more than what arrives at once; otherwise it is plenty.
     row_bytes_beside: what it keeps in memory beside each row, such as indexes, at most.
+    may_need_its_memory: whether, in the middle of something, it may refuse to go on with less memory than it had.
     least_rows_in_memory: if the operator needs room for more rows than arrive at once.
     rows_of: the rows that a result adds to those found before, if results are no batches of rows.
     counts_rows: how many rows of a batch count as arrived; by default all.
@@ -42,6 +43,7 @@ class Subject:
     certain: Callable[[Sequence[pa.Table], Sequence[bool]], Counter[Row]] | None = None
     spills: bool = True
     row_bytes_beside: int = 0
+    may_need_its_memory: bool = False
     least_rows_in_memory: int = 0
     rows_of: Callable[[Any, Counter[Row]], list[Row]] | None = None
     counts_rows: Callable[[pa.RecordBatch], int] = len

@@ -102,11 +102,11 @@ class Trial:
     def cut(self, budget_bytes: int | None = None) -> None:
         """Save the operator, let it go, and go on with a new one, which may have another memory.
 
-        Less than it had may be too little in the middle of something: it has to say so, and to go on with what it had.
+        Where less than it had may be too little, it has to say so, and to go on with what it had.
         """
         plain, directory = self.snapshot(), self._directory.name
         limit_bytes = self.operator.account.budget.limit_bytes
-        if budget_bytes is None or budget_bytes >= limit_bytes:
+        if budget_bytes is None or budget_bytes >= limit_bytes or not self.subject.may_need_its_memory:
             self._go_on_from(plain, budget_bytes or limit_bytes)
             return
         with tempfile.TemporaryDirectory() as kept:

@@ -15,7 +15,7 @@ from sooner.progress import Progress
 
 CLEAN_UP_WEIGHT: Final = 0.5  # 0.4 to 0.6 of rpj, xjoin, hmj and pr_join with memory for a tenth of the rows
 LEAST_SHARE: Final = 0.02  # of the rows; before that nothing is said
-RECENT: Final = 0.8  # the speed is that of this last share of the time
+RECENT: Final = 0.5  # the speed is that of this last share of the time
 NEXT_PIECE: Final = 2  # is due when so many times as long has passed as for the last: it may be twice as large
 SPACING: Final = 1 / 64  # of the time, between what is kept of pieces
 KEPT: Final = 64
