@@ -49,7 +49,7 @@ FEW_RUNS = (
     "Five runs of each, which spread by 15%. With eleven of each in turn, soon after, it was 0.98 of the seconds and "
     "1.00 of the CPU seconds of before."
 )
-MODULES = (
+CLASSES = (
     "It was 0.36 s before. Of what is left NumPy and Arrow take a third, and a fifth goes into making the classes of "
     "plain data: Python 3.11 takes a millisecond for each."
 )
@@ -150,7 +150,7 @@ REASONS: dict[str, dict[str, str]] = {
     "before_and_after": {
         "integers, sooner_10_percent:pr_join: seconds": FEW_RUNS,
         "integers, sooner_10_percent:pr_join: CPU seconds": FEW_RUNS,
-        "first result after import: seconds, of this checkout": MODULES,
+        "first result after import: seconds, of this checkout": CLASSES,
     },
     "local": {
         "memory for 10%: seconds, times DuckDB's": WRITTEN,

@@ -38,7 +38,8 @@ SHAPES: dict[str, tuple[str, ...]] = {
 # How far the values of a later input may be above those of an earlier one. That of Y is asked from the later one.
 STEPS_APART = {"X": range(-1, 2), "Y": range(2)}
 STEP = 10**8  # so far apart that several values have one code
-SPREAD = 3  # times as many keys as for two inputs, or a hot one would meet itself in too many ways
+# Of so many inputs, times as many keys as for two, or a hot one would meet itself in too many ways.
+SPREAD = {2: 1, 3: 3, 4: 3, 6: 12}
 
 
 def graph_of_shape(shape: Sequence[str]) -> Graph:
@@ -88,7 +89,7 @@ def multi_subject(shape: str, *, algorithm: str = "miner", colliding: bool = Fal
     def draw_rows(dice: Dice, which: int, n_rows: int, first_number: int) -> pa.RecordBatch:
         def keys(attribute: str) -> pa.Array:
             steps, step = (STEPS_APART[attribute], STEP) if attribute in STEPS_APART else (range(1), 1)
-            spread = len(steps) * (SPREAD if len(attributes) > 2 else 1)  # as many match as if they had to be equal
+            spread = len(steps) * SPREAD[len(attributes)]  # as many match as if they had to be equal
             drawn = ((key, dice.randrange(spread)) for key in dice.keys(n_rows))
             return pa.array([None if key is None else (key * spread + more) * step for key, more in drawn], pa.int64())
 
