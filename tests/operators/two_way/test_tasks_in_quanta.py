@@ -186,6 +186,24 @@ def strides(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return noted
 
 
+@pytest.mark.parametrize("kind", [REST, CLEAN_UP], ids=str)
+def test_what_is_covered_grows_from_quantum_to_quantum_whoever_goes_on(tmp_path: Path, kind: Kind) -> None:
+    """And not only when a partition is done: who waits wants to see that it goes on."""
+    ongoing = much_on_disk(tmp_path, kind)
+    ongoing.begin()
+    covered = [ongoing.join.progress().covered_fraction]
+    while ongoing.has_work():
+        ongoing.work()
+        covered.append(ongoing.join.progress().covered_fraction)
+        if len(covered) % 3 == 0:
+            ongoing.restore()
+            assert ongoing.join.progress().covered_fraction == covered[-1]
+    assert covered == sorted(covered)
+    assert len({*covered}) > 4 * PARTITIONS
+    assert covered[-1] == 1
+    ongoing.finish()
+
+
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("prepare", [much_on_disk, hot_on_disk])
 @pytest.mark.parametrize("kind", KINDS, ids=str)

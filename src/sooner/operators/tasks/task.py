@@ -18,7 +18,7 @@ from sooner.operators.sweeping.sweep import START, Examined, Sweep
 from sooner.operators.tasks.parts import Begun, Parts
 from sooner.runs.slabs import ALL_CODES
 from sooner.runs.store import SpilledRun
-from sooner.sides import SIDES, opposite
+from sooner.sides import LEFT, SIDES, opposite
 
 
 class Task(ABC):
@@ -45,6 +45,11 @@ class Task(ABC):
     @property
     def is_done(self) -> bool:
         return self._begun.cursor.code == ALL_CODES
+
+    @property
+    def covered_pairs(self) -> float:
+        """About how many it has covered that the state does not know of; from any thread."""
+        return 0.0
 
     @property
     def is_untouched(self) -> bool:
@@ -144,6 +149,19 @@ class Rest(Task):
 
     def _rectangles(self, parts: Parts) -> list[PartRectangle]:
         return self._state.ledger.open_rectangles(parts) if self._state.kind.pairs else []
+
+    @property
+    def covered_pairs(self) -> float:
+        return self._done_fraction * self._state.statistics.open_pairs(self.partition)
+
+    @property
+    def _done_fraction(self) -> float:
+        """As far as codes tell: hashes are everywhere alike; of others the most may lie in a small part of all."""
+        sweep = self._sweep  # which another thread may be at the end of
+        code = (self._begun.cursor if sweep is None else sweep.cursor).code
+        bounds: list[int] = self._state.inputs[LEFT].bounds.tolist()
+        low, high = [0, *bounds, ALL_CODES][self.partition : self.partition + 2]
+        return min(max((code - low) / (high - low), 0.0), 1.0)
 
     def finish(self) -> None:
         """All that was there at the begin has met."""

@@ -104,7 +104,8 @@ class TwoWayJoin(Operator[R]):
 
     def progress(self) -> Progress:
         area = self.statistics.arrived_pairs
-        progress = self.statistics.progress(self.phase, self.account, area, area * self.statistics.covered_fraction)
+        covered = area * self.statistics.covered_fraction + sum(task.covered_pairs for task in self._tasks)
+        progress = self.statistics.progress(self.phase, self.account, area, min(covered, area))
         expiry = self._state.expiry
         if expiry is None:
             return progress
