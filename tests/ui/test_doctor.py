@@ -73,6 +73,7 @@ def test_an_absent_extra_is_no_failure(monkeypatch: pytest.MonkeyPatch, capsys: 
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # PySpark leaves a pipe to Java open
 def test_spark_is_started_when_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--spark"]) == 0
     assert any(line.startswith("a join on Spark") and " ok " in line for line in capsys.readouterr().out.splitlines())
