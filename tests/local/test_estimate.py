@@ -435,7 +435,8 @@ def test_blocks_of_both_inputs_that_come_at_once_need_not_fit_together(monkeypat
 
     def all_at_once(inbox: Inbox, *arguments: Any) -> Sequence[Waiting] | None:
         with inbox._changed:
-            inbox._room_bytes = 2**30
+            for queue in inbox._queues:
+                queue.room_bytes = 2**30
             inbox._changed.notify_all()
             inbox._wait(lambda: all(queue.has_ended for queue in inbox._queues))
         return take(inbox, *arguments)

@@ -220,6 +220,19 @@ def test_of_an_input_that_is_to_come_last_a_batch_is_taken_at_a_time_until_all_o
     assert taken() == [[2], []]
 
 
+def test_room_in_the_inbox_grows_with_what_is_taken_of_the_same_input() -> None:
+    """What is to come last waits in little room, and the processors are for the others, which come first."""
+    inbox = Inbox(2, piece_bytes=2**20, last=0)
+    for _ in range(4):
+        inbox.put(1, rows_numbered(1), 2**16)
+        inbox.take(0)
+    assert [queue.room_bytes for queue in inbox._queues] == [2**18, 2**20]
+    inbox.put(0, rows_numbered(1), 2**16)
+    inbox.end(1, Ended())
+    inbox.take(0)
+    assert [queue.room_bytes for queue in inbox._queues] == [2**19, 2**20]
+
+
 def test_a_table_that_is_larger_than_all_others_is_read_last() -> None:
     tables = shop(3_000)
     told = sooner.multijoin(tables, on=SNOWFLAKE).explain().splitlines()

@@ -12,7 +12,9 @@ from typing import Final, NamedTuple
 
 import pyarrow as pa
 
-FIRST_ROOM_BYTES: Final = 2**18  # what waits is small at first, so that first results come soon, and then doubles
+# What waits of an input is small at first, so that first results come soon, and doubles whenever some of it is taken:
+# who reads what is to come last leaves the processors to those who read the others.
+FIRST_ROOM_BYTES: Final = 2**18
 MOST_LAST_BYTES: Final = 16 * 2**20  # that wait of an input that is to come last: its rows pass, a few or many alike
 LAST_IN_TURNS: Final = 16  # once in so many turns something is taken of an input that is to come last
 PIECES_HELD: Final = 2  # of each input: one piece that waits, one that the operator has in its hands
@@ -42,6 +44,7 @@ class _Queue:
     batches: list[pa.RecordBatch] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)  # of each batch, in bytes
     n_bytes: int = 0
+    room_bytes: int = FIRST_ROOM_BYTES
     end: Ended | None = None
     has_ended: bool = False  # nothing comes after it
 
@@ -54,8 +57,7 @@ class Inbox:
         self._piece_bytes = piece_bytes
         self._last = last
         self._since_last = LAST_IN_TURNS  # turns
-        self._room_bytes = min(FIRST_ROOM_BYTES, piece_bytes)
-        self._queues = tuple(_Queue() for _ in range(inputs))
+        self._queues = tuple(_Queue(room_bytes=min(FIRST_ROOM_BYTES, piece_bytes)) for _ in range(inputs))
         self._stopped = False
         self._changed = threading.Condition()
 
@@ -74,7 +76,7 @@ class Inbox:
         """Add a batch of so many bytes, waiting for room; one larger than all the room waits for an empty queue."""
         queue = self._queues[which]
         with self._changed:
-            self._wait(lambda: queue.has_ended or not queue.batches or queue.n_bytes + n_bytes <= self._room_of(which))
+            self._wait(lambda: queue.has_ended or not queue.batches or queue.n_bytes + n_bytes <= queue.room_bytes)
             if queue.has_ended:
                 raise Stopped
             queue.batches.append(batch)
@@ -100,17 +102,18 @@ class Inbox:
                 return None
             has_last = self._last not in blocked and self._last is not None and self._queues[self._last].batches
             self._since_last = 0 if has_last else self._since_last + 1
-            self._room_bytes = min(2 * self._room_bytes, self._piece_bytes)
             return [self._taken(which, queue, which in blocked) for which, queue in enumerate(self._queues)]
 
     def _taken(self, which: int, queue: _Queue, is_blocked: bool) -> Waiting:
         if is_blocked:
             return Waiting([], None)
+        if queue.batches:
+            queue.room_bytes = min(2 * queue.room_bytes, self._most_bytes(which))
         is_early = which == self._last and self._are_open_before(which)
         return self._first_of(queue) if is_early and len(queue.batches) > 1 else self._empty(queue)
 
-    def _room_of(self, which: int) -> int:
-        return min(self._room_bytes, MOST_LAST_BYTES) if which == self._last else self._room_bytes
+    def _most_bytes(self, which: int) -> int:
+        return min(self._piece_bytes, MOST_LAST_BYTES) if which == self._last else self._piece_bytes
 
     def _are_open_before(self, last: int) -> bool:
         """Until the operator has the ends of all others in its hands."""

@@ -177,10 +177,13 @@ class MultiJoin(Operator[pa.RecordBatch]):
         of them match.
         """
         kept: Run | None = None
+        sought: dict[int, list[int]] | None = None
 
         def needed_bytes() -> int:
-            nonlocal kept
-            kept = self._sorted(self._inputs[which], [self._passing.to_keep(which, run).rows for run in runs])
+            nonlocal kept, sought
+            if sought != (on_disk := self._passing.on_disk_beside(which)):
+                kept = self._sorted(self._inputs[which], [self._passing.to_keep(which, run).rows for run in runs])
+                sought = on_disk
             return 0 if kept is None else self._leaving.weight(which, kept)
 
         self._leaving.reserve(needed_bytes)

@@ -72,13 +72,14 @@ class Leaving:
         most = max(map(len, self._beyond))
         return RegionStatistics(len(self._inputs), most, self._flush_bytes * most)
 
-    def weight(self, which: int, run: Run) -> int:
-        """What these rows take in memory, with their indexes."""
-        return run.n_bytes + index_bytes(self.asked(which)) * len(run)
+    def weight(self, which: int, *runs: Run) -> int:
+        """What these rows of an input take in memory, with their indexes."""
+        bytes_of_row = index_bytes(self.asked(which))
+        return sum(run.n_bytes + bytes_of_row * len(run) for run in runs)
 
     def weight_of(self, which: int) -> int:
         """What an input takes in memory."""
-        return sum(self.weight(which, run) for run in self._inputs[which].partitions[0].resident)
+        return self.weight(which, *self._inputs[which].partitions[0].resident)
 
     def asked(self, which: int) -> list[int]:
         """The attributes by which rows of an input may still be looked up, by their places among those that it has."""
@@ -240,9 +241,7 @@ class Leaving:
     def _spill(self, which: int, goes: Sequence[Flags], why: str) -> None:
         one = self._inputs[which]
         partition = one.partitions[0]
-        going = [
-            run.take(np.flatnonzero(flags)) for run, flags in zip(partition.resident, goes, strict=True) if flags.any()
-        ]
+        going = [_without(run, ~flags) for run, flags in zip(partition.resident, goes, strict=True) if flags.any()]
         run = replace(merge(going), departed=self._shell.tick, met_disk=NEVER, joined=None)
         with one.store.writer(shares_stamps=True) as writer:
             writer.append(one.store.encode(run, shares_stamps=True))

@@ -125,6 +125,10 @@ class Passing:
         """Whether all rows of it do: no other has any on disk."""
         return not self._on_disk(which)
 
+    def on_disk_beside(self, which: int) -> dict[int, list[int]]:
+        """The numbers of the runs there of each other input: what `to_keep` goes by."""
+        return {at: [run.number for run in runs] for at, runs in self._on_disk(which).items()}
+
     def to_keep(self, which: int, run: Run) -> Run:
         """These rows, which arrive, without those that pass."""
         return self._may_match(which, run, self._on_disk(which))
