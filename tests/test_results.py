@@ -21,7 +21,7 @@ from sooner.ui.results_page import results_page
 HOUSE = Path(__file__).parents[1]
 RESULTS, PAGE = HOUSE / "docs" / "results", HOUSE / "docs" / "results.md"
 BENCHMARKS = sorted({file.stem for file in (HOUSE / "benchmarks").glob("*.py")} - {"report", "reasons"})
-CURE = "run `make results`, or the benchmark, and commit what it writes"
+CURE = "run `make recheck` if no curve should change, else `make results`, or the benchmark, and commit what it writes"
 marked = pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="marks are of code as Python 3.11 writes it")
 
 

@@ -91,7 +91,7 @@ def script_for(shell: str, capsys: pytest.CaptureFixture[str]) -> str:
     ("line", "offered"),
     [
         (["la"], {"lab"}),
-        (["lab", ""], {"compare", "list", "run"}),
+        (["lab", ""], {"compare", "list", "recheck", "run"}),
         (["join", "a", "b", "--how", ""], {"inner", "left", "right", "full", "semi", "anti"}),
         (["join", "--algorithm", "d"], {name for name in ALGORITHMS if name.startswith("d")}),
         (["completion", "b"], {"bash"}),

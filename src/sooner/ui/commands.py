@@ -25,6 +25,12 @@ _LAB: Final = (
         "sooner lab run flush-a --scale 250 --algorithm mine:mine",
     ),
     Command(
+        "recheck",
+        "Run the first seed of results again: are curves the same with this code?",
+        "lab_commands:add_recheck_arguments",
+        "sooner lab run flush-a --scale 250 --json .\n  sooner lab recheck . --scale 250",
+    ),
+    Command(
         "compare",
         "Race algorithms over arrivals of your own.",
         "compare_command:add_arguments",
