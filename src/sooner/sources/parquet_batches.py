@@ -60,10 +60,14 @@ class ParquetBatches:
 
 @contextmanager
 def open_parquet(
-    path: str, filesystem: fs.FileSystem | None = None, *, encoded: bool = False
+    path: str,
+    filesystem: fs.FileSystem | None = None,
+    *,
+    footer: arrow_parquet.FileMetaData | None = None,
+    encoded: bool = False,
 ) -> Iterator[ParquetBatches]:
-    """Encoded: texts that are dictionaries in the file stay so."""
-    footer = arrow_parquet.read_metadata(path, filesystem=filesystem)
+    """Encoded: texts that are dictionaries in the file stay so. A footer that is known is not read again."""
+    footer = footer or arrow_parquet.read_metadata(path, filesystem=filesystem)
     schema = footer.schema.to_arrow_schema()
     with arrow_parquet.ParquetFile(
         path,

@@ -7,7 +7,7 @@ Not covered: parts of nested columns.
 
 import itertools
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -43,8 +43,11 @@ class ParquetPart:
         n_groups: int = self.footer.metadata.num_row_groups
         return n_groups
 
-    def open(self) -> AbstractContextManager[ParquetBatches]:
-        return open_parquet(self.footer.path, self.footer.filesystem)
+    @contextmanager
+    def open(self) -> Iterator[ParquetBatches]:
+        with open_parquet(self.footer.path, self.footer.filesystem, footer=self.footer.metadata) as file:
+            self.footer.require_same_file()
+            yield file
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class ParquetFooter:
     ) -> pa.RecordBatch:
         """Some row groups, by this thread alone, as one batch; columns of texts that are to stay dictionaries do."""
         with self.filesystem.open_input_file(self.path) as handle:
-            self._require_same_file()
+            self.require_same_file()
             file = arrow_parquet.ParquetFile(
                 handle, metadata=self.metadata, pre_buffer=False, read_dictionary=dictionaries
             )
@@ -46,7 +46,8 @@ class ParquetFooter:
         which = "row group" if len(row_groups) == 1 else "one of the row groups"
         return one_batch(table, f"{which} {', '.join(map(str, row_groups))} of {self.path}")
 
-    def _require_same_file(self) -> None:
+    def require_same_file(self) -> None:
+        """Its rows are where this footer says; a file that was changed meanwhile is refused."""
         if _seen(self.path, self.filesystem) != self.seen:
             raise SourceFailed(f"{self.path} was changed after it was opened; open it again")
 
