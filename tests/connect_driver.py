@@ -150,10 +150,15 @@ def readings(spark: SparkSession, folder: Path) -> None:
     wanted = renamed.where((col("n") > 1) & ~col("n").isin(5, 6) & (col("text") == "y") & col("text").isNotNull())
     described = "where (((k > 1 and not (k = 5 or k = 6)) and a.b = y) and a.b is not null)"
     assert str(reading_of(wanted)) == f"sooner.parquet: a.b, k, {described}"
+    in_turn = rows.withColumnsRenamed({"k": "n", "n": "m"}).drop("m")
+    assert in_turn.columns == ["a.b", "f"]
+    assert str(reading_of(in_turn)) == "sooner.parquet: a.b, f"
     assert rows.select("`a.b`", "*").columns == ["a.b", "k", "a.b", "f"]
     for frame, why in (
         (rows.select("`a.b`", "*"), "two of its columns have one name"),
         (rows.select((col("k") + 1).alias("k")), "computed by Spark"),
+        (rows.drop("K"), "its column 'K' is computed by Spark"),
+        (rows.withColumnRenamed("K", "n").drop("n"), "its column 'K' is computed by Spark"),
         (rows.where("k > 1"), "Spark filters its rows"),
         (rows.where(col("f") > 1), "by a integer, and the column is double"),
         (rows.withWatermark("k", "1 second"), "a step of Spark's plan (with_watermark)"),
