@@ -24,7 +24,7 @@ from patience import until
 from queries import refused
 from sooner.errors import InvalidCall, InvalidJoin
 from sooner.spark.joins.column_conditions import in_equalities, in_names
-from sooner.spark.session import prerequisites
+from sooner.spark.session import prerequisites, versions
 from sooner.spark.session.connect import UnfitSession
 from sooner.spark.sources.pushed_down import reading_of
 from spark_joins import JoinCase, batch_of, ended, rows_of, skewed
@@ -183,6 +183,14 @@ def refusals(spark: SparkSession, folder: Path) -> None:
     query = ss.start(joined.writeStream.foreachBatch(write).option("checkpointLocation", str(folder / "log")))
     with refused(InvalidJoin, "Under Spark Connect foreachBatch", "sooner.spark.sinks.parquet"):
         query.awaitTermination()
+    told, versions.SETS_LIMITS = versions.SETS_LIMITS, False
+    try:
+        writer = joined.writeStream.option("checkpointLocation", str(folder / "to-stop"))
+        with refused(InvalidJoin, "trigger(availableNow=True)", "leave it out"):
+            ss.start(writer.trigger(availableNow=True), str(folder / "stopped"))
+        assert not (folder / "to-stop").exists()
+    finally:
+        versions.SETS_LIMITS = told
     with refused(InvalidCall, "under Spark Connect", "give query='a name'"):
         ss.sinks.to_delta(str(folder / "table"))(spark.range(3), 0)
     looker = prerequisites._looker
