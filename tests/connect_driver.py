@@ -24,7 +24,7 @@ from patience import until
 from queries import refused
 from sooner.errors import InvalidCall, InvalidJoin
 from sooner.spark.joins.column_conditions import in_equalities, in_names
-from sooner.spark.session import prerequisites
+from sooner.spark.session import prerequisites, versions
 from sooner.spark.session.connect import UnfitSession
 from sooner.spark.sources.pushed_down import reading_of
 from spark_joins import JoinCase, batch_of, ended, rows_of, skewed
@@ -150,10 +150,15 @@ def readings(spark: SparkSession, folder: Path) -> None:
     wanted = renamed.where((col("n") > 1) & ~col("n").isin(5, 6) & (col("text") == "y") & col("text").isNotNull())
     described = "where (((k > 1 and not (k = 5 or k = 6)) and a.b = y) and a.b is not null)"
     assert str(reading_of(wanted)) == f"sooner.parquet: a.b, k, {described}"
+    in_turn = rows.withColumnsRenamed({"k": "n", "n": "m"}).drop("m")
+    assert in_turn.columns == ["a.b", "f"]
+    assert str(reading_of(in_turn)) == "sooner.parquet: a.b, f"
     assert rows.select("`a.b`", "*").columns == ["a.b", "k", "a.b", "f"]
     for frame, why in (
         (rows.select("`a.b`", "*"), "two of its columns have one name"),
         (rows.select((col("k") + 1).alias("k")), "computed by Spark"),
+        (rows.drop("K"), "its column 'K' is computed by Spark"),
+        (rows.withColumnRenamed("K", "n").drop("n"), "its column 'K' is computed by Spark"),
         (rows.where("k > 1"), "Spark filters its rows"),
         (rows.where(col("f") > 1), "by a integer, and the column is double"),
         (rows.withWatermark("k", "1 second"), "a step of Spark's plan (with_watermark)"),
@@ -178,6 +183,14 @@ def refusals(spark: SparkSession, folder: Path) -> None:
     query = ss.start(joined.writeStream.foreachBatch(write).option("checkpointLocation", str(folder / "log")))
     with refused(InvalidJoin, "Under Spark Connect foreachBatch", "sooner.spark.sinks.parquet"):
         query.awaitTermination()
+    told, versions.SETS_LIMITS = versions.SETS_LIMITS, False
+    try:
+        writer = joined.writeStream.option("checkpointLocation", str(folder / "to-stop"))
+        with refused(InvalidJoin, "trigger(availableNow=True)", "leave it out"):
+            ss.start(writer.trigger(availableNow=True), str(folder / "stopped"))
+        assert not (folder / "to-stop").exists()
+    finally:
+        versions.SETS_LIMITS = told
     with refused(InvalidCall, "under Spark Connect", "give query='a name'"):
         ss.sinks.to_delta(str(folder / "table"))(spark.range(3), 0)
     looker = prerequisites._looker

@@ -1,6 +1,7 @@
 """Spark Connect: a program of its own, which has no Java, and a server inside the Java of the other tests."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -43,6 +44,23 @@ def test_a_client_without_java(client: Client, name: str, tmp_path: Path) -> Non
     client.stdin.flush()
     failed = json.loads(client.stdout.readline())
     assert not failed, failed
+
+
+def test_a_program_whose_server_is_in_its_environment(spark: SparkSession) -> None:
+    """No Java is started beside it."""
+    look = (
+        "import sooner.spark as ss; from pyspark import SparkContext; from sooner.errors import SoonerError; "
+        "there = ss.local_session(); "
+        "print(type(there).__module__, ss.local_session() is there, SparkContext._gateway)\n"
+        "try: ss.local_session('local[2]')\nexcept SoonerError as error: print(error)"
+    )
+    port = spark.sparkContext.getConf().get("spark.connect.grpc.binding.port")
+    environment = {**os.environ, "SPARK_REMOTE": f"sc://127.0.0.1:{port}"}
+    done = subprocess.run([sys.executable, "-c", look], env=environment, capture_output=True, text=True)
+    session, refusal = done.stdout.splitlines()
+    assert session == "pyspark.sql.connect.session True None"
+    assert "master is 'local[2]'" in refusal
+    assert "unset SPARK_REMOTE" in refusal
 
 
 def test_a_server_of_another_version_is_refused_with_the_cure() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
+import pyarrow.parquet as pq
 import pytest
 
 import sooner.operators.order
@@ -27,8 +28,12 @@ from sooner.runs.formats.files import RunFiles
 from sooner.runs.formats.versions import Header, Versions
 from sooner.sides import LEFT, RIGHT, SIDES
 from sooner.spark.dataflow.finding_hot_keys import MOST_KEYS, newly_hot
+from sooner.spark.joins.meeting_places import placements
 from sooner.spark.shuffle.hot_keys import HOT_KEYS, HotKey, Spreading, WithKeys, text_of_key
+from sooner.spark.shuffle.packing import plain_placement
 from sooner.spark.shuffle.placing import Placement
+from sooner.spark.states.reporting import export
+from sooner.spark.states.rescaling import PLACEMENTS
 from sooner.spark.states.restricting import require_divisible
 from sooner.spark.step import heavy_keys
 from sooner.spark.step.heavy_keys import KEPT, HeavyKey, HeavyKeys, PartitionKeys, partition_keys_in
@@ -293,6 +298,26 @@ def test_a_state_is_not_divided_among_more_partitions_when_keys_are_spread_over_
         require_divisible(state, "partition 0")
     state[HOT_KEYS]["hot"] = []
     require_divisible(state, "partition 0")
+
+
+def test_rows_are_exported_once_although_partitions_have_copies_of_them(tmp_path: Path) -> None:
+    dice = np.random.default_rng(1)
+    schemas = [rows_of(side, 0, 0, 0, dice, text=False).schema for side in SIDES]
+    plan = spread_plan(schemas, tmp_path / "join", PARTITIONS, "inner", "rpj", 2**22)
+    placed = placements(plan.operator, schemas, PARTITIONS)
+    identity = {"partitions": PARTITIONS, "left": "", "right": "", PLACEMENTS: list(map(plain_placement, placed))}
+    join = PartitionedJoin(replace(plan, identity=identity))
+    came: list[list[pa.Table]] = [[], []]
+    for batch in range(BATCHES):
+        for side in SIDES:
+            came[side].append(rows_of(side, 80, (0.1, 0.5)[side], 80 * batch, dice, text=False))
+        join.batch([of_side[-1] for of_side in came], dice)
+    assert [(hot.dealt, hot.since) for hot in join.progress().hot_keys] == [(RIGHT, 2)]
+    for side, (file, n_rows) in enumerate(export(plan.state, tmp_path / "out")):
+        rows = pq.read_table(file)
+        assert n_rows == rows.num_rows
+        number = "ab"[side]
+        assert rows.sort_by(number).equals(pa.concat_tables(came[side]).drop_null().combine_chunks())
 
 
 def test_a_decision_of_a_batch_that_was_planned_for_other_partitions_is_not_heard(tmp_path: Path) -> None:

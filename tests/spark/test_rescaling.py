@@ -1,5 +1,6 @@
 """A state gets other partitions between two runs of its query: no pair is lost, and none comes twice."""
 
+import errno
 import random
 import shutil
 from collections.abc import Callable, Iterator
@@ -262,6 +263,23 @@ def test_a_state_in_use_is_not_rescaled(tmp_path: Path, monkeypatch: pytest.Monk
     note_in_use(lane.plan.state)
     with refused(InvalidJoin, "A query is running", "stop it first"):
         lane.rescale(8)
+
+
+def test_where_files_cannot_be_locked_nobody_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on some network filesystems; and the pacemaker, which tries it at every look, does not run out of files."""
+
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    schedule, lane = half_joined(tmp_path)
+    monkeypatch.setattr(sooner.spark.step.in_use, "_held", {})
+    monkeypatch.setattr(sooner.spark.step.in_use.fcntl, "flock", flock)
+    before = len([*Path("/proc/self/fd").iterdir()])
+    for _ in range(10):
+        note_in_use(lane.plan.state)
+    assert len([*Path("/proc/self/fd").iterdir()]) < before + 10
+    lane.rescale(8)
+    require_right_end(schedule, lane)
 
 
 def test_a_running_query_whose_state_was_rescaled_all_the_same_is_refused(tmp_path: Path) -> None:

@@ -57,9 +57,13 @@ def test_estimates_close_in_on_the_exact_answer_whatever_fails(spark: SparkSessi
     case.require_exact(query.estimate)
 
     last = max(written)
+    # The pacemaker waits a quarter of a second for the query to be stopped; on a busy machine one batch more comes by
+    # then, which can only say the same.
+    exact_since = min(batch for batch, rows in written.items() if any(row.exact for row in rows))
+    assert last - 1 <= exact_since <= last
     for batch, rows in written.items():
         assert {row.batch for row in rows} == {batch}
-        assert {row.exact for row in rows} == {batch == last}
+        assert {row.exact for row in rows} == {batch >= exact_since}
     assert [row.share_read for row in written[0]] == [pytest.approx(1 / BATCHES)] * 4
     widths = [np.mean([row.s_high - row.s_low for row in written[batch]]) for batch in (0, 3)]
     assert 0 < widths[1] < widths[0]

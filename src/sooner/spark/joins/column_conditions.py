@@ -116,7 +116,10 @@ def _conjuncts(expression: Any) -> Iterator[Any]:
 
 
 def _without_widening(rows: DataFrame, expression: Any) -> Any:
-    """Spark casts the narrower of two types, which changes no value; the join compares both as they are."""
+    """Spark casts the narrower of two types, which changes no value; the join compares both as they are.
+
+    Java tells such casts from others: else columns of two types could not be compared. Plans of Connect have none.
+    """
     if not _is(expression, "Cast"):
         return expression
     java: Any = rows.sparkSession._jvm

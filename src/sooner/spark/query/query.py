@@ -53,6 +53,7 @@ def start(writer: DataStreamWriter, path: str | None = None, *, listener: Listen
     joins = joins_in(writer)
     if not joins:
         raise InvalidJoin("What this writer writes has no join of sooner.spark in it; start it with writer.start().")
+    require_trigger(writer)
     query = writer.start(path)
     require_trigger(query)
     return Query(query, joins, listener)

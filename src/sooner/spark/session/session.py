@@ -21,6 +21,7 @@ from sooner.spark.session.worker_python import end_fork_server, environment_of_j
 from sooner.threads import start_thread
 
 JAVA_OPTIONS: Final = "spark.driver.extraJavaOptions"
+REMOTE: Final = "SPARK_REMOTE"  # the environment variable that names a server of Spark Connect
 SILENT_LOGS: Final = Path(__file__).with_name("silent_log4j2.properties")
 DEATH_SECONDS: Final = 60.0  # what Java gets to end by itself: if it is killed, its temporary files stay
 # Which classes PySpark asks Java for with almost every call, and the last one fourteen times with every exception.
@@ -51,8 +52,8 @@ def local_session(
     >>> local_session("local[2]", spark__driver__memory="4g")  # doctest: +SKIP
     """
     chosen = {name.replace("__", "."): value for name, value in settings.items()}
-    if master is None and is_remote() and (there := SparkSession.getActiveSession()) is not None:
-        return there
+    if is_remote() or REMOTE in os.environ:
+        return _session_of_connect(master, chosen)
     present = _present_master()
     if present is None:
         return _new_session("local[*]" if master is None else master, chosen, java_archive)
@@ -64,6 +65,18 @@ def local_session(
     if present.startswith("local"):
         let_workers_be_this_python()
     session: SparkSession = SparkSession.builder.config(map={**chosen}).getOrCreate()
+    return session
+
+
+def _session_of_connect(master: str | None, chosen: dict[str, str]) -> SparkSession:
+    """The one that is there, or of the server that the environment names: PySpark then makes no other."""
+    if master is not None:
+        raise UnfitSession(
+            f"master is {master!r}, but this is a program of Spark Connect, whose session is on a server: leave master "
+            f"out to use that, or unset {REMOTE} to have a session here."
+        )
+    there = SparkSession.getActiveSession() if is_remote() else None
+    session: SparkSession = SparkSession.builder.config(map={**chosen}).getOrCreate() if there is None else there
     return session
 
 

@@ -18,13 +18,22 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone calls it
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas import types as arrow_types
+from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import DataType, StructType
 
 from sooner.errors import InvalidJoin
+from sooner.spark.session.connect import is_connect
 
 VERSION: Final = tuple(map(int, pyspark.__version__.split(".")[:2]))
 SETS_LIMITS: Final = importlib.util.find_spec("pyspark.sql.streaming.datasource") is not None  # since 4.2
 _SEED: Final = 42  # of the hash by which Spark places rows
+# Triggers, as Java and the messages of Connect call them, by which queries stop by themselves.
+_THAT_STOP: Final = {
+    "AvailableNowTrigger$": "availableNow",
+    "OneTimeTrigger$": "once",
+    "available_now": "availableNow",
+    "once": "once",
+}
 
 if TYPE_CHECKING or SETS_LIMITS:
     from pyspark.sql.streaming.datasource import (
@@ -110,25 +119,29 @@ def offset_in_progress(text: Any) -> object:
     return None
 
 
-def require_trigger(query: Any) -> None:
-    """Refuse a query that is to stop by itself, of which Spark tells sources in Python since 4.2 only: they would give
-    one small batch, and not all that there is.
+def require_trigger(asked: Any) -> None:
+    """Refuse a query, or under Connect what is to start one, that is to stop by itself, of which Spark tells sources in
+    Python since 4.2 only: they would give one small batch, and not all that there is.
     """
-    if SETS_LIMITS or (trigger := _trigger_of(query)) is None:
+    if SETS_LIMITS or (trigger := _trigger_of(asked)) is None:
         return
-    query.stop()
+    if isinstance(asked, StreamingQuery):
+        asked.stop()
     raise InvalidJoin(
         f"trigger({trigger}=True) means all that is there, and Spark {pyspark.__version__} does not tell a join of it: "
         "leave it out, and the query ends when its inputs do; or use Spark 4.2 or newer."
     )
 
 
-def _trigger_of(query: Any) -> str | None:
-    """The trigger by which a query stops by itself; Java knows it, and under Connect nobody does."""
-    if not hasattr(query, "_jsq"):
+def _trigger_of(asked: Any) -> str | None:
+    """The trigger by which a query stops by itself: Java knows that of a query, and under Connect its writer does."""
+    if isinstance(asked, StreamingQuery):
+        name = asked._jsq.streamingQuery().trigger().getClass().getSimpleName()
+    elif is_connect(asked) and hasattr(asked, "_write_proto"):
+        name = asked._write_proto.WhichOneof("trigger")
+    else:
         return None
-    name = query._jsq.streamingQuery().trigger().getClass().getSimpleName()
-    return {"AvailableNowTrigger$": "availableNow", "OneTimeTrigger$": "once"}.get(name)
+    return _THAT_STOP.get(name)
 
 
 # Types

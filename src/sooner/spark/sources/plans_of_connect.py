@@ -53,10 +53,13 @@ def _read(relation: Relation) -> tuple[Reading, Names]:
     if kind == "to_df":
         return reading, _distinct(list(zip(here.column_names, names.values(), strict=True)))
     if kind == "drop":
-        dropped = {_name(one) for one in here.columns} | {*here.column_names}
+        dropped = {_known(name, names) for name in (*map(_name, here.columns), *here.column_names)}
         return reading, {name: origin for name, origin in names.items() if name not in dropped}
     renamed = {one.col_name: one.new_col_name for one in here.renames} | dict(here.rename_columns_map)
-    return reading, _distinct([(renamed.get(name, name), origin) for name, origin in names.items()])
+    for before, after in renamed.items():  # one after the other, as Spark does
+        _known(before, names)
+        names = _distinct([(after if name == before else name, origin) for name, origin in names.items()])
+    return reading, names
 
 
 def _of_source(read: Any) -> tuple[Reading, Names]:
@@ -65,7 +68,7 @@ def _of_source(read: Any) -> tuple[Reading, Names]:
         raise NotOurs("its rows come from Spark's own source")
     module, name = _CLASSES[source].split(".")
     schema = getattr(importlib.import_module(f"sooner.spark.sources.{module}"), name)(options).schema()
-    return Reading(source, options, schema, (), None), {field.name: field.name for field in schema}
+    return Reading(source, options, schema, (), None), _distinct([(name, name) for name in schema.names])
 
 
 def _chosen(expression: Any, names: Names) -> list[tuple[str, str]]:
@@ -81,10 +84,13 @@ def _chosen(expression: Any, names: Names) -> list[tuple[str, str]]:
 
 
 def _origin(expression: Any, names: Names) -> str:
-    name = _name(expression)
+    return names[_known(_name(expression), names)]
+
+
+def _known(name: str, names: Names) -> str:
     if name not in names:  # a field of a column, or a name in other letters
         raise NotOurs(f"its column {name!r} is computed by Spark")
-    return names[name]
+    return name
 
 
 def _name(expression: Any) -> str:

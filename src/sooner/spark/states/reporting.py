@@ -1,6 +1,6 @@
 """What is in a state, and whether it is whole: for people, without a query and without Spark."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,16 +10,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sooner.errors import InvalidJoin, SoonerError
+from sooner.kernels.array_types import Flags
 from sooner.kernels.arrays import to_arrow
 from sooner.operators.two_way.plan import INPUTS
 from sooner.runs.custody.private_files import make_local_directory
 from sooner.runs.formats.files import RunFiles
+from sooner.sides import opposite
+from sooner.spark.shuffle.hot_keys import HOT_KEYS, HotKey, WithKeys
 from sooner.spark.shuffle.packing import placement_of
 from sooner.spark.shuffle.placing import Placement
 from sooner.spark.states.contents import Plain, RunList, UsedState, files_of, run_lists, segments_in
 from sooner.spark.states.rescaling import PLACEMENTS
 from sooner.spark.step.in_use import last_batch_done
 from sooner.spark.step.standing import read_standing
+
+Belonging = Callable[[pa.RecordBatch], Flags]
 
 
 def described(state: str) -> list[tuple[str, str]]:
@@ -142,43 +147,64 @@ def export(state: str, folder: Path) -> list[tuple[Path, int]]:
 
 
 def _exported(used: UsedState, states: Sequence[Plain], side: int, file: Path) -> tuple[Path, int]:
-    writer, n_rows = None, 0
+    """A file has its name when it is whole; one of before goes, also if there is no row now."""
+    writer, n_rows, unfinished = None, 0, file.with_suffix(".unfinished")
     try:
         for rows in _rows_of_side(used, states, side):
-            writer = writer or pq.ParquetWriter(file, rows.schema)
+            writer = writer or pq.ParquetWriter(unfinished, rows.schema)
             writer.write_batch(rows)
             n_rows += rows.num_rows
     finally:
         if writer is not None:
             writer.close()
+    if writer is None:
+        file.unlink(missing_ok=True)
+    else:
+        unfinished.replace(file)
     return file, n_rows
 
 
 def _rows_of_side(used: UsedState, states: Sequence[Plain], side: int) -> Iterator[pa.RecordBatch]:
     placement = _placement(used, side)
     for partition, state in enumerate(states):
+        belong = None if placement is None else _belonging(placement, state, side, partition)
         for one in run_lists(state):
             if one.side == side and one.codes is not None:
-                yield from _rows_in(used, one, partition, placement)
+                yield from _rows_in(used, one, partition, belong)
 
 
 def _placement(used: UsedState, side: int) -> Placement | None:
     """By which copies are told from rows, where there can be any."""
     plain = used.identity.get(PLACEMENTS)
     placement = None if plain is None else placement_of(plain[side])
-    return placement if isinstance(placement, Placement) and placement.grid and placement.is_a_readers else None
+    if not isinstance(placement, Placement) or not placement.is_a_readers:
+        return None
+    return replace(placement, partitions=used.partitions)
 
 
-def _rows_in(used: UsedState, one: RunList, partition: int, placement: Placement | None) -> Iterator[pa.RecordBatch]:
-    """Rows, each where it belongs: of what reaches beyond its partition there are copies in others."""
+def _belonging(placement: Placement, state: Plain, side: int, partition: int) -> Belonging | None:
+    """Which rows of a side a partition has as its own, if it may have copies: of rows that reach beyond another
+    partition, or have a key that is hot and at home elsewhere.
+    """
+    if placement.grid is not None:
+        return lambda rows: placement.places(rows)[0] == partition
+    hot = [HotKey(**one) for one in state[HOT_KEYS]["hot"]] if HOT_KEYS in state else []
+    copied = [key for key in hot if key.dealt == opposite(side) and key.home != partition]
+    if not copied:
+        return None
+    is_copy = WithKeys(copied, placement.keys, placement.types)
+    return lambda rows: ~is_copy(rows)
+
+
+def _rows_in(used: UsedState, one: RunList, partition: int, belong: Belonging | None) -> Iterator[pa.RecordBatch]:
+    """Rows, each where it belongs."""
     assert one.codes is not None
     for plain in one.segments:
         files = files_of(used.filesystem, used.directory(partition), plain, one.rows)
         segment = files.from_plain(plain)
         for run in files.read(segment, segment.blocks):
             rows = run.between(*one.codes).rows
-            if placement is not None and rows.num_rows:
-                first = replace(placement, partitions=used.partitions).places(rows)[0]
-                rows = rows.filter(to_arrow(np.asarray(first == partition)))
+            if belong is not None and rows.num_rows:
+                rows = rows.filter(to_arrow(np.asarray(belong(rows))))
             if rows.num_rows:
                 yield rows

@@ -33,7 +33,11 @@ def note_in_use(state: str) -> None:
         with contextlib.suppress(OSError):  # not all mounts can lock
             make_directory(filesystem, path)
             file = _open(path)
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                os.close(file)  # it is tried again at every look
+                raise
             _held[path] = file
 
 
@@ -61,10 +65,13 @@ def _open(path: str) -> int:
 
 
 def _locked(file: int) -> bool:
+    """Whether nobody else has it; so it is, as far as can be known, where files cannot be locked."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError:  # not all mounts can lock
+        return True
     return True
 
 
