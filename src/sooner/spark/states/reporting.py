@@ -154,6 +154,9 @@ def _exported(used: UsedState, states: Sequence[Plain], side: int, file: Path) -
             writer = writer or pq.ParquetWriter(unfinished, rows.schema)
             writer.write_batch(rows)
             n_rows += rows.num_rows
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
     finally:
         if writer is not None:
             writer.close()

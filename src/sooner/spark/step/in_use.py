@@ -70,8 +70,8 @@ def _locked(file: int) -> bool:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # not all mounts can lock
-        return True
+    except OSError:
+        pass  # not all mounts can lock
     return True
 
 
