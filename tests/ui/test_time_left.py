@@ -133,3 +133,11 @@ def test_when_all_rows_have_come_the_last_piece_still_takes_its_time() -> None:
         left = clock.look(second, progress(rows, covered=1.0), ALL_ROWS)
     assert left is not None
     assert left.seconds == pytest.approx(2.0, rel=0.01)
+
+
+def test_what_comes_before_the_first_rows_says_nothing_of_speed() -> None:
+    clock = Clock()
+    for second, rows in ((4.0, 0), (8.0, 0), (9.0, 100_000), (10.0, 200_000)):
+        left = clock.look(second, progress(rows), ALL_ROWS)
+    assert left is not None
+    assert left.seconds == pytest.approx(8.0, rel=0.01)

@@ -55,12 +55,15 @@ class Clock:
         self._clean_up: tuple[float, float] | None = None  # when it began, and what was covered then
         self._arrived = 0
         self._done = 0  # rows that were taken in, or read ahead
+        self._began = 0.0  # the last moment at which nothing had come: opening files says nothing of speed
         self._looked = self._on_disk_work = 0.0  # seconds
         self.rate = 0.0  # rows a second
 
     def look(self, seconds: float, progress: Progress, all_rows: int | None) -> TimeLeft | None:
         """What it seems to be now; None where nobody can know."""
         self._done = max(self._done, sum(progress.arrived_rows) + _read_ahead(progress))
+        if not self._done:
+            self._began = seconds
         if sum(progress.arrived_rows) > self._arrived:
             self._arrived = sum(progress.arrived_rows)
             self._note(seconds, self._done)
@@ -92,7 +95,8 @@ class Clock:
             return None
         on_disk, in_memory = self._rows_on_disk(progress, all_rows)
         reading = max(all_rows - self._done, 0)
-        speed = max(self._done / max(seconds - self._on_disk_work, LEAST_READING * seconds), self.rate)
+        ran = seconds - self._began
+        speed = max(self._done / max(ran - self._on_disk_work, LEAST_READING * ran), self.rate)
         seen = self._on_disk_work * speed / self._done  # of disk work, for each row
         merging = max(_merged_rows(on_disk, in_memory) * MERGE_WEIGHT / all_rows - seen, 0.0) * reading
         left = reading / self.rate + (merging + CLEAN_UP_WEIGHT * on_disk) / speed
@@ -125,7 +129,7 @@ class Clock:
         if not self._pieces:
             return seconds
         last = self._pieces[-1][0]
-        took = last - (self._pieces[-2][0] if len(self._pieces) > 1 else 0.0)
+        took = last - (self._pieces[-2][0] if len(self._pieces) > 1 else self._began)
         return max(last, seconds - NEXT_PIECE * took)
 
     def _rate(self, due: float) -> float:
@@ -134,7 +138,7 @@ class Clock:
         last, rows = self._pieces[-1]
         at, before = next(one for one in self._pieces if one[0] >= min((1 - RECENT) * due, last))
         if at == last:
-            at, before = self._pieces[-2] if len(self._pieces) > 1 else (0.0, 0)
+            at, before = self._pieces[-2] if len(self._pieces) > 1 else (self._began, 0)
         return (rows - before) / (due - at) if due > at else 0.0
 
     def _in_hand(self, seconds: float) -> float:
