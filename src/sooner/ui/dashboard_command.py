@@ -17,7 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "places",
         nargs="+",
         metavar="TRACE",
-        help="what trace= wrote, a file or a folder; several are compared; or the state of a join on Spark",
+        help="what trace= wrote, a file or a folder; several are compared; a report that `sooner lab run --json` "
+        "wrote; or the state of a join on Spark",
     )
     parser.add_argument("--port", type=whole_number, default=0, help="of the page (default: any that is free)")
     parser.add_argument("--open", action="store_true", help="open it in the browser")
@@ -39,12 +40,14 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def subject_of(places: list[str]) -> Subject:
-    """What there is at these places: traces, or one state."""
+    """What there is at these places: traces, a report of the lab, or one state."""
     if len(places) == 1 and not is_trace(Path(places[0])):
         if "://" not in places[0] and not Path(places[0]).exists():
             raise InvalidCall(f"there is neither a trace nor a state at {places[0]}; give what trace= or state= named.")
         from sooner.ui.dashboard.on_spark import StateOnSpark  # here, because it loads Spark
 
         return StateOnSpark(places[0])
+    if len(places) == 1 and Path(places[0]).suffix == ".json":
+        return Comparison.of_report(Path(places[0]))
     traces = [RecordedQuery(Path(place)) for place in places]
-    return traces[0] if len(traces) == 1 else Comparison(traces)
+    return traces[0] if len(traces) == 1 else Comparison.of_traces(traces)

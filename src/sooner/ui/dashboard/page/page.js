@@ -102,7 +102,7 @@ stream.addEventListener("about", event => {
   if (told.runs) {
     stream.close();
     compare(told);
-    status("over", "kept traces");
+    status("over", "runs that are over");
   } else begin(told);
 });
 stream.addEventListener("news", event => take(JSON.parse(event.data)));
