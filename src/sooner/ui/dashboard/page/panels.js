@@ -1,7 +1,7 @@
 // The panels: each shows one thing of a state, and is there when a query has it.
 
 import { Chart, HOW, drawRectangle } from "./charts.js";
-import { COLOURS, bar, bytes, key, make, percent, short, table, time, whole } from "./words.js";
+import { COLOURS, bar, bytes, key, make, percent, short, table, tableOfWhatIsThere, time, whole } from "./words.js";
 
 const DISK = { "written by flushes": "sky", "memory-disk": "orange", "disk-disk": "green", "clean-up": "pink", tidied: "grey" };
 
@@ -95,8 +95,10 @@ function memory(about) {
   made.append(cells, legend);
   return ({ state, columns, moment }) => {
     legend.replaceChildren(...key(state.inputs.map((label, at) => [COLOURS[at % 7], label])));
-    chart.show([columns.seconds, columns.memory, columns.seconds.map(() => limit ?? null)], `${bytes(state.resident_bytes)} in memory`, moment);
-    said.textContent = `${bytes(state.resident_bytes)}${limit ? ` of ${bytes(limit)}` : ""}, by input and partition:`;
+    const most = columns.memory.reduce((a, b) => Math.max(a, b), 0), isNear = limit && most > limit / 20; // else the curve would be flat
+    chart.show([columns.seconds, columns.memory, columns.seconds.map(() => isNear ? limit : null)], `${bytes(state.resident_bytes)} in memory`, moment);
+    said.textContent = `${bytes(state.resident_bytes)}${limit ? ` of ${bytes(limit)}` : ""}${state.resident_bytes ? ", by input and partition:" : ""}`;
+    cells.hidden = legend.hidden = !state.resident_bytes;
     const groups = state.memory.some(one => one.length > 1) ? state.memory[0]?.map((_, p) => p) ?? [] : [0];
     const shown = groups.slice(0, 16), all = Math.max(...shown.map(p => state.memory.reduce((sum, one) => sum + (one[p] ?? 0), 0)), 1);
     cells.replaceChildren(...shown.flatMap(p => {
@@ -127,8 +129,8 @@ function flushes(about) {
   return ({ state }) => {
     made.hidden = !state.flushes.length;
     said.textContent = about.summary ? `memory was full; ${about.algorithm}: ${about.summary}` : "memory was full";
-    place.replaceChildren(table(["at", "input", "partition", "rows", "size", "was the", "because"],
-      state.flushes.slice(-7).toReversed().map(one => [time(one.seconds), one.input, String(one.partition), whole(one.rows), bytes(one.bytes),
+    place.replaceChildren(tableOfWhatIsThere(["at", "input", "partition", "rows", "size", "was the", "because"],
+      state.flushes.slice(-7).toReversed().map(one => [time(one.seconds), one.input, one.partitions > 1 ? String(one.partition) : "–", whole(one.rows), bytes(one.bytes),
         one.partitions > 1 ? `${ordinal(one.rank)} of ${one.partitions}` : "–", one.why || "–"]), [3, 4]));
   };
 }
@@ -181,11 +183,11 @@ function estimate() {
     said.textContent = found.exact ? "exact" : `within ${found.error == null ? "unknown" : "± " + percent(found.error)}, ${found.share_read == null ? "" : percent(found.share_read) + " read"}`;
     found.curves.forEach((curve, at) => {
       charts[at] ??= new Chart(place, [{ label: "low", colour: COLOURS[at % 7], width: 1 }, { label: curve.name, colour: COLOURS[at % 7] }, { label: "high", colour: COLOURS[at % 7], width: 1, band: [3, 1] }], short, found.curves.length > 2 ? 110 : 200);
-      const column = which => curve.rows.map(row => row[which]), known = column(2).filter(n => n != null);
-      charts[at].lowest = known.length ? Math.min(...known) : 0;
+      charts[at].isAround = true;
+      const column = which => curve.rows.map(row => row[which]);
       charts[at].show([column(0), column(2), column(1), column(3)], curve.name);
     });
-    figures.replaceChildren(make("ul.key", {}, ...key(found.curves.map((curve, at) => [COLOURS[at % 7], curve.name]))), table(["figure", ""], found.figures.map(one => [one.slice(0, -1).join(", "), one.at(-1)])));
+    figures.replaceChildren(make("ul.key", {}, ...key(found.curves.map((curve, at) => [COLOURS[at % 7], curve.name]))), table(["figure", found.exact ? "value" : "value so far"], found.figures.map(one => [one.slice(0, -1).join(", "), one.at(-1)]), [1]));
   };
 }
 
@@ -223,7 +225,7 @@ export function tiles(about, state) {
   const lost = (state.late ?? []).reduce((a, b) => a + b, 0), gone = (state.forgotten ?? []).reduce((a, b) => a + b, 0);
   return [
     tile("results", whole(state.results), state.seconds ? `${short(state.results / state.seconds)} a second` : ""),
-    tile("rows", short(rows), all ? `of ${short(all)}: ${percent(Math.min(rows / all, 1))}` : state.rows.map(short).join(" and "), all ? rows / all : null),
+    tile("rows", short(rows), all ? `of ${short(all)}: ${percent(Math.min(rows / all, 1))}` : state.rows.map(n => short(n)).join(" and "), all ? rows / all : null),
     covered == null ? null : tile("pairs that have met", percent(covered), "of the rows that came", covered),
     tile("memory", bytes(state.resident_bytes), limit ? `of ${bytes(limit)}` : "no limit", limit ? state.resident_bytes / limit : null),
     state.spilled_rows == null ? null : tile("on disk", short(state.spilled_rows), `rows, ${bytes(state.spilled_bytes)}`),
