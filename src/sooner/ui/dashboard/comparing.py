@@ -31,7 +31,8 @@ class Comparison:
             report = json.loads(path.read_text(encoding="utf-8"))
             races = {name: one for name, one in report["series"].items() if {*CURVES.values()} <= one.keys()}
             runs = [_race(name, races) for name in races]
-            title, summary = f"{report['name']}: {report['title']}", report["machine"]
+            seeds = "; what is shown is of the first seed" if len(report["seeds"]) > 1 else ""
+            title, summary = f"{report['name']}: {report['title']}", f"{report['machine']}{seeds}"
         except (ValueError, KeyError, TypeError, AttributeError):
             runs = []
         if not runs:

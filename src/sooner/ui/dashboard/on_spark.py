@@ -47,6 +47,7 @@ class Batches:
         with self._lock:
             said = self.newest
             state = {**self.picture.to_plain(), "seconds": max(seconds, self.picture.seconds)}
+            state["told"] = self.picture.seconds  # when the newest batch was
             if said is not None:
                 state |= plain_progress(said.total, self._clock, self._left)
                 parts = said.partitions
@@ -80,7 +81,6 @@ class QueryOnSpark:
             **self._about,
             "algorithm": "" if newest is None else newest.algorithm,
             "expected": [],
-            "memory_bytes": None,
             "can_stop": True,
             "can_finish": self._inputs,
         }
@@ -154,7 +154,6 @@ class StateOnSpark:
             "algorithm": str(identity.get("algorithm", "")),
             "inputs": self._inputs,
             "expected": [],
-            "memory_bytes": None,
             "notes": f"{self._used.partitions} partitions",
         }
 

@@ -50,7 +50,7 @@ class RecordedQuery:
             "summary": summary,
             "inputs": self._header.inputs,
             "expected": self._header.rows,
-            "memory_bytes": self._header.memory_bytes,
+            **({} if self.path.is_dir() else {"memory_bytes": self._header.memory_bytes}),  # on Spark nobody said
             "began_at": self._header.began_at,
             "notes": f"{missing}Read from {plain_text(self.path)}.",
             "frames": self.frames,

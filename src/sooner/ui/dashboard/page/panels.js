@@ -70,7 +70,8 @@ function rates(about) {
     }
     const curves = state.inputs.map(name => rate(columns.seconds, columns[`rows of ${name}`] ?? []));
     chart.show([columns.seconds, ...curves], `rows: ${state.rows.map(whole).join(", ")}`, moment);
-    const silent = state.inputs.map((name, at) => [name, state.seconds - state.last_arrival[at]]).filter(([, s]) => s > 0.5);
+    const now = state.told ?? state.seconds;
+    const silent = state.inputs.map((name, at) => [name, now - state.last_arrival[at]]).filter(([, s]) => s > 0.5);
     const held = state.held?.some(n => n) ? `, waiting to be joined: ${state.held.map(whole).join(", ")}` : "";
     const open = ["arriving", "reactive"].includes(state.phase);
     said.textContent = open ? (silent.length ? `silent: ${silent.map(([name, s]) => `${name} for ${time(s)}`).join(", ")}` : "all inputs are giving rows") + held : "all rows have come";
@@ -83,7 +84,7 @@ function rate(seconds, rows) {
   return seconds.map((now, at) => {
     while (from < at && seconds[from] < now - span) from++;
     const before = Math.max(0, from - 1);
-    return at && now > seconds[before] ? ((rows[at] ?? 0) - (rows[before] ?? 0)) / (now - seconds[before]) : 0;
+    return at && now > seconds[before] ? ((rows[at] ?? 0) - (rows[before] ?? 0)) / Math.max(now - seconds[before], span) : 0;
   });
 }
 
@@ -227,7 +228,7 @@ export function tiles(about, state) {
     tile("results", whole(state.results), state.seconds ? `${short(state.results / state.seconds)} a second` : ""),
     tile("rows", short(rows), all ? `of ${short(all)}: ${percent(Math.min(rows / all, 1))}` : state.rows.map(n => short(n)).join(" and "), all ? rows / all : null),
     covered == null ? null : tile("pairs that have met", percent(covered), "of the rows that came", covered),
-    tile("memory", bytes(state.resident_bytes), limit ? `of ${bytes(limit)}` : "no limit", limit ? state.resident_bytes / limit : null),
+    tile("memory", bytes(state.resident_bytes), limit ? `of ${bytes(limit)}` : limit === null ? "no limit" : "", limit ? state.resident_bytes / limit : null),
     state.spilled_rows == null ? null : tile("on disk", short(state.spilled_rows), `rows, ${bytes(state.spilled_bytes)}`),
     lost || (gone && state.phase !== "done") ? tile("late, forgotten", `${short(lost)}, ${short(gone)}`, "rows left out, no longer needed") : null,
     tile("time", time(state.seconds), state.phase),
