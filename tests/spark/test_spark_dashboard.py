@@ -87,7 +87,9 @@ def test_it_is_seen_live_in_a_browser(spark: SparkSession, tmp_path: Path) -> No
         browser.open(server.url)
         until(lambda: browser.number("results") == total.results)
         assert "Partitions on Spark" in browser.panels()
-        assert "The rectangle of all pairs" not in browser.panels()
+        assert not {"The rectangle of all pairs", "Results over time", "Rows a second"} & {*browser.panels()}
+        assert browser.tile("phase") == "done"
+        assert browser.tile("time") == ""
         browser.picture(Path(os.environ.get("SOONER_PICTURES", tmp_path)) / "state.png")
         server.close()
         assert browser.complaints() == []

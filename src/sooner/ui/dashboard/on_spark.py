@@ -35,11 +35,12 @@ class Batches:
     def note(self, seconds: float, progress: JoinProgress | None) -> None:
         """How far it is, if that is news."""
         with self._lock:
-            if progress is None or (self.newest is not None and progress.batch <= self.newest.batch):
+            said = self.newest
+            if progress is None or (said is not None and progress.batch <= said.batch):
                 return
             self.newest = progress
             if progress.total.phase != self.picture.phase:
-                self.picture.phases.append((seconds, progress.total.phase))
+                self.picture.phases.append((seconds if said is not None else 0.0, progress.total.phase))
             self.picture.sample(seconds, progress.total)
             self._left = self._clock.look(seconds, progress.total, None)
 
@@ -155,6 +156,7 @@ class StateOnSpark:
             "inputs": self._inputs,
             "expected": [],
             "notes": f"{self._used.partitions} partitions",
+            "is_state": True,
         }
 
     def news(self, known: Known) -> dict[str, Any]:

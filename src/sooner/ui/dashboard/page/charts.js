@@ -52,7 +52,7 @@ export class Chart {
       scales: { x: { time: false }, y: { range: (_, low, high) => this.isAround ? around(low, high) : [Math.min(low ?? 0, 0), (high > 0 ? high : 1) * 1.05] } },
       axes: [
         { ...axis, values: (_, ticks) => ticks.map(clock), space: 70, size: 30 },
-        { ...axis, values: (_, ticks, axis, room, step) => ticks.map(n => this.words(n, step)), size: 62, space: Math.min(36, this.height / 5), incrs: this.words === bytes ? POWERS_OF_TWO : undefined },
+        { ...axis, values: (_, ticks, axis, room, step) => ticks.map(n => this.words(n, step)), size: 62, space: this.height < 120 ? 22 : 36, incrs: this.words === bytes ? POWERS_OF_TWO : undefined },
       ],
       series: [{}, ...this.curves.map(curve => ({
         label: curve.label,

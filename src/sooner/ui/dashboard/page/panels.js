@@ -20,6 +20,7 @@ function results(about) {
   ], short, 260);
   made.append(make("ul.key", {}, ...key([["blue", "results"], ["grey", "a join that waits for all rows: nothing before, and at best everything from then on"]])));
   return ({ state, columns, moment }) => {
+    if ((made.hidden = hasNoCurve(about, columns))) return;
     const all = columns.results.at(-1) ?? 0, due = state.phases.findLast(([, phase]) => phase === "clean-up")?.[0];
     const waiting = columns.seconds.map(second => due == null || second < due ? 0 : all);
     const first = columns.seconds[columns.results.findIndex(n => n > 0)];
@@ -27,6 +28,11 @@ function results(about) {
     said.textContent = first == null ? "no result yet" : `the first came ${time(first - began)} after the first rows`;
     chart.show([columns.seconds, columns.results, waiting], `${whole(state.results)} results`, moment);
   };
+}
+
+// Of a state there is a moment, and no curve before its query goes on.
+export function hasNoCurve(about, columns) {
+  return about.is_state && columns.seconds.length < 2;
 }
 
 function rectangle(about) {
@@ -60,7 +66,8 @@ function rates(about) {
   const { made, said } = panel("Rows a second");
   let chart = null, names = "";
   const legend = make("ul.key");
-  return ({ state, columns, moment, isLive }) => {
+  return ({ state, columns, moment }) => {
+    if ((made.hidden = hasNoCurve(about, columns))) return;
     if (!chart || names !== String(state.inputs)) {
       chart?.box.remove();
       names = String(state.inputs);
@@ -96,6 +103,7 @@ function memory(about) {
   made.append(cells, legend);
   return ({ state, columns, moment }) => {
     legend.replaceChildren(...key(state.inputs.map((label, at) => [COLOURS[at % 7], label])));
+    chart.box.hidden = hasNoCurve(about, columns);
     const most = columns.memory.reduce((a, b) => Math.max(a, b), 0), isNear = limit && most > limit / 20; // else the curve would be flat
     chart.show([columns.seconds, columns.memory, columns.seconds.map(() => isNear ? limit : null)], `${bytes(state.resident_bytes)} in memory`, moment);
     said.textContent = `${bytes(state.resident_bytes)}${limit ? ` of ${bytes(limit)}` : ""}${state.resident_bytes ? ", by input and partition:" : ""}`;
@@ -225,13 +233,13 @@ export function tiles(about, state) {
   const limit = about.memory_bytes;
   const lost = (state.late ?? []).reduce((a, b) => a + b, 0), gone = (state.forgotten ?? []).reduce((a, b) => a + b, 0);
   return [
-    tile("results", whole(state.results), state.seconds ? `${short(state.results / state.seconds)} a second` : ""),
+    tile("results", whole(state.results), about.is_state ? `after batch ${state.batch ?? "–"}` : state.seconds ? `${short(state.results / state.seconds)} a second` : ""),
     tile("rows", short(rows), all ? `of ${short(all)}: ${percent(Math.min(rows / all, 1))}` : state.rows.map(n => short(n)).join(" and "), all ? rows / all : null),
-    covered == null ? null : tile("pairs that have met", percent(covered), "of the rows that came", covered),
+    covered == null ? null : tile(state.inputs.length > 2 ? "combinations that have met" : "pairs that have met", percent(covered), "of the rows that came", covered),
     tile("memory", bytes(state.resident_bytes), limit ? `of ${bytes(limit)}` : limit === null ? "no limit" : "", limit ? state.resident_bytes / limit : null),
     state.spilled_rows == null ? null : tile("on disk", short(state.spilled_rows), `rows, ${bytes(state.spilled_bytes)}`),
     lost || (gone && state.phase !== "done") ? tile("late, forgotten", `${short(lost)}, ${short(gone)}`, "rows left out, no longer needed") : null,
-    tile("time", time(state.seconds), state.phase),
+    about.is_state ? tile("phase", state.phase) : tile("time", time(state.seconds), state.phase),
     state.left && state.phase !== "done" ? tile("time left", time(state.left.seconds), state.left.error == null ? "" : `± ${time(state.left.error)}`) : null,
   ].filter(Boolean);
 }

@@ -25,7 +25,7 @@ export function bytes(n) {
 
 export function time(s) {
   if (s == null) return "–";
-  if (s < 0.1) return `${(1000 * s).toFixed(0)} ms`;
+  if (s < 0.1) return `${Number((1000 * s).toPrecision(2))} ms`;
   if (s < 100) return `${s.toFixed(s < 10 ? 2 : 1)} s`;
   return s < 6000 ? `${Math.floor(s / 60)}:${String(Math.floor(s % 60)).padStart(2, "0")} min` : `${(s / 3600).toFixed(1)} h`;
 }
