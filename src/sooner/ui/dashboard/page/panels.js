@@ -104,6 +104,7 @@ function memory(about) {
   return ({ state, columns, moment }) => {
     legend.replaceChildren(...key(state.inputs.map((label, at) => [COLOURS[at % 7], label])));
     chart.box.hidden = hasNoCurve(about, columns);
+    if ((made.hidden = chart.box.hidden && !state.resident_bytes)) return;
     const most = columns.memory.reduce((a, b) => Math.max(a, b), 0), isNear = limit && most > limit / 20; // else the curve would be flat
     chart.show([columns.seconds, columns.memory, columns.seconds.map(() => isNear ? limit : null)], `${bytes(state.resident_bytes)} in memory`, moment);
     said.textContent = `${bytes(state.resident_bytes)}${limit ? ` of ${bytes(limit)}` : ""}${state.resident_bytes ? ", by input and partition:" : ""}`;
