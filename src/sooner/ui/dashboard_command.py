@@ -3,6 +3,7 @@
 import argparse
 import webbrowser
 from pathlib import Path
+from typing import Final
 
 from sooner.errors import InvalidCall
 from sooner.ui.dashboard.comparing import Comparison
@@ -10,6 +11,8 @@ from sooner.ui.dashboard.recorded import RecordedQuery, is_trace
 from sooner.ui.dashboard.server import Server
 from sooner.ui.dashboard.subject import Subject
 from sooner.ui.numbers import whole_number
+
+MOST_PORT: Final = 65_535
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    page = Server(subject_of(options.places), options.port)
+    if options.port > MOST_PORT:
+        raise InvalidCall(f"--port {options.port} is no port; give a number up to {MOST_PORT:,}, or leave it out.")
+    subject = subject_of(options.places)
+    try:
+        page = Server(subject, options.port)
+    except OSError as error:
+        raise InvalidCall(f"--port {options.port} is not to be had: {error.strerror}; leave it out for any.") from error
     try:
         print(f"{page.url}\nCtrl-C ends it.", flush=True)
         if options.open:
@@ -49,5 +58,8 @@ def subject_of(places: list[str]) -> Subject:
         return StateOnSpark(places[0])
     if len(places) == 1 and Path(places[0]).suffix == ".json":
         return Comparison.of_report(Path(places[0]))
+    missing = next((place for place in places if not Path(place).exists()), None)
+    if missing is not None:
+        raise InvalidCall(f"there is no trace at {missing}; give what trace= named.")
     traces = [RecordedQuery(Path(place)) for place in places]
     return traces[0] if len(traces) == 1 else Comparison.of_traces(traces)
