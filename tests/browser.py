@@ -26,6 +26,7 @@ QUIET = (
     "--disable-background-networking",
     "--disable-component-update",
     "--force-color-profile=srgb",
+    "--hide-scrollbars",
 )
 
 

@@ -41,6 +41,8 @@ def test_a_query_on_spark_has_one_and_so_has_its_state(spark: SparkSession, tmp_
     assert query.progress is not None
     total = query.progress.total
     assert told["over"] == DONE
+    assert told["state"]["rectangles"] == []  # it is not told which rows have met
+    assert min(told["state"]["last_arrival"]) > 0
     assert told["state"]["results"] == total.results > 0
     assert told["state"]["rows"] == list(total.arrived_rows)
     assert [one["results"] for one in told["state"]["partitions"]] == [one.results for one in query.progress.partitions]
@@ -64,7 +66,7 @@ def test_stop_on_the_page_stops_it(spark: SparkSession, tmp_path: Path) -> None:
 @needs_chromium
 @pytest.mark.long
 def test_it_is_seen_live_in_a_browser(spark: SparkSession, tmp_path: Path) -> None:
-    query, _ = started(spark, tmp_path, 20)
+    query, state = started(spark, tmp_path, 20)
     with opened_browser() as browser:
         browser.open(query.dashboard().url)
         seen = []
@@ -81,5 +83,14 @@ def test_it_is_seen_live_in_a_browser(spark: SparkSession, tmp_path: Path) -> No
         total = query.progress.total
         until(lambda: browser.number("results") == total.results)
         assert total.results > seen[0]
+        server = Server(StateOnSpark(state))
+        browser.open(server.url)
+        until(lambda: browser.number("results") == total.results)
+        assert "Partitions on Spark" in browser.panels()
+        assert not {"The rectangle of all pairs", "Results over time", "Rows a second"} & {*browser.panels()}
+        assert browser.tile("phase") == "done"
+        assert browser.tile("time") == ""
+        browser.picture(Path(os.environ.get("SOONER_PICTURES", tmp_path)) / "state.png")
+        server.close()
         assert browser.complaints() == []
         assert browser.hosts() == {"127.0.0.1"}

@@ -4,7 +4,9 @@ import gc
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pyarrow as pa
@@ -17,6 +19,8 @@ from queries import gated, numbered, refused, wait_for, wait_until
 from sooner.operators.events import Arrived, Flushed, Looped, Reached
 from sooner.trace import Entry, TraceHeader
 from sooner.ui.dashboard.picture import Picture
+from sooner.ui.dashboard.recorded import RecordedQuery
+from sooner.ui.dashboard.series import Known
 from sooner.ui.dashboard.server import PAGE, SAFETY
 from sooner.ui.dashboard.subject import DONE, STOPPED
 
@@ -120,6 +124,23 @@ def test_it_tells_what_the_trace_says() -> None:
     assert results == sorted(results)
     assert results[-1] == state["results"]
     assert len({*results}) > 3
+
+
+def test_time_counts_from_when_the_first_row_was_asked_for(tmp_path: Path) -> None:
+    """A query may be made long before; of a trace that was kept, from its first entry on."""
+    query, go = held(trace=tmp_path / "trace.jsonl")
+    page = Page(query.dashboard().url)
+    page.news()
+    time.sleep(0.5)
+    reader = reading(query)
+    go()
+    reader.join()
+    told = page.last()
+    assert 0 < told["state"]["seconds"] <= query.traced_seconds - 0.5
+    assert told["state"]["last_arrival"][0] <= told["state"]["seconds"]
+    kept = RecordedQuery(tmp_path / "trace.jsonl")
+    assert kept.picture.news(Known())["rows"][0][0] < 0.5
+    assert kept.frames[-1]["seconds"] <= query.traced_seconds - 0.5
 
 
 def test_stop_stops_and_the_page_says_so() -> None:

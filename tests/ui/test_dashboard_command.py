@@ -7,21 +7,25 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 import sooner
 from dashboards import Page
 from queries import numbered, refused
+from sooner.ui.command_line import main
 from sooner.ui.dashboard.comparing import Comparison
 from sooner.ui.dashboard.recorded import RecordedQuery
-from sooner.ui.dashboard.server import PAGE
+from sooner.ui.dashboard.server import PAGE, Server
 from sooner.ui.dashboard.subject import DONE
 from sooner.ui.dashboard_command import subject_of
 from sooner.ui.dashboard_option import add_dashboard_option, shown
+from sooner.ui.exit_codes import FAILED
 
 LEFT, RIGHT = numbered(20_000, 4_000, seed=1, name="a"), numbered(20_000, 4_000, seed=2, name="b")
 ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results"
 
 
 @pytest.fixture
@@ -64,13 +68,44 @@ def test_several_traces_are_compared(trace: Path) -> None:
     assert first["early"] == second["early"]
 
 
+def test_races_of_a_report_of_the_lab_are_compared_each_with_the_bound_of_its_setting() -> None:
+    compared = subject_of([str(RESULTS / "rpj-8a.json")])
+    assert isinstance(compared, Comparison)
+    races = {one["name"]: one for one in compared.about()["runs"]}
+    rpj, bound = races["rpj"], races["clairvoyant"]
+    assert rpj["of_bound"] == rpj["early"] / bound["early"] < bound["of_bound"] == 1
+    assert rpj["series"]["rows"][-1][:2] == (2110.403, 123_556_132)
+    of_many = {one["name"]: one for one in Comparison.of_report(RESULTS / "miner-20.json").about()["runs"]}
+    for memory in ("20%", "10%", "5%"):
+        miner, bound = of_many[f"miner, 2 inputs, {memory}"], of_many[f"clairvoyant, {memory}"]
+        assert miner["of_bound"] == pytest.approx(miner["early"] / bound["early"])
+
+
 def test_what_is_no_trace_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text("[]\n")
+    for file in (tmp_path / "other.json", RESULTS / "local.json"):
+        with refused(sooner.InvalidCall, "has no races in it; give what `sooner lab run --json` wrote"):
+            subject_of([str(file)])
     (tmp_path / "empty.jsonl").touch()
     (tmp_path / "other.jsonl").write_text("[]\n")
     with refused(sooner.InvalidCall, "is empty; give a trace"):
         subject_of([str(tmp_path / "empty.jsonl")])
     with refused(sooner.InvalidCall, "is not of a trace that this version reads"):
         subject_of([str(tmp_path / "other.jsonl")])
+
+
+def test_what_cannot_be_served_or_is_not_there_is_said_in_a_sentence(
+    trace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = Server(RecordedQuery(trace))
+    for arguments, said in (
+        (["--port", "99999"], "--port 99999 is no port; give a number up to 65,535"),
+        (["--port", str(urlsplit(taken.url).port)], "is not to be had: Address already in use; leave it out for any."),
+        (["nothing"], "there is no trace at nothing; give what trace= named."),
+    ):
+        assert main(["dashboard", str(trace), *arguments]) == FAILED
+        assert said in capsys.readouterr().err
+    taken.close()
 
 
 def test_a_command_may_show_its_query(capsys: pytest.CaptureFixture[str]) -> None:

@@ -141,12 +141,24 @@ def test_the_slider_and_buttons_are_for_the_keyboard_too(browser: Browser) -> No
 
 
 def test_runs_are_compared(browser: Browser, traces: list[Path], tmp_path: Path) -> None:
-    page = Server(Comparison([RecordedQuery(file) for file in traces]))
+    page = Server(Comparison.of_traces([RecordedQuery(file) for file in traces]))
     browser.open(page.url)
     until(lambda: browser.run("return document.querySelectorAll('tbody tr').length") == 3)
     for name in ("xjoin", "rpj", "hmj"):
         assert name in browser.text("tbody")
     keep(browser, "comparison", tmp_path)
+    page.close()
+
+
+def test_races_of_the_lab_are_compared_with_their_bound(browser: Browser, tmp_path: Path) -> None:
+    page = Server(Comparison.of_report(Path(__file__).parents[2] / "docs" / "results" / "rpj-8a.json"))
+    browser.open(page.url)
+    until(lambda: browser.run("return document.querySelectorAll('tbody tr').length") == 8)
+    assert "of the bound" in browser.text("thead")
+    assert "disk work" not in browser.text("thead")
+    assert "88%" in browser.text("tbody tr")
+    assert is_inside(browser, 1400)
+    keep(browser, "lab", tmp_path)
     page.close()
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sooner.local.running import QueryProgress
 from sooner.phases import Phase
 from sooner.progress import Progress
 from sooner.ui.dashboard.time_left import Clock, TimeLeft
@@ -88,3 +89,55 @@ def test_the_clean_up_goes_on_as_it_went() -> None:
         lefts.append(0.0 if left is None else left.seconds)
     assert lefts[-1] == pytest.approx(2.0, rel=0.25)
     assert clock.look(21.0, progress(ALL_ROWS, "done", covered=1.0), ALL_ROWS) == TimeLeft(0.0, 0.0)
+
+
+def test_what_goes_to_disk_many_times_the_memory_is_merged_before_the_clean_up_and_counted_once() -> None:
+    """At the end 40 times the memory is on disk, of which each row is written anew once; or 20 times, and none is."""
+    lefts = dict[int, float]()
+    for times in (20, 40):
+        clock, held = Clock(), ALL_ROWS // (times + 1)
+        for second in (1.0, 2.0):
+            left = clock.look(second, progress(int(80_000 * second), on_disk=int(80_000 * second) - held), ALL_ROWS)
+        assert left is not None
+        lefts[times] = left.seconds
+    assert lefts[40] - lefts[20] == pytest.approx(0.8 * 840_000 / 80_000, rel=0.1)
+    for second in range(3, 9):  # from now on half of the time goes to merging, and the speed tells so itself
+        told: Phase = "reactive" if second % 2 else "arriving"
+        rows = 160_000 + 40_000 * (second - 2)
+        left = clock.look(float(second), progress(rows, told, on_disk=rows - held), ALL_ROWS)
+    assert left is not None
+    assert left.seconds == pytest.approx((ALL_ROWS - 400_000) / 40_000 + 0.45 * ALL_ROWS / 80_000, rel=0.15)
+
+
+def test_rows_of_an_input_that_is_read_last_are_read_while_they_wait() -> None:
+    """Of the many only the reading is left, which has begun."""
+    few, many, shares = 100_000, 900_000, (0.25, 0.5, 0.75)
+
+    def when(share: float, held: int) -> QueryProgress:
+        one = vars(progress(0)) | {"arrived_rows": (0, int(share * few))}
+        return QueryProgress(**one, expected_rows=(many, few), held_rows=(held, 0))
+
+    ahead, without = Clock(), Clock()
+    for share in shares:
+        reads = ahead.look(share, when(share, int(share * 300_000)), ALL_ROWS)
+        waits = without.look(share, when(share, 0), ALL_ROWS)
+    assert reads is not None
+    assert reads.seconds == pytest.approx((ALL_ROWS - 300_000) / 400_000, rel=0.01)
+    assert waits is not None
+    assert waits.seconds > 3 * reads.seconds
+
+
+def test_when_all_rows_have_come_the_last_piece_still_takes_its_time() -> None:
+    clock = Clock()
+    for second, rows in ((1.0, 250_000), (2.0, 500_000), (4.0, ALL_ROWS)):
+        left = clock.look(second, progress(rows, covered=1.0), ALL_ROWS)
+    assert left is not None
+    assert left.seconds == pytest.approx(2.0, rel=0.01)
+
+
+def test_what_comes_before_the_first_rows_says_nothing_of_speed() -> None:
+    clock = Clock()
+    for second, rows in ((4.0, 0), (8.0, 0), (9.0, 100_000), (10.0, 200_000)):
+        left = clock.look(second, progress(rows), ALL_ROWS)
+    assert left is not None
+    assert left.seconds == pytest.approx(8.0, rel=0.01)

@@ -33,6 +33,7 @@ class LiveQuery:
         self._progress: QueryProgress | None = None
         self._left: deque[Any] = deque([None], maxlen=1)
         self._looked = 0.0
+        self._began: float | None = None  # when its first row was asked for, by the clock of its trace
         self._how_it_ended = ""
         self._notes = query.explain()
         query.watch(self._note)
@@ -96,8 +97,19 @@ class LiveQuery:
         return query
 
     def _note(self, entry: Entry) -> None:
+        query = self._query()
+        seconds = 0.0 if query is None else self._since_it_began(query, entry.seconds)
         with self._lock:
-            self._picture.note(entry)
+            self._picture.note(entry._replace(seconds=seconds))
+
+    def _since_it_began(self, query: Running[Any], traced: float) -> float:
+        """A trace counts from when the query was made, which may be long before anybody asked for a row."""
+        if self._began is None:
+            ran = query.progress.seconds
+            if not ran:
+                return 0.0
+            self._began = query.traced_seconds - ran
+        return max(traced - self._began, 0.0)
 
     def _look(self, *, at_once: bool = False) -> QueryProgress | None:
         """How far it is by its own word, which browsers ask for together."""
@@ -107,10 +119,10 @@ class LiveQuery:
             if query is None or self._how_it_ended or not is_due:
                 return self._progress
             self._looked = time.monotonic()
-        progress = query.progress
+        progress, seconds = query.progress, self._since_it_began(query, query.traced_seconds)
         with self._lock:
             self._progress = progress
-            self._picture.sample(query.traced_seconds, progress)
+            self._picture.sample(seconds, progress)
             self._left.append(self._clock.look(progress.seconds, progress, progress.all_rows))
             if isinstance(query, Estimates) and query.newest is not None:
                 self._intervals.add(query.newest)

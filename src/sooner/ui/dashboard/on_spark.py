@@ -35,11 +35,12 @@ class Batches:
     def note(self, seconds: float, progress: JoinProgress | None) -> None:
         """How far it is, if that is news."""
         with self._lock:
-            if progress is None or (self.newest is not None and progress.batch <= self.newest.batch):
+            said = self.newest
+            if progress is None or (said is not None and progress.batch <= said.batch):
                 return
             self.newest = progress
             if progress.total.phase != self.picture.phase:
-                self.picture.phases.append((seconds, progress.total.phase))
+                self.picture.phases.append((seconds if said is not None else 0.0, progress.total.phase))
             self.picture.sample(seconds, progress.total)
             self._left = self._clock.look(seconds, progress.total, None)
 
@@ -47,6 +48,7 @@ class Batches:
         with self._lock:
             said = self.newest
             state = {**self.picture.to_plain(), "seconds": max(seconds, self.picture.seconds)}
+            state["told"] = self.picture.seconds  # when the newest batch was
             if said is not None:
                 state |= plain_progress(said.total, self._clock, self._left)
                 parts = said.partitions
@@ -80,7 +82,6 @@ class QueryOnSpark:
             **self._about,
             "algorithm": "" if newest is None else newest.algorithm,
             "expected": [],
-            "memory_bytes": None,
             "can_stop": True,
             "can_finish": self._inputs,
         }
@@ -154,8 +155,8 @@ class StateOnSpark:
             "algorithm": str(identity.get("algorithm", "")),
             "inputs": self._inputs,
             "expected": [],
-            "memory_bytes": None,
             "notes": f"{self._used.partitions} partitions",
+            "is_state": True,
         }
 
     def news(self, known: Known) -> dict[str, Any]:

@@ -62,6 +62,7 @@ class Picture:
         self._results_of_places: dict[int, int] = {}
         self._flushes: deque[dict[str, Any]] = deque(maxlen=LAST_FLUSHES)
         self._last_arrival: list[float] = [0.0] * len(self.rows)
+        self._sampled_rows: Sequence[int] = [0] * len(self.rows)
         self._covered: float | None = None
         self._rectangles: dict[tuple[int, int], Rectangle] = {}
 
@@ -89,6 +90,10 @@ class Picture:
         self.seconds, self.results = max(self.seconds, seconds), max(self.results, progress.results)
         self._covered = progress.covered_fraction
         self._take_note_of(len(progress.arrived_rows))
+        for which, (before, rows) in enumerate(zip(self._sampled_rows, progress.arrived_rows, strict=False)):
+            if rows > before:
+                self._last_arrival[which] = self.seconds
+        self._sampled_rows = progress.arrived_rows
         self._add_row(progress.resident_bytes, progress.arrived_rows)
 
     def news(self, known: Known) -> dict[str, Any]:
@@ -152,6 +157,7 @@ class Picture:
 
     def _take_arrivals(self, rows: Sequence[int]) -> None:
         self._take_note_of(len(rows))
+        self._make_rectangles(len(rows))
         for which, count in enumerate(rows):
             self.rows[which] += count
             if count:
@@ -164,6 +170,9 @@ class Picture:
         if len(self.rows) < inputs:
             self.rows += [0] * (inputs - len(self.rows))
             self._last_arrival += [self.seconds] * (inputs - len(self._last_arrival))
+
+    def _make_rectangles(self, inputs: int) -> None:
+        """Where rows are told of as they come; of what says of itself how far it is, and no more, there are none."""
         plan = str(self.header.plan)
         has_no_pairs = "EnrichPlan" in plan or ("JoinsPlan" in plan and not self._is_lane)
         if not self._rectangles and 2 <= inputs <= MOST_INPUTS_IN_PAIRS and not has_no_pairs:

@@ -1,5 +1,7 @@
 """A trace that was kept, as a dashboard shows it: read once, into curves and as many moments as a slider can show."""
 
+import contextlib
+import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator
@@ -16,6 +18,7 @@ from sooner.ui.dashboard.subject import Refused
 
 FRAMES: Final = 120
 MOST_ROWS: Final = 800
+HEAD_LINES: Final = 2  # what it is of, and an entry
 TAIL_BYTES: Final = 2**20
 LONG_BYTES: Final = 2 * 2**20  # of a trace; of a longer one
 FEW_PARTITIONS: Final = 2  # are enough to follow
@@ -47,7 +50,7 @@ class RecordedQuery:
             "summary": summary,
             "inputs": self._header.inputs,
             "expected": self._header.rows,
-            "memory_bytes": self._header.memory_bytes,
+            **({} if self.path.is_dir() else {"memory_bytes": self._header.memory_bytes}),  # on Spark nobody said
             "began_at": self._header.began_at,
             "notes": f"{missing}Read from {plain_text(self.path)}.",
             "frames": self.frames,
@@ -82,7 +85,8 @@ class RecordedQuery:
         self.frames.append(picture.to_plain())
 
     def _of_file(self) -> tuple[TraceHeader, Iterator[Entry], float]:
-        span = _last_second(self.path)
+        began = _first_second(self.path)
+        span = max(_last_second(self.path) - began, 0.0)
         lines = lines_of(self.path, FewReached(span / MOST_ROWS))
         first = next(lines, None)
         if first is None:
@@ -90,11 +94,9 @@ class RecordedQuery:
         header = first if isinstance(first, TraceHeader) else UNKNOWN
 
         def entries() -> Iterator[Entry]:
-            if isinstance(first, Entry):
-                yield first
-            for told in lines:
+            for told in itertools.chain([first], lines):
                 if isinstance(told, Entry):
-                    yield told
+                    yield told._replace(seconds=max(told.seconds - began, 0.0))
                 elif isinstance(told, int):
                     self.dropped = told
 
@@ -134,6 +136,15 @@ class FewReached:
 def is_trace(path: Path) -> bool:
     """Whether it is a file, or a folder with files of a trace; a state on Spark has none in it."""
     return path.is_file() or next(path.rglob("*.jsonl"), None) is not None
+
+
+def _first_second(path: Path) -> float:
+    """When the first entry was written: a query may have been made long before anybody asked for a row."""
+    with path.open("rb") as file:
+        for line in itertools.islice(file, HEAD_LINES):
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                return float(json.loads(line)["seconds"])
+    return 0.0
 
 
 def _last_second(path: Path) -> float:

@@ -25,6 +25,7 @@ from sooner.ui.dashboard.series import Known
 from sooner.ui.dashboard.subject import Subject
 
 HOST: Final = "127.0.0.1"
+HTTP_PORT: Final = 80  # which browsers leave out
 NEWS_SECONDS: Final = 0.5
 STALLED_SECONDS: Final = 5.0  # a browser that takes nothing for so long is given up
 FAREWELL_SECONDS: Final = 1.0  # for browsers to take the last state
@@ -208,8 +209,9 @@ class _Handler(BaseHTTPRequestHandler):
         return path if is_known and slash and is_of_here and (origin is None or origin in self._origins()) else None
 
     def _origins(self) -> tuple[str, ...]:
-        port = self.server.server_port
-        return f"http://{HOST}:{port}", f"http://localhost:{port}"
+        port = f":{self.server.server_port}"
+        ports = ("", port) if self.server.server_port == HTTP_PORT else (port,)
+        return tuple(f"http://{host}{one}" for host in (HOST, "localhost") for one in ports)
 
     def _refuse(self) -> None:
         self.send_error(HTTPStatus.FORBIDDEN, explain="Open the link that the program showed; it has a token.")

@@ -12,6 +12,7 @@ export class Chart {
     this.words = words;
     this.height = height;
     this.moment = null;
+    this.isAround = false; // the curves and no more of the axis, wherever zero is
     this.box = document.createElement("div");
     this.box.className = "chart";
     this.box.style.flexBasis = `${height}px`;
@@ -48,10 +49,10 @@ export class Chart {
       padding: [10, 16, 0, 0],
       legend: { show: false },
       cursor: { points: { size: 6 }, y: false, drag: { x: false } },
-      scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(low ?? 0, this.lowest ?? 0), (high > 0 ? high : 1) * 1.05] } },
+      scales: { x: { time: false }, y: { range: (_, low, high) => this.isAround ? around(low, high) : [Math.min(low ?? 0, 0), (high > 0 ? high : 1) * 1.05] } },
       axes: [
         { ...axis, values: (_, ticks) => ticks.map(clock), space: 70, size: 30 },
-        { ...axis, values: (_, ticks) => ticks.map(this.words), size: 62, space: 36, incrs: this.words === bytes ? POWERS_OF_TWO : undefined },
+        { ...axis, values: (_, ticks, axis, room, step) => ticks.map(n => this.words(n, step)), size: 62, space: this.height < 120 ? 22 : 36, incrs: this.words === bytes ? POWERS_OF_TWO : undefined },
       ],
       series: [{}, ...this.curves.map(curve => ({
         label: curve.label,
@@ -81,6 +82,12 @@ export class Chart {
     plot.ctx.stroke();
     plot.ctx.restore();
   }
+}
+
+function around(low, high) {
+  if (low == null) return [0, 1];
+  const room = 0.06 * (high - low) || 0.05 * Math.abs(high) || 1;
+  return [low - room, high + room];
 }
 
 export const HOW = [["arrival", "sky"], ["memory-disk", "orange"], ["disk-disk", "green"], ["clean-up", "pink"]];

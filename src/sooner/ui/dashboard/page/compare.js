@@ -1,12 +1,13 @@
 // Several runs on one workload, beside each other.
 
 import { Chart, HOW, drawRectangle } from "./charts.js";
-import { COLOURS, bytes, key, make, percent, short, table, time, whole } from "./words.js";
+import { COLOURS, bytes, key, make, percent, short, tableOfWhatIsThere, time, whole } from "./words.js";
 
 export function compare(about) {
-  document.title = "comparison – sooner";
+  document.title = `${about.title} – sooner`;
   document.getElementById("title").textContent = about.title;
-  document.getElementById("timeline").hidden = true;
+  document.getElementById("summary").textContent = about.summary ?? "";
+  document.getElementById("timeline").hidden = document.getElementById("tiles").hidden = true;
   const panels = document.getElementById("panels"), runs = about.runs;
   const ink = at => COLOURS[at % COLOURS.length];
   const seconds = [...new Set(runs.flatMap(run => run.series.rows.map(row => row[0])))].sort((a, b) => a - b);
@@ -17,17 +18,18 @@ export function compare(about) {
     chart.show([seconds, ...runs.map(run => along(seconds, run.series, column))], title);
     made.append(make("ul.key", {}, ...key(runs.map((run, at) => [ink(at), run.name]))));
   }
-  const rows = runs.map(run => [run.name, ...[0, 0.1, 0.5, 1].map(share => time(reached(run, share))), whole(run.state.results), bytes(Object.values(run.state.disk).reduce((a, b) => a + b, 0)),
-    percent(run.early)]);
-  panels.append(make("section.panel.full", {}, make("h2", { textContent: "When" }), make("p", { textContent: "early: the share of the results that were out when the last row came" }),
-    table(["run", "first result", "a tenth", "half", "all results", "results", "disk work", "early"], rows, [1, 2, 3, 4, 5, 6, 7])));
+  const rows = runs.map(run => [run.name, ...[0, 0.1, 0.5, 1].map(share => time(reached(run, share))), whole(run.state.results), run.state.disk ? bytes(Object.values(run.state.disk).reduce((a, b) => a + b, 0)) : "–",
+    percent(run.early), run.of_bound > 1 ? `${(100 * run.of_bound).toFixed(1)}%` : percent(run.of_bound)]);
+  const bound = runs.some(run => run.of_bound != null) ? "; of the bound: as a share of those that a flush policy has which knows what will come" : "";
+  panels.append(make("section.panel.full", {}, make("h2", { textContent: "When" }), make("p", { textContent: `early: the share of the results that were out when the last row came${bound}` }),
+    tableOfWhatIsThere(["run", "first result", "a tenth", "half", "all results", "results", "disk work", "early", "of the bound"], rows, [1, 2, 3, 4, 5, 6, 7, 8])));
   const rects = make("div.rects");
   for (const run of runs.filter(run => run.state.rectangles.length === 1)) {
     const canvas = make("canvas.square", { role: "img", ariaLabel: run.name });
     rects.append(make("div", {}, canvas, make("div.axes", {}, make("span", { textContent: run.name }))));
     drawRectangle(canvas, run.state.rectangles[0], null);
   }
-  if (rects.children.length) panels.append(make("section.panel.full", {}, make("h2", { textContent: "How pairs met" }), make("p"), rects, make("ul.key", {}, ...key(HOW.map(([name, colour]) => [colour, name])))));
+  if (rects.children.length) panels.append(make("section.panel.full", {}, make("h2", { textContent: "How pairs met" }), make("p", { textContent: "a colour where rows have met, in the order in which they came" }), rects, make("ul.key", {}, ...key(HOW.map(([name, colour]) => [colour, name])))));
 }
 
 function along(seconds, series, column) {

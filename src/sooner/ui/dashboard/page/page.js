@@ -2,7 +2,7 @@
 
 import { PHASE_WORDS, drawPhases } from "./charts.js";
 import { compare } from "./compare.js";
-import { PANELS, tiles } from "./panels.js";
+import { PANELS, hasNoCurve, tiles } from "./panels.js";
 import { key, make, time } from "./words.js";
 
 const MOST_FRAMES = 300;
@@ -42,7 +42,7 @@ function take(news) {
     if (frames.length > MOST_FRAMES) frames = frames.filter((_, which) => which % 2 || which === frames.length - 1);
   }
   if (news.over) end(news.over);
-  else status("live", "live");
+  else status("live", about.is_state ? "newest batch" : "live");
   soon();
 }
 
@@ -62,6 +62,7 @@ function show() {
   at("tiles").replaceChildren(...tiles(about, state));
   at("moment").textContent = time(isNewest ? state.seconds : moment);
   at("slider").setAttribute("aria-valuetext", `${time(state.seconds)}, ${state.phase}`);
+  at("timeline").hidden = hasNoCurve(about, columns);
   at("newest").hidden = isNewest || isOver;
   drawPhases(at("phases"), frames.at(-1).phases, span());
   for (const panel of panels) panel({ state, columns, moment });
@@ -102,7 +103,7 @@ stream.addEventListener("about", event => {
   if (told.runs) {
     stream.close();
     compare(told);
-    status("over", "kept traces");
+    status("over", "runs that are over");
   } else begin(told);
 });
 stream.addEventListener("news", event => take(JSON.parse(event.data)));

@@ -1,7 +1,7 @@
 // The panels: each shows one thing of a state, and is there when a query has it.
 
 import { Chart, HOW, drawRectangle } from "./charts.js";
-import { COLOURS, bar, bytes, key, make, percent, short, table, time, whole } from "./words.js";
+import { COLOURS, bar, bytes, key, make, percent, short, table, tableOfWhatIsThere, time, whole } from "./words.js";
 
 const DISK = { "written by flushes": "sky", "memory-disk": "orange", "disk-disk": "green", "clean-up": "pink", tidied: "grey" };
 
@@ -20,6 +20,7 @@ function results(about) {
   ], short, 260);
   made.append(make("ul.key", {}, ...key([["blue", "results"], ["grey", "a join that waits for all rows: nothing before, and at best everything from then on"]])));
   return ({ state, columns, moment }) => {
+    if ((made.hidden = hasNoCurve(about, columns))) return;
     const all = columns.results.at(-1) ?? 0, due = state.phases.findLast(([, phase]) => phase === "clean-up")?.[0];
     const waiting = columns.seconds.map(second => due == null || second < due ? 0 : all);
     const first = columns.seconds[columns.results.findIndex(n => n > 0)];
@@ -27,6 +28,11 @@ function results(about) {
     said.textContent = first == null ? "no result yet" : `the first came ${time(first - began)} after the first rows`;
     chart.show([columns.seconds, columns.results, waiting], `${whole(state.results)} results`, moment);
   };
+}
+
+// Of a state there is a moment, and no curve before its query goes on.
+export function hasNoCurve(about, columns) {
+  return about.is_state && columns.seconds.length < 2;
 }
 
 function rectangle(about) {
@@ -60,7 +66,8 @@ function rates(about) {
   const { made, said } = panel("Rows a second");
   let chart = null, names = "";
   const legend = make("ul.key");
-  return ({ state, columns, moment, isLive }) => {
+  return ({ state, columns, moment }) => {
+    if ((made.hidden = hasNoCurve(about, columns))) return;
     if (!chart || names !== String(state.inputs)) {
       chart?.box.remove();
       names = String(state.inputs);
@@ -70,7 +77,8 @@ function rates(about) {
     }
     const curves = state.inputs.map(name => rate(columns.seconds, columns[`rows of ${name}`] ?? []));
     chart.show([columns.seconds, ...curves], `rows: ${state.rows.map(whole).join(", ")}`, moment);
-    const silent = state.inputs.map((name, at) => [name, state.seconds - state.last_arrival[at]]).filter(([, s]) => s > 0.5);
+    const now = state.told ?? state.seconds;
+    const silent = state.inputs.map((name, at) => [name, now - state.last_arrival[at]]).filter(([, s]) => s > 0.5);
     const held = state.held?.some(n => n) ? `, waiting to be joined: ${state.held.map(whole).join(", ")}` : "";
     const open = ["arriving", "reactive"].includes(state.phase);
     said.textContent = open ? (silent.length ? `silent: ${silent.map(([name, s]) => `${name} for ${time(s)}`).join(", ")}` : "all inputs are giving rows") + held : "all rows have come";
@@ -83,7 +91,7 @@ function rate(seconds, rows) {
   return seconds.map((now, at) => {
     while (from < at && seconds[from] < now - span) from++;
     const before = Math.max(0, from - 1);
-    return at && now > seconds[before] ? ((rows[at] ?? 0) - (rows[before] ?? 0)) / (now - seconds[before]) : 0;
+    return at && now > seconds[before] ? ((rows[at] ?? 0) - (rows[before] ?? 0)) / Math.max(now - seconds[before], span) : 0;
   });
 }
 
@@ -95,8 +103,12 @@ function memory(about) {
   made.append(cells, legend);
   return ({ state, columns, moment }) => {
     legend.replaceChildren(...key(state.inputs.map((label, at) => [COLOURS[at % 7], label])));
-    chart.show([columns.seconds, columns.memory, columns.seconds.map(() => limit ?? null)], `${bytes(state.resident_bytes)} in memory`, moment);
-    said.textContent = `${bytes(state.resident_bytes)}${limit ? ` of ${bytes(limit)}` : ""}, by input and partition:`;
+    chart.box.hidden = hasNoCurve(about, columns);
+    if ((made.hidden = chart.box.hidden && !state.resident_bytes)) return;
+    const most = columns.memory.reduce((a, b) => Math.max(a, b), 0), isNear = limit && most > limit / 20; // else the curve would be flat
+    chart.show([columns.seconds, columns.memory, columns.seconds.map(() => isNear ? limit : null)], `${bytes(state.resident_bytes)} in memory`, moment);
+    said.textContent = `${bytes(state.resident_bytes)}${limit ? ` of ${bytes(limit)}` : ""}${state.resident_bytes ? ", by input and partition:" : ""}`;
+    cells.hidden = legend.hidden = !state.resident_bytes;
     const groups = state.memory.some(one => one.length > 1) ? state.memory[0]?.map((_, p) => p) ?? [] : [0];
     const shown = groups.slice(0, 16), all = Math.max(...shown.map(p => state.memory.reduce((sum, one) => sum + (one[p] ?? 0), 0)), 1);
     cells.replaceChildren(...shown.flatMap(p => {
@@ -127,8 +139,8 @@ function flushes(about) {
   return ({ state }) => {
     made.hidden = !state.flushes.length;
     said.textContent = about.summary ? `memory was full; ${about.algorithm}: ${about.summary}` : "memory was full";
-    place.replaceChildren(table(["at", "input", "partition", "rows", "size", "was the", "because"],
-      state.flushes.slice(-7).toReversed().map(one => [time(one.seconds), one.input, String(one.partition), whole(one.rows), bytes(one.bytes),
+    place.replaceChildren(tableOfWhatIsThere(["at", "input", "partition", "rows", "size", "was the", "because"],
+      state.flushes.slice(-7).toReversed().map(one => [time(one.seconds), one.input, one.partitions > 1 ? String(one.partition) : "–", whole(one.rows), bytes(one.bytes),
         one.partitions > 1 ? `${ordinal(one.rank)} of ${one.partitions}` : "–", one.why || "–"]), [3, 4]));
   };
 }
@@ -181,11 +193,11 @@ function estimate() {
     said.textContent = found.exact ? "exact" : `within ${found.error == null ? "unknown" : "± " + percent(found.error)}, ${found.share_read == null ? "" : percent(found.share_read) + " read"}`;
     found.curves.forEach((curve, at) => {
       charts[at] ??= new Chart(place, [{ label: "low", colour: COLOURS[at % 7], width: 1 }, { label: curve.name, colour: COLOURS[at % 7] }, { label: "high", colour: COLOURS[at % 7], width: 1, band: [3, 1] }], short, found.curves.length > 2 ? 110 : 200);
-      const column = which => curve.rows.map(row => row[which]), known = column(2).filter(n => n != null);
-      charts[at].lowest = known.length ? Math.min(...known) : 0;
+      charts[at].isAround = true;
+      const column = which => curve.rows.map(row => row[which]);
       charts[at].show([column(0), column(2), column(1), column(3)], curve.name);
     });
-    figures.replaceChildren(make("ul.key", {}, ...key(found.curves.map((curve, at) => [COLOURS[at % 7], curve.name]))), table(["figure", ""], found.figures.map(one => [one.slice(0, -1).join(", "), one.at(-1)])));
+    figures.replaceChildren(make("ul.key", {}, ...key(found.curves.map((curve, at) => [COLOURS[at % 7], curve.name]))), table(["figure", found.exact ? "value" : "value so far"], found.figures.map(one => [one.slice(0, -1).join(", "), one.at(-1)]), [1]));
   };
 }
 
@@ -222,13 +234,13 @@ export function tiles(about, state) {
   const limit = about.memory_bytes;
   const lost = (state.late ?? []).reduce((a, b) => a + b, 0), gone = (state.forgotten ?? []).reduce((a, b) => a + b, 0);
   return [
-    tile("results", whole(state.results), state.seconds ? `${short(state.results / state.seconds)} a second` : ""),
-    tile("rows", short(rows), all ? `of ${short(all)}: ${percent(Math.min(rows / all, 1))}` : state.rows.map(short).join(" and "), all ? rows / all : null),
-    covered == null ? null : tile("pairs that have met", percent(covered), "of the rows that came", covered),
-    tile("memory", bytes(state.resident_bytes), limit ? `of ${bytes(limit)}` : "no limit", limit ? state.resident_bytes / limit : null),
+    tile("results", whole(state.results), about.is_state ? `after batch ${state.batch ?? "–"}` : state.seconds ? `${short(state.results / state.seconds)} a second` : ""),
+    tile("rows", short(rows), all ? `of ${short(all)}: ${percent(Math.min(rows / all, 1))}` : state.rows.map(n => short(n)).join(" and "), all ? rows / all : null),
+    covered == null ? null : tile(state.inputs.length > 2 ? "combinations that have met" : "pairs that have met", percent(covered), "of the rows that came", covered),
+    tile("memory", bytes(state.resident_bytes), limit ? `of ${bytes(limit)}` : limit === null ? "no limit" : "", limit ? state.resident_bytes / limit : null),
     state.spilled_rows == null ? null : tile("on disk", short(state.spilled_rows), `rows, ${bytes(state.spilled_bytes)}`),
     lost || (gone && state.phase !== "done") ? tile("late, forgotten", `${short(lost)}, ${short(gone)}`, "rows left out, no longer needed") : null,
-    tile("time", time(state.seconds), state.phase),
+    about.is_state ? tile("phase", state.phase) : tile("time", time(state.seconds), state.phase),
     state.left && state.phase !== "done" ? tile("time left", time(state.left.seconds), state.left.error == null ? "" : `± ${time(state.left.error)}`) : null,
   ].filter(Boolean);
 }

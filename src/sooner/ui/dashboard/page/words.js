@@ -6,11 +6,13 @@ export function whole(n) {
   return n == null ? "–" : Math.round(n).toLocaleString("en");
 }
 
-export function short(n) {
+// With enough digits to tell it from a neighbour that is a step away, if there is one.
+export function short(n, step) {
   if (n == null || !isFinite(n)) return "–";
-  const size = Math.abs(n);
+  const size = Math.abs(n), digits = step ? Math.min(Math.max(Math.floor(Math.log10(size / step)) + 2, 3), 15) : 3;
   for (const [unit, sign] of [[1e9, "G"], [1e6, "M"], [1e3, "k"]])
-    if (size >= unit) return Number((n / unit).toPrecision(3)) + sign;
+    if (size >= unit) return Number((n / unit).toPrecision(digits)) + sign;
+  if (step < 1) return String(Number(n.toPrecision(digits)));
   return size >= 100 || Number.isInteger(n) ? String(Math.round(n)) : n.toPrecision(3);
 }
 
@@ -23,7 +25,7 @@ export function bytes(n) {
 
 export function time(s) {
   if (s == null) return "–";
-  if (s < 0.1) return `${(1000 * s).toFixed(0)} ms`;
+  if (s < 0.1) return `${Number((1000 * s).toPrecision(2))} ms`;
   if (s < 100) return `${s.toFixed(s < 10 ? 2 : 1)} s`;
   return s < 6000 ? `${Math.floor(s / 60)}:${String(Math.floor(s % 60)).padStart(2, "0")} min` : `${(s / 3600).toFixed(1)} h`;
 }
@@ -55,6 +57,13 @@ export function table(head, rows, numbers = []) {
     make("table", {},
       make("thead", {}, make("tr", {}, ...head.map((text, at) => cell("th", text, at)))),
       make("tbody", {}, ...rows.map(row => make("tr", {}, ...row.map((text, at) => cell("td", text, at)))))));
+}
+
+// The same without the columns that say nothing in any row.
+export function tableOfWhatIsThere(head, rows, numbers = []) {
+  const said = head.map((_, at) => at).filter(at => rows.some(row => row[at] !== "–"));
+  const only = row => said.map(at => row[at]);
+  return table(only(head), rows.map(only), numbers.map(at => said.indexOf(at)));
 }
 
 export function key(entries) {
