@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 # Of two processes one runs all tests in a session of Spark, which takes half a minute to warm up. The other begins with
@@ -30,6 +31,10 @@ LONGEST = (
     "lab/",
     "operators/",
 )
+
+# Hypothesis draws the same cases each time, and takes whatever time a busy machine needs for them.
+settings.register_profile("same", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("same")
 
 # Under `nohup` the processes that tests start would ignore it too, and some are there to be hung up on.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import xxhash
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pair_masks import keys_equal
@@ -19,7 +19,6 @@ from sooner.kernels.array_types import Codes
 from sooner.kernels.codes import code_rows
 from sooner.kernels.keys import common_type, plan_keys
 
-EVERY_SEED_THE_SAME = settings(deadline=None, derandomize=True)
 SIGNED_TYPES = [
     *(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float16(), pa.float32(), pa.float64()),
     *(pa.decimal32(5, 1), pa.decimal64(12, 2), pa.decimal128(30, 3), pa.decimal256(50, 4)),
@@ -95,7 +94,6 @@ def number_array(numbers: list[int | None], type_: pa.DataType) -> pa.Array:
     return pa.array(numbers, type_)
 
 
-@EVERY_SEED_THE_SAME
 @given(st.lists(st.integers(0, 2**63 - 1)))
 def test_large_integers_meet_across_signs_and_decimals(numbers: list[int]) -> None:
     signed, unsigned = pa.array(numbers, pa.int64()), pa.array(numbers, pa.uint64())
@@ -104,7 +102,6 @@ def test_large_integers_meet_across_signs_and_decimals(numbers: list[int]) -> No
         assert_same_keys(left, right)
 
 
-@EVERY_SEED_THE_SAME
 @given(texts)
 def test_text_has_one_code_in_every_type_and_encoding(values: list[str | None]) -> None:
     plain = pa.array(values, pa.string())
@@ -113,7 +110,6 @@ def test_text_has_one_code_in_every_type_and_encoding(values: list[str | None]) 
             assert_same_keys(plain, array)
 
 
-@EVERY_SEED_THE_SAME
 @given(st.lists(st.one_of(st.none(), st.binary(min_size=11, max_size=11)), max_size=30))
 def test_bytes_have_one_code_in_every_type_and_encoding(values: list[bytes | None]) -> None:
     plain = pa.array(values, pa.binary())
@@ -167,7 +163,6 @@ def test_moments_and_durations_meet_in_every_pair_of_units(left: str, right: str
     assert_same_keys(counted(pa.duration(left)), counted(pa.duration(right)))
 
 
-@EVERY_SEED_THE_SAME
 @given(st.lists(st.one_of(st.none(), st.integers(-100_000, 100_000))))
 def test_days_meet_in_dates_and_midnights(days: list[int | None]) -> None:
     dates = pa.array(days, pa.int32()).cast(pa.date32())
@@ -190,7 +185,6 @@ def test_booleans_have_two_codes() -> None:
     assert codes[0] == codes[3] != codes[1] == codes[4]
 
 
-@EVERY_SEED_THE_SAME
 @given(st.lists(st.floats(width=32)))
 def test_floats_of_any_width_meet(values: list[float]) -> None:
     assert_same_keys(pa.array(values, pa.float32()), pa.array(values, pa.float64()))
@@ -206,7 +200,6 @@ def test_every_nan_has_one_code_and_both_zeros_have_one_code() -> None:
     assert codes[3] == codes[4] != codes[0]
 
 
-@EVERY_SEED_THE_SAME
 @given(st.lists(st.binary(max_size=70), min_size=1), st.sampled_from([0, 1, 255, 256, 257, 5000]))
 def test_bytes_are_hashed_as_the_slow_definition_says(values: list[bytes], long: int) -> None:
     values = [*values, b"\xff" * long, values[0]]
@@ -221,7 +214,6 @@ def test_strings_of_one_length_have_the_codes_that_they_have_among_others(length
     assert alone == [slow_code_of_bytes(value) for value in values]
 
 
-@EVERY_SEED_THE_SAME
 @given(st.lists(st.integers(-(2**63), 2**63 - 1)))
 def test_integers_are_hashed_by_the_mixer_alone(values: list[int]) -> None:
     assert codes_of(pa.array(values, pa.int64())).tolist() == [mixed(value & WORD) for value in values]

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pair_masks import keys_equal
 from sooner.errors import InvalidJoin
 from sooner.kernels.keys import KeyPlan, common_type, plan_keys
 
-EVERY_SEED_THE_SAME = settings(deadline=None, derandomize=True)
 NAIVE, AWARE = pa.timestamp("us"), pa.timestamp("us", tz="UTC")
 
 COMMON_TYPES = [
@@ -285,7 +284,6 @@ def test_no_rows_are_equal_in_no_rows() -> None:
     assert equal(pa.array([], pa.string()), pa.array([], pa.string())) == []
 
 
-@EVERY_SEED_THE_SAME
 @given(st.lists(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**12), max_value=10**12)))
 def test_a_decimal_equals_the_float_nearest_to_it(values: list[Decimal]) -> None:
     decimals = pa.array(values, pa.decimal128(38, 6))

@@ -35,7 +35,7 @@ def by_nested_loop(probes: np.ndarray, wanted: Flags | None, sorted_codes: np.nd
 
 
 @any_probes
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400)
 def test_all_pairs_within_reach_of_wanted_rows_come_once(
     probes: np.ndarray, others: np.ndarray, at_most: int, reach: Reach, seed: int | None
 ) -> None:
@@ -48,7 +48,7 @@ def test_all_pairs_within_reach_of_wanted_rows_come_once(
 
 
 @any_probes
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 def test_each_wanted_row_that_has_any_comes_once_with_its_first(
     probes: np.ndarray, others: np.ndarray, at_most: int, reach: Reach, seed: int | None
 ) -> None:
@@ -72,7 +72,7 @@ def test_codes_that_share_their_highest_bits_are_found_too(n_codes: int) -> None
 
 
 @given(rows=some_codes, bounds=some_codes, seed=st.none() | st.integers(0, 5))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 def test_rows_are_counted_between_bounds(rows: np.ndarray, bounds: np.ndarray, seed: int | None) -> None:
     wanted = None if seed is None else np.random.default_rng(seed).random(len(rows)) < 0.6
     bounds = np.sort(bounds)

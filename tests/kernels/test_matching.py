@@ -31,13 +31,13 @@ def require_all_pairs_once(left: np.ndarray, right: np.ndarray, at_most: int, re
 
 
 @given(left=some_codes, right=some_codes, at_most=st.integers(1, 40))
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 def test_all_pairs_of_equal_codes_come_once(left: np.ndarray, right: np.ndarray, at_most: int) -> None:
     require_all_pairs_once(left, right, at_most, EQUAL)
 
 
 @given(left=some_codes, right=some_codes, at_most=st.integers(1, 40), below=codes, above=codes)
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 def test_all_pairs_within_reach_come_once(
     left: np.ndarray, right: np.ndarray, at_most: int, below: int, above: int
 ) -> None:
@@ -50,7 +50,7 @@ def test_all_pairs_within_reach_come_once(
     at_most=st.integers(1, 40),
     reach=st.one_of(st.just(EQUAL), st.builds(Reach, codes, codes)),
 )
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 def test_each_probe_that_has_any_comes_once_with_its_first(
     probes: np.ndarray, others: np.ndarray, at_most: int, reach: Reach
 ) -> None:

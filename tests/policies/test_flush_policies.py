@@ -70,7 +70,7 @@ def test_random_depends_on_its_seed_and_the_tick_and_on_nothing_else() -> None:
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 @given(view=random_views(), needed_rows=st.integers(1, 100))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 def test_every_flush_policy_keeps_the_contract(policy: FlushPolicy, view: JoinView, needed_rows: int) -> None:
     needed_bytes = needed_rows * ROW_BYTES
     groups = [list(group) for group in policy.choose(view, needed_bytes)]

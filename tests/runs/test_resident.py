@@ -23,7 +23,7 @@ texts = st.lists(st.one_of(st.none(), st.text(max_size=3)), min_size=1, max_size
 
 
 @given(pieces=st.lists(texts, max_size=20), limit_bytes=st.integers(0, 6000))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 def test_bytes_and_rows_are_counted_exactly_within_any_budget(pieces: list[list[str | None]], limit_bytes: int) -> None:
     """Merging strings with and without nulls makes runs heavier or lighter; the account is asked before."""
     account, resident, added = Budget(limit_bytes).account("runs"), ResidentRuns(), []

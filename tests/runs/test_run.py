@@ -30,7 +30,7 @@ def runs(draw: st.DrawFn) -> Run:
 
 
 @given(parts=st.lists(runs(), min_size=1, max_size=7))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 def test_a_merged_run_is_sorted_and_has_each_row_with_its_own_stamps(parts: list[Run]) -> None:
     merged = merge(parts)
     assert (merged.codes[1:] >= merged.codes[:-1]).all()
@@ -38,7 +38,7 @@ def test_a_merged_run_is_sorted_and_has_each_row_with_its_own_stamps(parts: list
 
 
 @given(run=runs(), data=st.data())
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 def test_runs_that_lie_one_after_the_other_become_what_they_are_of(run: Run, data: st.DataObject) -> None:
     joined = np.array(data.draw(st.lists(st.booleans(), min_size=len(run), max_size=len(run))))
     whole = replace(run, joined=joined)
@@ -65,7 +65,7 @@ def test_merging_runs_adds_up_their_bytes_exactly() -> None:
 
 
 @given(run=runs(), low=codes, high=st.one_of(codes, st.just(2**64)))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 def test_between_is_a_filter_by_code(run: Run, low: int, high: int) -> None:
     if low > high:
         low, high = high, low
@@ -73,7 +73,7 @@ def test_between_is_a_filter_by_code(run: Run, low: int, high: int) -> None:
 
 
 @given(run=runs(), after=st.integers(0, 9), until=st.integers(0, 9))
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 def test_arrived_between_is_a_filter_by_arrival(run: Run, after: int, until: int) -> None:
     found = arrived_between(run, after, until)
     arrived = np.broadcast_to(np.asarray(run.arrived), len(run)).tolist()
@@ -82,7 +82,7 @@ def test_arrived_between_is_a_filter_by_arrival(run: Run, after: int, until: int
 
 
 @given(run=runs(), data=st.data())
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 def test_take_and_slice_pick_rows_with_their_stamps(run: Run, data: st.DataObject) -> None:
     positions = data.draw(st.lists(st.integers(0, len(run) - 1), unique=True).map(sorted))
     taken = run.take(np.array(positions, np.int64))

@@ -108,7 +108,7 @@ codes = st.one_of(st.integers(0, 9), st.sampled_from([2**63, 2**64 - 1]))
 
 
 @given(some=st.lists(codes, min_size=1, max_size=60), low=codes, high=st.one_of(codes, st.just(2**64)))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 def test_reading_a_range_of_codes_is_a_filter(
     tmp_path_factory: pytest.TempPathFactory, some: list[int], low: int, high: int
 ) -> None:

@@ -27,7 +27,7 @@ def bounds_of(some: list[Slab]) -> list[tuple[int, int]]:
 
 
 @given(runs=st.lists(some_blocks(), max_size=4), slab_bytes=st.integers(1, 120))
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 def test_slabs_cover_all_codes_once(runs: list[Blocks], slab_bytes: int) -> None:
     bounds = bounds_of(list(slabs(runs, slab_bytes)))
     assert bounds[0][0] == 0
@@ -37,7 +37,7 @@ def test_slabs_cover_all_codes_once(runs: list[Blocks], slab_bytes: int) -> None
 
 
 @given(runs=st.lists(some_blocks(), max_size=4), slab_bytes=st.integers(1, 120), begin=codes)
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 def test_slabs_from_a_code_on_cover_what_is_there_once_and_know_its_bytes(
     runs: list[Blocks], slab_bytes: int, begin: int
 ) -> None:

@@ -27,7 +27,7 @@ from sooner.testing.two_way import numbered_rows
 SPILLING = {a.name: a for a in (*ALGORITHMS.values(), *PATIENT) if a.name not in {"symmetric_hash", *VARIANTS}}
 SUBJECTS = {name: two_way_subject(algorithm) for name, algorithm in SPILLING.items()}
 WIDE_SEEDS, DENSE_SEEDS = range(4), range(8)
-exactly = settings(max_examples=15, deadline=None, derandomize=True)
+exactly = settings(max_examples=15)
 
 Keys = list[int | None]
 Step = tuple[Keys, Keys] | int  # keys that arrive on each side, or a silence that is long enough for so many tasks
@@ -107,7 +107,7 @@ def dense_run(name: str, seed: int) -> Outcome:
 @pytest.mark.one_in(6)
 @pytest.mark.parametrize("name", SPILLING)
 @given(drawn=drawn_schedules())
-@settings(max_examples=10, deadline=None, derandomize=True)
+@settings(max_examples=10)
 def test_every_pair_comes_once_and_nothing_else_and_again_in_the_same_trace(name: str, drawn: Drawn) -> None:
     first, second = (run(SUBJECTS[name], drawn.schedule(), drawn.cut_after) for _ in range(2))
     assert Counter(first.results) == first.expected
@@ -118,7 +118,7 @@ def test_every_pair_comes_once_and_nothing_else_and_again_in_the_same_trace(name
 @pytest.mark.long
 @pytest.mark.parametrize("name", SPILLING)
 @given(drawn=drawn_schedules())
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 def test_every_pair_comes_once_and_nothing_else_for_long(name: str, drawn: Drawn) -> None:
     outcome = run(SUBJECTS[name], drawn.schedule(), drawn.cut_after)
     assert Counter(outcome.results) == outcome.expected

@@ -3,15 +3,13 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sooner.spark.sources.row_order import NumberedRows, Order, RowGroup, permutation
 
 sizes = st.lists(st.integers(0, 50), max_size=12)
 orders = st.sampled_from(["file", "random"])
-# On a busy machine to draw a case may take a second: Hypothesis counts time that others had.
-WHATEVER_TIME_IT_TAKES = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def numbered(rows: list[int], order: Order = "file", seed: int = 0) -> NumberedRows:
@@ -25,7 +23,6 @@ def places(table: NumberedRows, start: int, end: int) -> list[tuple[int, int]]:
     ]
 
 
-@WHATEVER_TIME_IT_TAKES
 @given(sizes, orders, st.integers(-5, 5))
 def test_every_row_has_one_number(rows: list[int], order: Order, seed: int) -> None:
     table = numbered(rows, order, seed)
@@ -34,7 +31,6 @@ def test_every_row_has_one_number(rows: list[int], order: Order, seed: int) -> N
     assert sorted(places(table, 0, table.rows)) == every
 
 
-@WHATEVER_TIME_IT_TAKES
 @given(sizes, orders, st.data())
 def test_a_stretch_of_numbers_is_the_same_however_it_is_cut(rows: list[int], order: Order, data: st.DataObject) -> None:
     table = numbered(rows, order, 3)
@@ -46,7 +42,6 @@ def test_a_stretch_of_numbers_is_the_same_however_it_is_cut(rows: list[int], ord
     assert [place for share in shares for place in places(table, *share)] == places(table, start, end)
 
 
-@WHATEVER_TIME_IT_TAKES
 @given(sizes, st.integers(1, 60))
 def test_batches_go_forward_within_the_limit_to_the_end(rows: list[int], most_rows: int) -> None:
     table = numbered(rows)
