@@ -115,7 +115,7 @@ def _unscaled(value: Decimal | int, type_: pa.DataType) -> int:
     negative, digits, exponent = Decimal(value).as_tuple()
     if not isinstance(exponent, int) or not 0 <= exponent + type_.scale <= type_.precision:
         raise _NotPlainError
-    found = int("".join(map(str, digits))) * 10 ** (exponent + type_.scale)
+    found: int = int("".join(map(str, digits))) * 10 ** (exponent + type_.scale)
     return -found if negative else found
 
 
@@ -139,7 +139,8 @@ def _times(code: str, kind: type, microseconds: Callable[[Any], int]) -> _Layout
 
 
 def _since_epoch(value: dt.datetime) -> int:
-    return (value - (_EPOCH if value.tzinfo is None else _EPOCH_IN_UTC)) // _A_MICROSECOND
+    past: dt.timedelta = value - (_EPOCH if value.tzinfo is None else _EPOCH_IN_UTC)
+    return past // _A_MICROSECOND
 
 
 def _since_midnight(value: dt.time) -> int:
