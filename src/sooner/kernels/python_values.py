@@ -7,8 +7,8 @@ has them in memory; what does not fit its type, or is of any other kind, goes to
 
 import datetime as dt
 from array import array
-from collections.abc import Callable, Iterable, Sequence
-from decimal import Decimal
+from collections.abc import Callable, Sequence
+from decimal import Context, Decimal, Inexact, InvalidOperation
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
@@ -18,6 +18,7 @@ import pyarrow as pa
 _Buffers = list[pa.Buffer]
 _EPOCH: Final = dt.datetime(1970, 1, 1)
 _EPOCH_IN_UTC: Final = _EPOCH.replace(tzinfo=dt.UTC)
+_EXACT: Final = Context(prec=200, traps=[Inexact, InvalidOperation])
 _A_MICROSECOND: Final = dt.timedelta(microseconds=1)
 _NANOSECONDS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _NANOSECONDS_OF_DATES: Final = {pa.date32(): 86_400 * 10**9, pa.date64(): 10**6}
@@ -28,9 +29,10 @@ class _NotPlainError(Exception):
 
 
 class _Layout(NamedTuple):
-    """Of which classes values of an Arrow type may be, and how they are written; nulls come as None."""
+    """Of which classes values of an Arrow type may be, what stands for a null, and how they are written."""
 
     kinds: frozenset[type]
+    blank: Any
     written: Callable[[Sequence[Any], pa.DataType], _Buffers]
 
 
@@ -40,18 +42,21 @@ def constant(value: object, type_: pa.DataType) -> pa.Scalar:
 
 def column_of(values: Sequence[Any], type_: pa.DataType | None = None) -> pa.Array:
     """Of this type, or of that which the values have."""
-    kinds = {type(value) for value in values} - {type(None)}
+    kinds = set(map(type, values)) - {type(None)}
     if not kinds:
         return pa.nulls(len(values), type_)
     decided = _type_of(values, kinds) if type_ is None else type_
     layout = None if decided is None else _LAYOUTS.get(decided.id)
     if layout is None or not kinds <= layout.kinds:
         return pa.array(values, type_)
+    given, validity = values, None
+    if None in values:
+        validity = _bits([value is not None for value in values])
+        given = [layout.blank if value is None else value for value in values]
     try:
-        content = layout.written(values, decided)
-    except (_NotPlainError, OverflowError, UnicodeEncodeError):
+        content = layout.written(given, decided)
+    except (_NotPlainError, ArithmeticError, UnicodeEncodeError):
         return pa.array(values, type_)
-    validity = _bits(value is not None for value in values) if None in values else None
     return pa.Array.from_buffers(decided, len(values), [validity, *content])
 
 
@@ -62,61 +67,65 @@ def _type_of(values: Sequence[Any], kinds: set[type]) -> pa.DataType | None:
     return _TYPES.get(*kinds) if len(kinds) == 1 else None
 
 
-def _bits(flags: Iterable[bool]) -> pa.Buffer:
-    return pa.py_buffer(np.packbits(np.fromiter(flags, np.bool_), bitorder="little"))
+def _bits(flags: Sequence[bool]) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(np.array(flags, np.bool_), bitorder="little"))
 
 
 def _booleans() -> _Layout:
-    return _Layout(frozenset((bool,)), lambda values, _: [_bits(value is True for value in values)])
+    return _Layout(frozenset((bool,)), False, lambda values, _: [_bits(values)])
 
 
 def _integers(code: str) -> _Layout:
     """By their code in `array`, which raises for what is too large."""
-    return _Layout(
-        frozenset((int,)),
-        lambda values, _: [pa.py_buffer(array(code, [0 if value is None else value for value in values]))],
-    )
+    return _Layout(frozenset((int,)), 0, lambda values, _: [pa.py_buffer(array(code, values))])
 
 
 def _floats(code: str, most: int) -> _Layout:
     """Integers as well, up to the largest that has all its neighbours."""
 
     def written(values: Sequence[Any], _: pa.DataType) -> _Buffers:
-        if any(type(value) is int and abs(value) > most for value in values):
+        if int in set(map(type, values)) and any(type(value) is int and abs(value) > most for value in values):
             raise _NotPlainError
-        return [pa.py_buffer(array(code, [0 if value is None else value for value in values]))]
+        return [pa.py_buffer(array(code, values))]
 
-    return _Layout(frozenset((float, int)), written)
+    return _Layout(frozenset((float, int)), 0.0, written)
 
 
-def _texts(code: str, kind: type) -> _Layout:
-    """Texts or bytes, by the code of their offsets."""
+def _texts(code: str) -> _Layout:
+    """By the code of their offsets."""
 
-    def written(values: Sequence[Any], _: pa.DataType) -> _Buffers:
-        parts = [value.encode() if isinstance(value, str) else value or b"" for value in values]
-        offsets = array(code, accumulate(map(len, parts), initial=0))
-        return [pa.py_buffer(offsets), pa.py_buffer(b"".join(parts))]
+    def written(values: Sequence[str], _: pa.DataType) -> _Buffers:
+        together = "".join(values)
+        if not together.isascii():
+            return _parts_written([value.encode() for value in values], code)
+        return [pa.py_buffer(array(code, accumulate(map(len, values), initial=0))), pa.py_buffer(together.encode())]
 
-    return _Layout(frozenset((kind,)), written)
+    return _Layout(frozenset((str,)), "", written)
+
+
+def _bytes(code: str) -> _Layout:
+    return _Layout(frozenset((bytes,)), b"", lambda values, _: _parts_written(values, code))
+
+
+def _parts_written(parts: Sequence[bytes], code: str) -> _Buffers:
+    return [pa.py_buffer(array(code, accumulate(map(len, parts), initial=0))), pa.py_buffer(b"".join(parts))]
 
 
 def _decimals() -> _Layout:
+    """Integers as well. Arrow would read texts of decimals faster, but takes some that do not fit."""
+
     def written(values: Sequence[Any], type_: pa.DataType) -> _Buffers:
-        width, limit = type_.bit_width // 8, 10**type_.precision
-        unscaled = [0 if value is None else _unscaled(value, type_) for value in values]
-        if any(abs(value) >= limit for value in unscaled):
-            raise _NotPlainError
-        return [pa.py_buffer(b"".join(value.to_bytes(width, "little", signed=True) for value in unscaled))]
+        scale, limit, width = type_.scale, Decimal(10) ** type_.precision, type_.bit_width // 8
+        unscaled = []
+        for value in values:
+            scaled = Decimal(value).scaleb(scale, _EXACT)
+            is_far = scaled.adjusted() >= type_.precision  # also of zeros, some of which are too far for Arrow
+            if is_far or not -limit < scaled < limit or (whole := int(scaled)) != scaled:
+                raise _NotPlainError
+            unscaled.append(whole.to_bytes(width, "little", signed=True))
+        return [pa.py_buffer(b"".join(unscaled))]
 
-    return _Layout(frozenset((Decimal, int)), written)
-
-
-def _unscaled(value: Decimal | int, type_: pa.DataType) -> int:
-    negative, digits, exponent = Decimal(value).as_tuple()
-    if not isinstance(exponent, int) or not 0 <= exponent + type_.scale <= type_.precision:
-        raise _NotPlainError
-    found: int = int("".join(map(str, digits))) * 10 ** (exponent + type_.scale)
-    return -found if negative else found
+    return _Layout(frozenset((Decimal, int)), 0, written)
 
 
 def _times(code: str, kind: type, microseconds: Callable[[Any], int]) -> _Layout:
@@ -126,8 +135,8 @@ def _times(code: str, kind: type, microseconds: Callable[[Any], int]) -> _Layout
         unit = _NANOSECONDS_OF_DATES.get(type_) or _NANOSECONDS[type_.unit]
 
         def in_units(value: Any) -> int:
-            if value is None or type(value) is int:
-                return value or 0
+            if type(value) is int:
+                return value
             whole, rest = divmod(microseconds(value) * 1000, unit)
             if rest:
                 raise _NotPlainError
@@ -135,7 +144,7 @@ def _times(code: str, kind: type, microseconds: Callable[[Any], int]) -> _Layout
 
         return [pa.py_buffer(array(code, map(in_units, values)))]
 
-    return _Layout(frozenset((kind, int)), written)
+    return _Layout(frozenset((kind, int)), 0, written)
 
 
 def _since_epoch(value: dt.datetime) -> int:
@@ -171,10 +180,10 @@ _LAYOUTS: Final = {
         (pa.decimal64(18), _decimals()),
         (pa.decimal128(38), _decimals()),
         (pa.decimal256(76), _decimals()),
-        (pa.string(), _texts("i", str)),
-        (pa.large_string(), _texts("q", str)),
-        (pa.binary(), _texts("i", bytes)),
-        (pa.large_binary(), _texts("q", bytes)),
+        (pa.string(), _texts("i")),
+        (pa.large_string(), _texts("q")),
+        (pa.binary(), _bytes("i")),
+        (pa.large_binary(), _bytes("q")),
         (pa.date32(), _times("i", dt.date, _of_days)),
         (pa.date64(), _times("q", dt.date, _of_days)),
         (pa.time32("s"), _times("i", dt.time, _since_midnight)),
