@@ -51,7 +51,7 @@ TYPES: Final = [
 ]
 _POWERS: Final = (7, 8, 15, 16, 24, 31, 32, 53, 63, 64)
 _BOUNDS: Final = [sign * 2**power + step for power in _POWERS for sign in (1, -1) for step in (-1, 0, 1)]
-_WRITTEN: Final = ["0", "-0.00", "1E+3", "1E-38", "9" * 38, "99.990", "0E+50", "1E+99999", "-NaN", "sNaN", "Infinity"]
+_WRITTEN: Final = ["0", "-0.00", "1E+3", "1E-38", "9" * 38, "99.990", "0E+50", "1E+999", "-NaN", "sNaN", "Infinity"]
 _MOMENTS: Final = st.datetimes() | st.sampled_from([dt.datetime.min, dt.datetime.max])
 _DURATIONS: Final = st.timedeltas() | st.sampled_from([dt.timedelta.min, dt.timedelta.max])
 VALUES: Final[dict[str, st.SearchStrategy[Any]]] = {
