@@ -12,7 +12,7 @@ LO = 'FROM lines l JOIN orders o ON l."order" = o.id'
 LOC = f"{LO} JOIN customers c ON o.customer = c.id"
 OC = "FROM orders o LEFT JOIN customers c ON o.customer = c.id"
 
-_CONDITIONS: Final = """
+CONDITIONS: Final = """
 price > 5000
 price BETWEEN 100 AND 200.50
 price NOT BETWEEN 100 AND 9900
@@ -54,7 +54,7 @@ TRUE AND id < 5
 id IN (1, 2, 3, 5, 8, 13)
 """.strip().splitlines()
 
-_DAYS: Final = """
+DAYS: Final = """
 day
 day + 1
 day + INTERVAL 3 MONTH
@@ -87,7 +87,7 @@ day BETWEEN '1995-02-01' AND '1995-03-01'
 CASE WHEN day < DATE '1995-07-01' THEN 'H1' ELSE 'H2' END
 """.strip().splitlines()
 
-_TEXTS: Final = """
+TEXTS: Final = """
 UPPER(name)
 LOWER(name)
 LENGTH(name)
@@ -115,7 +115,7 @@ COALESCE(NULLIF(name, 'customer 0'), 'none')
 CASE name WHEN 'customer 1' THEN 1 WHEN 'customer 2' THEN 2 END
 """.strip().splitlines()
 
-_AGGREGATES: Final = """
+AGGREGATES: Final = """
 COUNT(*)
 COUNT(flag)
 COUNT(DISTINCT flag)
@@ -155,9 +155,9 @@ COUNT(DISTINCT CASE WHEN price > 100 THEN flag END)
 """.strip().splitlines()
 
 ROWS: Final = [
-    *(f"SELECT id, price FROM lines WHERE {one}" for one in _CONDITIONS),
-    *(f"SELECT id, {one} AS v FROM orders" for one in _DAYS),
-    *(f"SELECT id, {one} AS v FROM customers" for one in _TEXTS),
+    *(f"SELECT id, price FROM lines WHERE {one}" for one in CONDITIONS),
+    *(f"SELECT id, {one} AS v FROM orders" for one in DAYS),
+    *(f"SELECT id, {one} AS v FROM customers" for one in TEXTS),
     "SELECT * FROM regions",
     "FROM regions",
     "FROM nations SELECT name WHERE region = 1",
@@ -189,15 +189,11 @@ ROWS: Final = [
 ]
 
 FIGURES: Final = [
-    *(f"SELECT {one} AS v FROM lines" for one in _AGGREGATES),
-    *(f"SELECT flag, {one} AS v FROM lines GROUP BY flag" for one in _AGGREGATES),
-    *(
-        f"SELECT c.nation, {one} AS v {LOC} GROUP BY ALL"
-        for one in _AGGREGATES
-        if " id" not in one and "(id" not in one
-    ),
-    *(f"SELECT {one} AS v, COUNT(*) AS n FROM orders GROUP BY v" for one in _DAYS),
-    *(f"SELECT {one} AS v, COUNT(*) AS n, MAX(id) AS last FROM customers GROUP BY 1" for one in _TEXTS),
+    *(f"SELECT {one} AS v FROM lines" for one in AGGREGATES),
+    *(f"SELECT flag, {one} AS v FROM lines GROUP BY flag" for one in AGGREGATES),
+    *(f"SELECT c.nation, {one} AS v {LOC} GROUP BY ALL" for one in AGGREGATES if " id" not in one and "(id" not in one),
+    *(f"SELECT {one} AS v, COUNT(*) AS n FROM orders GROUP BY v" for one in DAYS),
+    *(f"SELECT {one} AS v, COUNT(*) AS n, MAX(id) AS last FROM customers GROUP BY 1" for one in TEXTS),
     "SELECT COUNT(*) FROM lines",
     "SELECT count(*) AS n FROM orders WHERE day < DATE '1995-03-15'",
     "SELECT COUNT(*) AS n, MAX(day) AS last FROM orders WHERE status = 9",

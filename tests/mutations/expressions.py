@@ -26,7 +26,7 @@ MUTATIONS: Final = (
     Mutation(
         "not-in-nulls",
         "expressions/values.py",
-        old="        return pc.if_else(found, found, unknown)\n",
+        old="        return pc.if_else(found, found, UNKNOWN)\n",
         new="        return found\n",
         breaks="x IN (1, NULL) is false where it is unknown.",
         tests=(_ORACLE,),
@@ -42,8 +42,8 @@ MUTATIONS: Final = (
     Mutation(
         "halves-rounded-down",
         "expressions/values.py",
-        old="pc.divide(pc.multiply(rest, 2), divisor)",
-        new="pc.divide(rest, divisor)",
+        old="pc.divide(pc.multiply(rest, whole(2)), by)",
+        new="pc.divide(rest, by)",
         breaks="Decimals are cut off where they should be rounded.",
         tests=(_ORACLE,),
     ),

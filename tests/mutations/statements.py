@@ -48,8 +48,8 @@ MUTATIONS = (
     Mutation(
         "least-for-largest",
         "operators/folding/gathered.py",
-        old='aggregate([("value", function)])\n',
-        new='aggregate([("value", {"max": "min", "min": "max"}[function])])\n',
+        old='grouped(rows, ["group"], ("value", function))\n',
+        new='grouped(rows, ["group"], ("value", {"max": "min", "min": "max"}[function]))\n',
         breaks="MIN is MAX.",
         tests=MANY,
     ),

@@ -13,6 +13,7 @@ from sooner.estimation.grouped_values import GroupedValues
 from sooner.estimation.groups import Key
 from sooner.estimation.reckoning import Value
 from sooner.estimation.workings import GroupColumn
+from sooner.kernels.python_values import column_of
 from sooner.plain_text import plain_text
 
 NO_GROUP: Key = ()
@@ -119,7 +120,7 @@ def as_rows(found: Estimate, **how_far: float | None) -> pa.RecordBatch:
     """The table with doubles for values, and columns of `HOW_FAR` that have one value in all rows."""
     table = found.to_table(as_doubles=True)
     for name, value in how_far.items():
-        table = table.append_column(name, pa.array([value] * table.num_rows, HOW_FAR[name]))
+        table = table.append_column(name, column_of([value] * table.num_rows, HOW_FAR[name]))
     return pa.RecordBatch.from_arrays([column.combine_chunks() for column in table.columns], schema=table.schema)
 
 
@@ -143,7 +144,7 @@ def _short(number: object) -> str:
 
 
 def _doubles(values: Sequence[Any]) -> pa.Array:
-    return pa.array([float(value) if _is_number(value) else None for value in values], pa.float64())
+    return column_of([float(value) if _is_number(value) else None for value in values], pa.float64())
 
 
 def _is_number(value: object) -> bool:
@@ -154,11 +155,11 @@ def _numbers(values: Sequence[Any]) -> pa.Array:
     """The values as an array of integers, of decimals, or of doubles if any is one."""
     known = [value for value in values if value is not None]
     if known and not all(_is_number(value) for value in known):  # the least of texts, dates, ...
-        return pa.array(values)
+        return column_of(values)
     if any(isinstance(value, float) for value in known) or not known:
         return _doubles(values)
     if all(isinstance(value, int) and abs(value) < 2**63 for value in known):
-        return pa.array(values, pa.int64())
+        return column_of(values, pa.int64())
     decimals = [None if value is None else Decimal(value) for value in values]
     scale = max(-int(value.as_tuple().exponent) for value in decimals if value is not None)
-    return pa.array(decimals, pa.decimal256(76, max(scale, 0)))
+    return column_of(decimals, pa.decimal256(76, max(scale, 0)))

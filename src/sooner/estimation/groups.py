@@ -18,6 +18,7 @@ from sooner.kernels.array_types import Codes, Flags, Positions
 from sooner.kernels.arrays import to_arrow, to_flags, to_numpy
 from sooner.kernels.codes import fold, mix
 from sooner.kernels.keys import decoded, values_equal
+from sooner.kernels.python_values import column_of, constant
 
 Key = tuple[object, ...]
 _MANY: Final = 2**16
@@ -110,11 +111,11 @@ class Groups:
         """Values of the types that are kept; both zeros are one."""
         import pyarrow.compute as pc
 
-        found = []
+        found, zero = [], constant(0.0, pa.float64())
         for column, type_ in zip(columns, self._schema.types, strict=True):
             column = decoded(column)
             column = column if column.type == type_ else column.cast(type_)
-            found.append(pc.add(column, 0.0) if pa.types.is_floating(type_) else column)
+            found.append(pc.add(column, zero) if pa.types.is_floating(type_) else column)
         return found
 
     def _looked_up(self, codes: Codes) -> Numbers:
@@ -164,7 +165,7 @@ def python_values(values: pa.Array | pa.ChunkedArray) -> list[object]:
     found: list[object] | None
     try:
         found = values.to_pylist()
-        if values.type == pa.time64("ns") and not pa.array(found, values.type).equals(_whole(values)):
+        if values.type == pa.time64("ns") and not column_of(found, values.type).equals(_whole(values)):
             found = None
     except (ValueError, OverflowError):  # years that Python has not, or nanoseconds without pandas
         found = None

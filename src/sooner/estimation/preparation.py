@@ -20,6 +20,7 @@ from sooner.kernels.arrays import to_arrow, to_flags, to_numpy
 from sooner.kernels.folding import with_absent
 from sooner.kernels.gathering import gather
 from sooner.kernels.keys import decoded
+from sooner.kernels.python_values import column_of, constant
 
 TAG: Final = "#tag"
 BY: Final = "#by"  # with a number
@@ -43,7 +44,7 @@ class Factor(NamedTuple):
         if self.value.kind == NULL:
             found = found.cast(self.type)
         if self.is_whole:
-            return found.fill_null(0) if found.null_count else found
+            return found.fill_null(constant(0, found.type)) if found.null_count else found
         values = to_numpy(found)
         if self.value.kind.is_exact:
             values = values / 10.0**self.value.kind.scale
@@ -132,4 +133,4 @@ class Preparation:
 
 def _blanks(rows: int, column: pa.Field) -> pa.Array:
     """Nulls, but zeros for factors: compiled loops look at nothing but values."""
-    return pa.array([0] * rows, column.type) if column.name.startswith(FACTOR) else pa.nulls(rows, column.type)
+    return column_of([0] * rows, column.type) if column.name.startswith(FACTOR) else pa.nulls(rows, column.type)

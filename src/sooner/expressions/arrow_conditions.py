@@ -2,7 +2,6 @@
 
 It means what it means to Arrow, also of NaN, which equals nothing there and is neither less nor more. Which columns it
 needs is found by trying it on tables without rows: one that lacks a column it needs is refused.
-`pyarrow.acero` would load pandas; what it is made of does not, and does the same.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import pyarrow as pa
 from sooner.errors import InvalidJoin
 from sooner.expressions.steps import Step
 from sooner.expressions.tree import Column, Node
+from sooner.kernels.arrow_plans import projected
 from sooner.kernels.keys import decoded
 
 
@@ -68,7 +68,7 @@ class Condition(Step):
             columns = [decoded(batch.column(column)) for _, column in self.names]
             batch = pa.record_batch(columns, names=[name for name, _ in self.names])
         try:
-            return _projected(self.expression, pa.Table.from_batches([batch]))
+            return projected(self.expression, pa.Table.from_batches([batch]))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise InvalidJoin(
                 f"{self.what} cannot be evaluated for some row ({_first_line(error)}); correct it."
@@ -80,7 +80,7 @@ def from_arrow(expression: Any, schema: pa.Schema, what: str) -> ArrowCondition:
     text = str(expression)
     candidates = [name for name in dict.fromkeys(schema.names) if name in text and schema.names.count(name) == 1]
     try:
-        kind = _projected(expression, _empty(schema, candidates)).type
+        kind = projected(expression, _empty(schema, candidates)).type
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise InvalidJoin(
             f"{what} is {text}, which does not fit the columns {', '.join(schema.names) or 'none'} "
@@ -97,31 +97,16 @@ def from_arrow(expression: Any, schema: pa.Schema, what: str) -> ArrowCondition:
 
 
 def _empty(schema: pa.Schema, names: Sequence[str]) -> pa.Table:
-    columns = [decoded(pa.array([], schema.field(name).type)) for name in names]
+    columns = [decoded(pa.nulls(0, schema.field(name).type)) for name in names]
     return pa.table(columns, names=list(names)) if names else pa.table({"": pa.nulls(0)})
 
 
 def _works(expression: Any, table: pa.Table) -> bool:
     try:
-        _projected(expression, table)
+        projected(expression, table)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return False
     return True
-
-
-def _projected(expression: Any, table: pa.Table) -> pa.Array:
-    try:
-        from pyarrow._acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
-    except ImportError:
-        from pyarrow.acero import Declaration, ProjectNodeOptions, TableSourceNodeOptions
-    plan = Declaration.from_sequence(
-        [
-            Declaration("table_source", TableSourceNodeOptions(table)),
-            Declaration("project", ProjectNodeOptions([expression], ["holds"])),
-        ]
-    )
-    found = plan.to_table(use_threads=False).column(0)
-    return pa.concat_arrays(found.chunks) if found.num_chunks else pa.nulls(0, found.type)
 
 
 def _first_line(error: Exception) -> str:

@@ -16,10 +16,12 @@ import pyarrow as pa
 
 from sooner.errors import InvalidJoin
 from sooner.expressions.columns import as_floats, column_values, repeated
+from sooner.expressions.constants import FALSE, TRUE
 from sooner.expressions.kinds import Kind
 from sooner.kernels.arrays import to_arrow, to_flags
 from sooner.kernels.gathering import spread
 from sooner.kernels.keys import decoded
+from sooner.kernels.python_values import constant
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class Constant(Step):
     value: Any
 
     def _evaluate(self, batch: pa.RecordBatch) -> Any:  # noqa: ARG002 - the same for every batch
-        return pa.scalar(self.value, self.kind.type)
+        return constant(self.value, self.kind.type)
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ class Choose(Step):
     def _evaluate(self, batch: pa.RecordBatch) -> Any:
         import pyarrow.compute as pc
 
-        holds = [pc.fill_null(condition.evaluate(batch), False) for condition in self.conditions]
+        holds = [pc.fill_null(condition.evaluate(batch), FALSE) for condition in self.conditions]
         results = (*self.results, self.otherwise)
         try:
             values = [_plain(result.evaluate(batch), result.kind) for result in results]
@@ -149,7 +151,7 @@ class Choose(Step):
         open_ = np.ones(rows, np.bool_)
         parts, places = [], np.empty(rows, np.int64)
         done = 0
-        for condition, result in zip([*holds, pa.scalar(True)], (*self.results, self.otherwise), strict=True):
+        for condition, result in zip([*holds, TRUE], (*self.results, self.otherwise), strict=True):
             flags = np.full(rows, condition.as_py()) if isinstance(condition, pa.Scalar) else to_flags(condition)
             needed = np.flatnonzero(flags & open_)
             open_ &= ~flags
@@ -172,7 +174,7 @@ def applied(
         may_be_null = any(part.may_be_null for part in parts)
     step = Apply(kind, may_be_null, kernel, parts, fixed, text, what)
     if parts and all(isinstance(part, Constant) for part in parts):
-        value = step.of([pa.scalar(part.value, part.kind.type) for part in parts if isinstance(part, Constant)])
+        value = step.of([constant(part.value, part.kind.type) for part in parts if isinstance(part, Constant)])
         try:
             return Constant(kind, not value.is_valid, value.as_py())
         except (ValueError, OverflowError) as error:  # Python has no such day
@@ -192,8 +194,8 @@ def _with_null(column: pa.DictionaryArray) -> tuple[pa.Array, pa.Array]:
     """Its values, and where among them that of each row is; a row without one has the last, which is null."""
     if not column.indices.null_count:
         return decoded(column.dictionary), column.indices
-    values = decoded(column.dictionary)
-    return pa.concat_arrays([values, pa.nulls(1, values.type)]), column.indices.fill_null(len(values))
+    values, last = decoded(column.dictionary), constant(len(column.dictionary), column.indices.type)
+    return pa.concat_arrays([values, pa.nulls(1, values.type)]), column.indices.fill_null(last)
 
 
 def _of_rows(found: Any, places: pa.Array) -> Any:

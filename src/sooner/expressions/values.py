@@ -13,42 +13,45 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sooner.expressions.constants import FALSE, ONE, UNKNOWN, ZERO, real, whole
 from sooner.expressions.values_of_moments import MOMENT_KERNELS
 from sooner.expressions.values_of_texts import TEXT_KERNELS
+from sooner.kernels.python_values import column_of, constant
 
 Value = Any  # pa.Array or pa.Scalar
 
 
 def _without_zeros(divisor: Value) -> Value:
     """A value divided by zero is null."""
-    zero = pa.scalar(0, divisor.type)
-    return pc.if_else(pc.equal(divisor, zero), pa.scalar(None, divisor.type), divisor)
+    zero = constant(0, divisor.type)
+    return pc.if_else(pc.equal(divisor, zero), constant(None, divisor.type), divisor)
 
 
 def _remainder(left: Value, right: Value) -> Value:
     """The remainder; by -1 it is taken by 1, since the least integer divided by -1 would not fit."""
     right = _without_zeros(right)
-    right = pc.if_else(pc.equal(right, -1), 1, right)
+    right = pc.if_else(pc.equal(right, whole(-1)), ONE, right)
     return pc.subtract(left, pc.multiply(pc.divide(left, right), right))
 
 
 def _rounded(value: Value, divisor: int) -> Value:
     """The value rounded to fewer decimals, halves away from zero as in SQL."""
-    whole = pc.divide(value, divisor)
-    rest = pc.subtract(value, pc.multiply(whole, divisor))
-    return pc.add(whole, pc.divide(pc.multiply(rest, 2), divisor))
+    by = whole(divisor)
+    found = pc.divide(value, by)
+    rest = pc.subtract(value, pc.multiply(found, by))
+    return pc.add(found, pc.divide(pc.multiply(rest, whole(2)), by))
 
 
 def _from_float(value: Value, factor: int) -> Value:
     """DuckDB rounds halves to even on the way to integers, and away from zero on the way to decimals."""
     if factor == 1:
         return pc.cast(pc.round(value, 0, round_mode="half_to_even"), pa.int64())
-    return pc.cast(pc.round(pc.multiply(value, float(factor)), 0, round_mode="half_towards_infinity"), pa.int64())
+    return pc.cast(pc.round(pc.multiply(value, real(factor)), 0, round_mode="half_towards_infinity"), pa.int64())
 
 
 def _to_float(value: Value, divisor: int) -> Value:
     floats = pc.cast(value, pa.float64(), safe=False)
-    return floats if divisor == 1 else pc.divide(floats, float(divisor))
+    return floats if divisor == 1 else pc.divide(floats, real(divisor))
 
 
 def _equal(left: Value, right: Value) -> Value:
@@ -65,35 +68,36 @@ def _greatest(*parts: Value) -> Value:
     """The greatest of floats, which is NaN if there is one; Arrow leaves it out, which is right for the least."""
     found = pc.max_element_wise(*parts)
     for part in parts:
-        found = pc.if_else(pc.fill_null(pc.is_nan(part), False), part, found)
+        found = pc.if_else(pc.fill_null(pc.is_nan(part), FALSE), part, found)
     return found
 
 
 def _in_floats(value: Value, options: tuple[float, ...], null_among_them: bool) -> Value:
     """Arrow tells -0.0 from 0.0 here."""
-    return _in(pc.add(value, 0.0), tuple(option + 0.0 for option in options), null_among_them)
+    return _in(pc.add(value, real(0)), tuple(option + 0.0 for option in options), null_among_them)
 
 
 def _in(value: Value, options: tuple[Any, ...], null_among_them: bool) -> Value:
-    found = pc.is_in(value, value_set=pa.array(options, value.type))
-    unknown = pa.scalar(None, pa.bool_())
+    found = pc.is_in(value, value_set=column_of(options, value.type))
     if null_among_them:
-        return pc.if_else(found, found, unknown)
+        return pc.if_else(found, found, UNKNOWN)
     if isinstance(value, pa.Scalar) or value.null_count:
-        return pc.if_else(pc.is_valid(value), found, unknown)
+        return pc.if_else(pc.is_valid(value), found, UNKNOWN)
     return found
 
 
 def _float_rounded(value: Value, digits: int) -> Value:
     """Halves away from zero."""
-    factor = 10.0**digits
+    factor = real(10.0**digits)
     return pc.divide(pc.round(pc.multiply(value, factor), 0, round_mode="half_towards_infinity"), factor)
 
 
-def _beyond(value: Value, divisor: int) -> Value:
-    """What must be taken of a negative number so that its whole part is the one below."""
-    rest = pc.subtract(value, pc.multiply(pc.divide(value, divisor), divisor))
-    return pc.if_else(pc.less(rest, 0), divisor, 0)
+def _floor(value: Value, divisor: int) -> Value:
+    """Of a negative number, the whole part is the one below."""
+    by = whole(divisor)
+    rest = pc.subtract(value, pc.multiply(pc.divide(value, by), by))
+    beyond = pc.if_else(pc.less(rest, ZERO), by, ZERO)
+    return pc.divide(pc.subtract(value, beyond), by)
 
 
 def _shifted(value: Value, amount: Value) -> Value:
@@ -121,7 +125,7 @@ def _any(*parts: Value) -> Value:
 
 
 def _later(value: Value, microseconds: int) -> Value:
-    return pc.add_checked(value, pc.cast(pa.scalar(microseconds, pa.duration("us")), pa.duration(value.type.unit)))
+    return pc.add_checked(value, pc.cast(constant(microseconds, pa.duration("us")), pa.duration(value.type.unit)))
 
 
 def _text_cast(value: Value, type_: pa.DataType) -> Value:
@@ -141,7 +145,7 @@ KERNELS: Final[dict[str, Callable[..., Value]]] = {
     "%": _remainder,
     "negative": pc.negate_checked,
     "abs": pc.abs_checked,
-    "rescale": lambda value, factor: pc.multiply_checked(value, factor),
+    "rescale": lambda value, factor: pc.multiply_checked(value, whole(factor)),
     "round": _rounded,
     "to float": _to_float,
     "from float": _from_float,
@@ -180,11 +184,9 @@ KERNELS: Final[dict[str, Callable[..., Value]]] = {
     "float floor": pc.floor,
     "float ceil": pc.ceil,
     "float trunc": pc.trunc,
-    "exact floor": lambda value, divisor: pc.divide(pc.subtract(value, _beyond(value, divisor)), divisor),
-    "exact ceil": lambda value, divisor: pc.negate(
-        pc.divide(pc.subtract(pc.negate(value), _beyond(pc.negate(value), divisor)), divisor)
-    ),
-    "exact trunc": pc.divide,
+    "exact floor": _floor,
+    "exact ceil": lambda value, divisor: pc.negate(_floor(pc.negate(value), divisor)),
+    "exact trunc": lambda value, divisor: pc.divide(value, whole(divisor)),
     "sign": lambda value: pc.cast(pc.sign(value), pa.int64()),
     "power": pc.power,
     "sqrt": pc.sqrt_checked,

@@ -6,7 +6,10 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sooner.kernels.python_values import column_of, constant
+
 Value = Any  # pa.Array or pa.Scalar
+_NO_TEXT: Final = constant("", pa.string())
 
 
 def _substring(value: Value, start: int, length: int | None) -> Value:
@@ -29,13 +32,13 @@ def _split_part(value: Value, delimiter: str, number: int) -> Value:
         return parts[number - 1] if number <= len(parts) else ""
 
     if isinstance(value, pa.Scalar):
-        return pa.scalar(part(value.as_py()), value.type)
-    return pa.array(map(part, value.to_pylist()), value.type)
+        return constant(part(value.as_py()), value.type)
+    return column_of([part(text) for text in value.to_pylist()], value.type)
 
 
 def _joined(null_handling: str) -> Callable[..., Value]:
     def of(*parts: Value) -> Value:
-        return pc.binary_join_element_wise(*parts, "", null_handling=null_handling)
+        return pc.binary_join_element_wise(*parts, _NO_TEXT, null_handling=null_handling)
 
     return of
 

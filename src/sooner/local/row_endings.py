@@ -60,7 +60,8 @@ class RowEnding:
     def _sorted(self, batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """All rows at last, or the first of them."""
         most = None if self.limit is None else self.offset + self.limit
-        found, waiting = pa.table([pa.array([], type_) for type_ in schema.types], schema=schema), []
+        nothing = [pa.nulls(0, type_) for type_ in schema.types]
+        found, waiting = pa.Table.from_arrays(nothing, schema=schema), []
         for batch in batches:
             waiting.append(batch)
             n_waiting = sum(one.num_rows for one in waiting)

@@ -15,6 +15,7 @@ from sooner.expressions.checking import Typed, condition, typed
 from sooner.expressions.tree import Arithmetic, Column, Literal, Negative, Node, columns_of
 from sooner.kernels.array_types import Positions
 from sooner.kernels.arrays import to_arrow, to_numpy
+from sooner.kernels.python_values import column_of
 from sooner.queries.answers import GROUP, Answer
 from sooner.queries.row_order import places_in_order
 from sooner.queries.rows import type_of, values_of
@@ -147,6 +148,6 @@ def array_of(values: Values, type_: pa.DataType) -> pa.Array:
     if isinstance(values, pa.Array):
         return values if values.type == type_ else values.cast(type_)
     try:
-        return pa.array(values, type_)
+        return column_of(values, type_)
     except (OverflowError, pa.ArrowInvalid):
-        return pa.array([None if one is None else Decimal(one) for one in values], pa.decimal128(38, 0))
+        return column_of([None if one is None else Decimal(one) for one in values], pa.decimal128(38, 0))

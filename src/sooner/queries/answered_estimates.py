@@ -19,6 +19,7 @@ from sooner.estimation.workings import GroupColumn
 from sooner.expressions.checking import typed
 from sooner.expressions.tree import Call, Cast, Coalesce, Column, Literal, Node, columns_of
 from sooner.kernels.arrays import to_arrow
+from sooner.kernels.python_values import column_of
 from sooner.queries.answered import Answering, array_of, at_rows, is_arithmetic, python_values
 from sooner.queries.answers import GROUP, Answer
 from sooner.queries.rows import values_of
@@ -136,7 +137,7 @@ def _around(node: Node, cores: list[Value]) -> list[Value]:
     expression = typed(outer, schema, "SELECT")
 
     def of(ends: list[Any]) -> list[Any]:
-        batch = pa.RecordBatch.from_arrays([pa.array(ends, pa.float64())], schema=schema)
+        batch = pa.RecordBatch.from_arrays([column_of(ends, pa.float64())], schema=schema)
         return list(values_of(expression, batch).to_pylist())
 
     values, lows, highs = (of([one[at] for one in cores]) for at in range(len(Value._fields)))

@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from sooner.errors import InvalidJoin
+from sooner.expressions.constants import FALSE
 from sooner.expressions.tree import Column, Node
+from sooner.kernels.arrays import to_arrow
 from sooner.queries.answers import place_in_select
 from sooner.queries.rows import Outputs
 from sooner.queries.statement import Ending
@@ -30,14 +33,14 @@ def places_in_order(column: pa.Array | pa.ChunkedArray, *, descending: bool, nul
     import pyarrow.compute as pc
 
     if pa.types.is_interval(column.type):  # which is a constant
-        return pa.array(range(len(column)))
+        return to_arrow(np.arange(len(column)))
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     found = pc.array_sort_indices(column, order="descending" if descending else "ascending")
     flags = [pc.is_nan(column)] if pa.types.is_floating(column.type) else []
     ways = [descending, nulls_first]
     for flag, true_first in zip([*flags, column.is_null()], ways[-len(flags) - 1 :], strict=True):
-        in_turn = pc.fill_null(flag, False).take(found)
+        in_turn = pc.fill_null(flag, FALSE).take(found)
         found = found.take(pc.array_sort_indices(in_turn, order="descending" if true_first else "ascending"))
     return found
 

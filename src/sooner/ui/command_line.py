@@ -22,7 +22,6 @@ from sooner.errors import SoonerError
 from sooner.plain_text import plain_text
 from sooner.ui.commands import COMMANDS, Command
 from sooner.ui.exit_codes import FAILED, INTERRUPTED, NOT_UNDERSTOOD
-from sooner.version import __version__
 
 
 class Parser(argparse.ArgumentParser):
@@ -57,6 +56,16 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(NOT_UNDERSTOOD, f"{self.prog}: {plain_text(message)} (see {self.prog} --help)\n")
+
+
+class _ShowVersion(argparse.Action):
+    """It is looked up when it is asked for: that takes longer than to load some commands."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object, **__: object) -> None:
+        from sooner.version import __version__
+
+        print(f"sooner {__version__}")
+        parser.exit()
 
 
 def main(
@@ -113,7 +122,7 @@ def _let_streams_take_everything() -> None:
 
 def command_parser() -> Parser:
     parser = Parser(prog="sooner", description="Joins that answer while the data is still arriving.")
-    parser.add_argument("--version", action="version", version=f"sooner {__version__}")
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show program's version number and exit")
     _add_commands(parser, COMMANDS)
     return parser
 

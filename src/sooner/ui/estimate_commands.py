@@ -12,11 +12,6 @@ from sooner.errors import InvalidCall
 from sooner.estimation.estimate import Estimate
 from sooner.estimation.question import aggregate_in
 from sooner.local.estimate import Estimates, estimate
-from sooner.local.given_tables import FILES
-from sooner.local.groups import LiveGroups
-from sooner.local.sql import sql
-from sooner.queries.reading import asked_in
-from sooner.queries.statement import Item, Statement
 from sooner.ui.estimate_view import shown_as_in_sql, shown_estimate, shown_figures, warnings_as_lines
 from sooner.ui.join_commands import INPUT, add_key_arguments, named
 from sooner.ui.numbers import positive, whole_number
@@ -78,6 +73,10 @@ def _run_estimate(options: argparse.Namespace) -> int:
 
 
 def _run_sql(options: argparse.Namespace) -> int:
+    from sooner.local.given_tables import FILES
+    from sooner.local.groups import LiveGroups
+    from sooner.local.sql import sql
+
     format_ = format_of(options)
     names = [name for name, _ in options.table]
     tables = dict(zip(names, inputs_of([given for _, given in options.table], names), strict=True))
@@ -92,6 +91,9 @@ def _run_sql(options: argparse.Namespace) -> int:
 
 def _view_as_in_sql(options: argparse.Namespace) -> View[Estimate]:
     """With the columns of the select list; in a file also with the ends of intervals, if it is to stop early."""
+    from sooner.queries.reading import asked_in
+    from sooner.queries.statement import Item, Statement
+
     asked = asked_in(options.query)
     assert isinstance(asked, Statement), "no union is estimated"
     columns = [item.name for item in asked.items if isinstance(item, Item)]

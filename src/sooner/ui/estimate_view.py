@@ -5,6 +5,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import NamedTuple
 
 from sooner.estimation.estimate import Estimate
@@ -67,7 +68,9 @@ def _half(value: Value) -> str:
 
 
 def _with_half(value: Value) -> str:
-    return " ± ".join(filter(None, [number(value.value), _half(value)]))
+    of = value.value  # the least of dates or of texts is no number
+    said = number(of) if isinstance(of, int | float | Decimal) else cell_of(of)
+    return " ± ".join(filter(None, [said, _half(value)]))
 
 
 @contextmanager

@@ -1,17 +1,15 @@
-"""The commands `sooner join`, `multijoin` and `enrich`: rows of files and pipes joined while they are read."""
+"""The commands `sooner join`, `multijoin` and `enrich`: rows of files and pipes joined while they are read.
+
+Each imports its own kind of join; `sooner sql` and `sooner estimate`, which have arguments from here, import none.
+"""
 
 import argparse
 import contextlib
 from collections.abc import Sequence
 from typing import Any, Final, get_args
 
-from sooner.asked.enrichments import EnrichAlgorithm, EnrichHow
-from sooner.asked.multijoins import MultiAlgorithmName
 from sooner.errors import InvalidJoin
 from sooner.how import KINDS, kind_of
-from sooner.local.enrich import enrich
-from sooner.local.join import join
-from sooner.local.multijoin import multijoin
 from sooner.named_algorithms import ALGORITHMS
 from sooner.ui.output import add_output_arguments, format_of, write_rows
 from sooner.ui.standard_input import inputs_of
@@ -35,6 +33,8 @@ def add_join_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_multijoin_arguments(parser: argparse.ArgumentParser) -> None:
+    from sooner.asked.multijoins import MultiAlgorithmName
+
     parser.add_argument("inputs", nargs="+", type=named, metavar="NAME=INPUT", help=f"a name, and {INPUT}")
     parser.add_argument(
         "--on", action="append", required=True, metavar="EQUALITY", help="'a.x = b.y', or a column of all; again"
@@ -48,6 +48,8 @@ def add_multijoin_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_enrich_arguments(parser: argparse.ArgumentParser) -> None:
+    from sooner.asked.enrichments import EnrichAlgorithm, EnrichHow
+
     parser.add_argument("stream", metavar="STREAM", help=INPUT)
     parser.add_argument("master", metavar="MASTER", help="another, which is read whole")
     add_key_arguments(parser, "stream", "master")
@@ -76,6 +78,8 @@ def named(text: str) -> tuple[str, str]:
 
 
 def _run_join(options: argparse.Namespace) -> int:
+    from sooner.local.join import join
+
     format_ = format_of(options)
     left, right = inputs_of((options.left, options.right), ("LEFT", "RIGHT"))
     rows = join(
@@ -95,6 +99,8 @@ def _run_join(options: argparse.Namespace) -> int:
 
 
 def _run_multijoin(options: argparse.Namespace) -> int:
+    from sooner.local.multijoin import multijoin
+
     format_ = format_of(options)
     names = [name for name, _ in options.inputs]
     inputs = inputs_of([given for _, given in options.inputs], names)
@@ -111,6 +117,8 @@ def _run_multijoin(options: argparse.Namespace) -> int:
 
 
 def _run_enrich(options: argparse.Namespace) -> int:
+    from sooner.local.enrich import enrich
+
     format_ = format_of(options)
     stream, master = inputs_of((options.stream, options.master), ("STREAM", "MASTER"))
     rows = enrich(

@@ -15,7 +15,9 @@ import pyarrow as pa
 from sooner.estimation.question import EXTREMES, Aggregate, is_gathered
 from sooner.estimation.workings import GroupColumn
 from sooner.expressions.checking import Typed, typed
+from sooner.expressions.constants import real
 from sooner.kernels.arrays import to_arrow, to_numpy
+from sooner.kernels.arrow_plans import grouped
 from sooner.sides import LEFT
 
 _FEW: Final = 2**16  # rows that wait to be settled
@@ -44,7 +46,7 @@ class GatheredValues:
     def __init__(self, asked: Gathered) -> None:
         self.name = asked.name
         self._asked = asked
-        self._known = pa.table({"group": pa.array([], pa.int32()), "value": pa.array([], asked.of.kind.type)})
+        self._known = pa.table({"group": pa.nulls(0, pa.int32()), "value": pa.nulls(0, asked.of.kind.type)})
         self._waiting: list[pa.Table] = []
 
     @property
@@ -99,9 +101,9 @@ def _distinct(rows: pa.Table) -> pa.Table:
 
     values = rows.column("value")
     if pa.types.is_floating(values.type):  # NaN is one value, and so are both zeros
-        values = pc.if_else(pc.is_nan(values), math.nan, pc.add(values, 0.0))
+        values = pc.if_else(pc.is_nan(values), real(math.nan), pc.add(values, real(0)))
         rows = rows.set_column(1, "value", values)
-    return rows.group_by(["group", "value"], use_threads=False).aggregate([])
+    return grouped(rows, ["group", "value"])
 
 
 def _extremes(rows: pa.Table, function: str) -> pa.Table:
@@ -111,8 +113,7 @@ def _extremes(rows: pa.Table, function: str) -> pa.Table:
     values = rows.column("value")
     is_float = pa.types.is_floating(values.type)
     if pc.any(pc.is_nan(values)).as_py() is not True if is_float else _is_counted(values.type):
-        found = rows.group_by("group").aggregate([("value", function)])
-        return found.select(["group", f"value_{function}"]).rename_columns(["group", "value"])
+        return grouped(rows, ["group"], ("value", function))
     # NaN is the largest here
     rows = rows.take(pc.sort_indices(rows, [("group", "ascending"), ("value", "ascending")]))
     groups = to_numpy(rows.column("group").combine_chunks())
