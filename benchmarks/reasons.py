@@ -88,8 +88,9 @@ ALL_DECODED = (
     "tables of what is left"
 )
 LEFT_EARLY = (
-    "with memory for a fortieth the first tenth of the time is faster than what follows, which merges runs; in joins "
-    "of two seconds, whose small side ends, rows come faster and faster; PR-Join reads again what nobody foresees"
+    "joins of less than two seconds take their rows in a few pieces, each larger than the last, and a small side ends "
+    "amid them; wide rows in little memory and PR-Join, which reads again while it joins, are up to 1.7 times as long "
+    "in between. Of joins that write to disk, 15 of 16 are within 30% after a tenth"
 )
 PAGE_IN_NOISE = (
     "not settled: runs of one kind differ by a third on a shared machine. What the page does by itself takes 20 ms of "
