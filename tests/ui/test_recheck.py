@@ -59,6 +59,14 @@ def test_a_result_with_other_curves_stays_as_it_is(folder: Path, capsys: pytest.
     assert "differs: run it anew" in capsys.readouterr().out
 
 
+def test_a_result_of_other_claims_stays_as_it_is(folder: Path) -> None:
+    claims = result_in(folder)["claims"]
+    claims[0]["tolerance"] = "a number of the paper"
+    before = changed(folder, code=OLDER, claims=claims)
+    assert recheck(folder) == 1
+    assert result_in(folder) == before
+
+
 def test_a_result_of_this_code_is_not_run_again(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import fnmatch
 import json
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,7 @@ from sooner.ui.result_files import read_report
 from sooner.ui.tables import print_table
 
 ALL: Final = "all"
+SAID: Final = ("section", "what", "quantity", "expected", "tolerance")  # of a claim, before anything is run
 RUN_WITH: Final = "all_seeds_run_with"  # of a result: the mark of that code
 
 
@@ -118,8 +120,7 @@ def _recheck(options: argparse.Namespace) -> int:
             some = [chosen[name] for name, found in stale.items() if found["seeds"][0] == seed]
             for report in run_experiments(some, options.scale, [seed], options.workers, told.tell, options.kept):
                 found = stale[report.name]
-                is_same = json.loads(json.dumps(report.series)) == found["series"]
-                if is_same:
+                if is_same := _shown(vars(report)) == _shown(found):
                     renewed = {"code": report.code, RUN_WITH: found.get(RUN_WITH, found["code"])}
                     files[report.name].write_text(to_json(found | renewed))
                 rows.append((report.name, "has the same curves" if is_same else "differs: run it anew"))
@@ -127,6 +128,12 @@ def _recheck(options: argparse.Namespace) -> int:
         line.clear()
     print_table(("experiment", f"{len(stale)} of {len(files)} were of other code"), sorted(rows))
     return FAILED if differs else 0
+
+
+def _shown(report: Mapping[str, Any]) -> Any:
+    """What does not depend on how many seeds there are: the curves of the first, and what is claimed of them."""
+    claims = [{part: claim[part] for part in SAID} for claim in report["claims"]]
+    return json.loads(json.dumps([claims, report["series"]]))
 
 
 def _is_stale(experiment: Experiment, found: dict[str, Any]) -> bool:
