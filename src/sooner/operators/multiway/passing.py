@@ -18,8 +18,8 @@ import pyarrow as pa
 from sooner.kernels.array_types import Codes, Flags
 from sooner.kernels.columns import Columns
 from sooner.kernels.gathering import gather
+from sooner.kernels.looking_up import found
 from sooner.kernels.matching import Reach
-from sooner.kernels.sorting import sort
 from sooner.operators.inputs import Input
 from sooner.operators.multiway.accesses import Accesses
 from sooner.operators.multiway.combining import Combining
@@ -106,14 +106,13 @@ class Passing:
 
     def _in_memory(self, step: Step, codes: Codes) -> Flags:
         """Whether there is a row that each of these codes may match."""
-        place, found = self._graph.of_input(step.input).index(step.attribute), np.zeros(len(codes), np.bool_)
-        in_order, where = sort(codes)
-        low, high = reached(in_order, in_order, self._combining.reach(step))
+        place, there = self._graph.of_input(step.input).index(step.attribute), np.zeros(len(codes), np.bool_)
+        terms = len(codes), self._combining.reach(step)
         for run in self._inputs[step.input].partitions[0].resident:
-            theirs = self._accesses[step.input].of(run, place).codes
-            nearest = theirs[np.minimum(theirs.searchsorted(low), len(theirs) - 1)]
-            found[where] |= (low <= nearest) & (nearest <= high)
-        return found
+            index = self._accesses[step.input].index_of(run, place)
+            for which, _ in found(codes, None, index, *terms, only_first=True):
+                there[which] = True
+        return there
 
     @property
     def last(self) -> int | None:
