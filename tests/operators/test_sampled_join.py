@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,26 @@ def test_the_sample_waits_for_all_others(world: World) -> None:
     operator.end(2)
     assert [operator.port(which) for which in range(3)] == ["ready", "done", "done"]
     operator.close()
+
+
+def test_a_guide_waits_with_the_sample_and_comes_in_step_with_it(world: World) -> None:
+    """What the rows of the sample can match comes in the same call."""
+    world.plan = replace(world.plan, join=replace(world.plan.join, guided=0), guide=1)  # type: ignore[type-var]
+    operator = world.operator()
+    assert [operator.port(which) for which in range(3)] == ["blocked", "blocked", "ready"]
+    list(operator.arrive([[], [], [world.b]], 0.0))
+    operator.end(2)
+    assert [operator.port(which) for which in range(3)] == ["ready", "ready", "done"]
+    guided, found = world.facts.sort_by("k"), []
+    for key in range(0, KEYS + 5, 5):
+        at = [row for row, one in enumerate(guided["k"].to_pylist()) if key <= one < key + 5]
+        piece = world.preparation.prepared(guided.slice(at[0], len(at)), InTurn(at[0], len(at)))
+        list(operator.arrive([piece, [world.a.slice(key, 5)], []], 0.0))
+        assert operator.inputs[0].resident_bytes == 0
+        found.append(world.estimate(operator))
+    assert all(value.low is not None for value in found[2]["n"].values())
+    operator.end(1)
+    assert sums_in(world.final(operator)) == world.expected()
 
 
 def test_what_waited_comes_in_steps_that_double(world: World) -> None:

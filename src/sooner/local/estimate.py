@@ -246,8 +246,8 @@ class Estimates(Running[Folds | SampledFolds], Answer):
         blocks = [self._whole_blocks(which, taken) for which, taken in enumerate(waiting)]
         at_once = [list(itertools.chain(*some)) for some in blocks]
         if weight(list(itertools.chain(*at_once))) > self._operator.account.share_bytes:
-            for which, some in enumerate(blocks):
-                for block in some:
+            for which in sorted(range(len(blocks)), key=self._is_sampled):  # what samples can match is there before
+                for block in blocks[which]:
                     taken_in = [Waiting(block if one == which else [], None) for one in range(len(blocks))]
                     yield from super()._take_in(taken_in)
             at_once = [[] for _ in blocks]
@@ -257,7 +257,7 @@ class Estimates(Running[Folds | SampledFolds], Answer):
     def _whole_blocks(self, which: int, taken: Waiting) -> list[list[pa.RecordBatch]]:
         """Those that are complete; after the end, all. What has no tags is no sample, and comes as it is."""
         blocks, block = [], self._held[which]
-        if TAG not in self._sources[which].schema.names:
+        if not self._is_sampled(which):
             return [taken.batches]
         for batch in taken.batches:
             block.append(batch)
@@ -266,6 +266,9 @@ class Estimates(Running[Folds | SampledFolds], Answer):
                 block = []
         self._held[which] = [] if taken.end is not None else block
         return [*blocks, block] if taken.end is not None else blocks
+
+    def _is_sampled(self, which: int) -> bool:
+        return TAG in self._sources[which].schema.names
 
     def _estimate(self, folds: Folds | SampledFolds, seconds: float, *, exact: bool) -> Estimate:
         read = folds.tallies.sum(axis=1).tolist()

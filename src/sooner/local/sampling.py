@@ -32,8 +32,7 @@ class PreparedSource:
         self._preparation = replace(preparation, encodes=True)
         self.schema = self._preparation.schema
         self._sample = sample
-        self._affordable_rows = max(memory_bytes // MEMORY_OF_ROW, FIRST_ROWS)
-        self._most_rows = min(self._affordable_rows, MOST_ROWS)
+        self._affordable_rows, self._most_rows = _affordable_rows(memory_bytes), _most_rows(memory_bytes)
         self._turnstile = turnstile
 
     def batches(self) -> Iterator[pa.RecordBatch]:
@@ -90,6 +89,40 @@ class PreparedSource:
         """Close the source."""
         close_source(self._sample.source)
         self._turnstile.open()
+
+
+class GuidingSource:
+    """The input that guides a sample of another: blocks in the order in which that needs them, as they are."""
+
+    def __init__(self, sample: Sample, memory_bytes: int, turnstile: "Turnstile") -> None:
+        self.name = sample.source.name
+        self.schema = sample.source.schema
+        self._sample = sample
+        self._most_rows = _most_rows(memory_bytes)
+        self._turnstile = turnstile
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Some blocks at a time."""
+        blocks, order = self._sample.blocks, self._sample.order
+        assert blocks is not None, "what is read from its beginning guides no sample"
+        for positions in _together([blocks.n_rows[number] for number in order], self._most_rows):
+            numbers = [order[position] for position in positions]
+            yield blocks.read(*numbers)
+            self._turnstile.let_in(numbers)
+
+    def close(self) -> None:
+        """Close the source."""
+        close_source(self._sample.source)
+        self._turnstile.open()
+
+
+def _affordable_rows(memory_bytes: int) -> int:
+    return max(memory_bytes // MEMORY_OF_ROW, FIRST_ROWS)
+
+
+def _most_rows(memory_bytes: int) -> int:
+    """That are read at once."""
+    return min(_affordable_rows(memory_bytes), MOST_ROWS)
 
 
 def _together(sizes: Sequence[int], most_rows: int) -> Iterator[range]:

@@ -2,10 +2,13 @@
 
 All tables but the largest are read as wholes first, and that one in random order then: each of its rows meets all that
 it can match when it comes. That is also so of two, where rows are needed and not sums alone, or rows may lack a match.
+Where blocks say between which keys they are, one of the other tables is a *guide*: it is not read first, but each of its
+blocks right before those that it can match.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
@@ -21,7 +24,7 @@ from sooner.local.arguments import Settings, settings_of
 from sooner.local.estimate import Estimates, EstimateTerms, estimates_of
 from sooner.local.filtered import FilteredSource
 from sooner.local.multijoin import explained_of_many
-from sooner.local.sampling import prepared_sources
+from sooner.local.sampling import GuidingSource, PreparedSource, Turnstile
 from sooner.local.sql_rows import Terms, explained_of_scan, plan_of_tables, plan_of_two, two_way_plan
 from sooner.operators.folding.join import require_sampling
 from sooner.operators.folding.plan import joined_columns
@@ -39,7 +42,7 @@ from sooner.queries.rows import RowsWanted
 from sooner.queries.statement import Statement
 from sooner.sides import SIDES
 from sooner.sources.blocks import blocks_of
-from sooner.sources.sampling import Sample, require_sampling_by, sample_of
+from sooner.sources.sampling import Sample, guided, require_sampling_by, sample_of
 from sooner.sources.source import Source
 
 WHY_NO_SAMPLE: Final = (
@@ -106,13 +109,50 @@ def _of_one_sample(
     found = answer_estimated(answer_of(statement, asked), asked.question(joining.conditions_of(None), joined), joined)
     if found is None:
         return None
-    sample = sample_of(sources[sampled], preparation.needed, (), wishes.sampling, wishes.seed)
-    [prepared] = prepared_sources([sample], [preparation], settings.memory_bytes)
-    inputs = [prepared if at == sampled else one for at, one in enumerate(kept)]
-    sampling = SampledPlan(plan, sampled, group_workings_of(found.question, joined))
+    sample, guide = sample_of(sources[sampled], preparation.needed, (), wishes.sampling, wishes.seed), None
+    if isinstance(plan, MultiPlan):
+        plan = replace(plan, guided=sampled)
+        sample, guide = _with_guide(sample, sampled, joining, wanted, sources, wishes)
+    turnstile, inputs = Turnstile(), list[Source](kept)
+    inputs[sampled] = PreparedSource(sample, preparation, settings.memory_bytes, turnstile)
+    if guide is not None:
+        guiding = GuidingSource(guide.sample, settings.memory_bytes, turnstile)
+        inputs[guide.table] = FilteredSource(guiding, *wanted.of_input(guide.table))
+    at_guide = None if guide is None else guide.table
+    sampling = SampledPlan(plan, sampled, group_workings_of(found.question, joined), at_guide)
     aliases = joining.scope.aliases
-    notes = [*notes, *_explained(aliases[sampled], sample)]
+    notes = [*notes, *_explained(aliases[sampled], sample, None if at_guide is None else aliases[at_guide])]
     return Estimates(sampling, inputs, settings, sizes, wishes.limits, notes, aliases, found.shape)
+
+
+class _Guide(NamedTuple):
+    """A table of which blocks come right before those of the sampled one that can match them."""
+
+    table: int
+    sample: Sample
+
+
+def _with_guide(
+    sample: Sample,
+    sampled: int,
+    joining: Joining,
+    wanted: RowsWanted,
+    sources: Sequence[Source],
+    wishes: EstimateTerms,
+) -> tuple[Sample, _Guide | None]:
+    """The largest table that can be one, if any: its blocks and the sample's say between which keys they are."""
+    matched = [pair if pair[0].table == sampled else pair[::-1] for pair in joining.equal]
+    of_others = [(_size_of(sources[other.table]), own, other) for own, other in matched if own.table == sampled]
+    for _, own, other in sorted((one for one in of_others if one[0] is not None), reverse=True):
+        filters, names = wanted.of_input(other.table)
+        needed = {name for name, _ in names} | {name for one in filters for name in one.columns}
+        columns = [name for name in sources[other.table].schema.names if name in needed]
+        guide = sample_of(sources[other.table], columns, [other.name], wishes.sampling, wishes.seed)
+        by_key = sample_of(sources[sampled], sample.source.schema.names, [own.name], wishes.sampling, wishes.seed)
+        by_key, guide = guided(by_key, guide)
+        if by_key.partners is not None:
+            return by_key, _Guide(other.table, guide)
+    return sample, None
 
 
 def _plan(
@@ -161,9 +201,10 @@ def _size_of(source: Source) -> int | None:
     return None if blocks is None else sum(blocks.n_rows)
 
 
-def _explained(sampled: str, sample: Sample) -> list[str]:
+def _explained(sampled: str, sample: Sample, guide: str | None) -> list[str]:
+    before = "" if guide is None else f", but for {guide}, of which those come right before that they can match"
     return [
-        f"sampled: {sampled}, whose {sample.sampling} come in random order when all others are in memory",
+        f"sampled: {sampled}, whose {sample.sampling} come in random order when all others are in memory{before}",
         "intervals: from how parts of the sample differ; if the others take more than the memory there are none, and "
         "figures are those so far until they are exact",
     ]

@@ -53,13 +53,13 @@ def samples_of(
         samples.append(sample_of(source, needed, key, sampling, seed + number))
     left, right = samples
     if len(left.order) >= len(right.order):
-        return _guided(left, right)
-    right, left = _guided(right, left)
+        return guided(left, right)
+    right, left = guided(right, left)
     return left, right
 
 
-def _guided(larger: Sample, other: Sample) -> tuple[Sample, Sample]:
-    """The input with more blocks has partners for them, if each can match few of the other."""
+def guided(larger: Sample, other: Sample) -> tuple[Sample, Sample]:
+    """The input with more blocks has partners for them, which come in their order, if each can match few of those."""
     if larger.blocks is None or other.blocks is None:
         return larger, other
     met = partners(larger.blocks, other.blocks)

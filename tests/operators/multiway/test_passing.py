@@ -91,6 +91,33 @@ def test_rows_that_pass_one_after_the_other_are_not_copied(tmp_path: Path) -> No
     join.close()
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("memory_bytes", [PLENTY, 60_000])
+def test_rows_of_a_guided_input_pass_though_others_are_still_to_come(
+    tmp_path: Path, memory_bytes: int, seed: int
+) -> None:
+    """What they can match comes in the same call, or came before. If that had to leave, some are kept."""
+    tables = in_order(6_000, 2_000)
+    plan = MultiPlan(graph_of_shape(FACTS), MINER, guided=0)
+    join = made(tmp_path, plan, schemas_of(FACTS), memory_bytes)
+    found = arrived(join, 2, tables[2])
+    ended(join, 2)
+    for block in np.random.default_rng(seed).permutation(20).tolist():
+        facts, neighbours = (tables[at].slice(block * size, size).to_batches() for at, size in ((0, 300), (1, 100)))
+        found += join.arrive([facts, neighbours, []], 0.0)
+    there = spilled_rows(join)
+    facts_kept = resident_rows(join)[0] + there[0]
+    if memory_bytes == PLENTY:
+        assert (there, facts_kept) == ([0, 0, 0], 0)
+        assert rows_of(found) == answer(tables)
+    else:
+        assert there[1] > 0
+        assert facts_kept < 3_000
+    found += ended(join, 1, 0)
+    assert rows_of(found) == answer(tables)
+    join.close()
+
+
 def test_of_the_last_input_those_rows_are_kept_that_may_match_what_is_on_disk(tmp_path: Path) -> None:
     """A part of the neighbour has left, by its keys: the facts of all other keys pass."""
     tables = in_order(6_000, 2_000)

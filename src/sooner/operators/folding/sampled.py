@@ -2,7 +2,8 @@
 
 All other inputs are read as wholes first. Then each row of the sampled one meets all that it ever will when it comes,
 and its results are those of one row of a random sample, however many inputs they are joined of: the rectangle of an
-estimate, of which one side is complete.
+estimate, of which one side is complete. One of the others, the *guide*, may come in step with the sampled one instead:
+what rows of the sample can match comes right before them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -184,12 +185,20 @@ def _rearranged(sums: Sums, n_tags: int, change: Callable[[Numbers], Numbers]) -
 class SampledJoin(Operator[SampledFolds]):
     """After each call it gives what has been folded by then.
 
-    Rows of the sampled input come with tallies, and wait until all others have ended.
+    Rows of the sampled input come with tallies. They wait until all others have ended, and so do those of the guide.
     """
 
-    def __init__(self, join: Operator[pa.RecordBatch], sampled: int, workings: GroupWorkings, means: Means) -> None:
+    def __init__(
+        self,
+        join: Operator[pa.RecordBatch],
+        sampled: int,
+        workings: GroupWorkings,
+        means: Means,
+        guide: int | None = None,
+    ) -> None:
         self._join = join
         self._sampled = sampled
+        self._in_step = {sampled, guide}
         room = Room(means.account, means.memory_bytes or means.account.share_bytes)
         self.folds = SampledFolds(workings, len(join.inputs), sampled, room)
 
@@ -210,8 +219,8 @@ class SampledJoin(Operator[SampledFolds]):
         return self._join.worked_bytes
 
     def port(self, which: int) -> Port:
-        others_end = all(one.ended for at, one in enumerate(self.inputs) if at != self._sampled)
-        return self._join.port(which) if which != self._sampled or others_end else "blocked"
+        others_end = all(one.ended for at, one in enumerate(self.inputs) if at not in self._in_step)
+        return self._join.port(which) if which not in self._in_step or others_end else "blocked"
 
     def arrive(self, rows: Sequence[Sequence[pa.RecordBatch]], now: float) -> Iterator[SampledFolds]:
         """Fold what these rows make with what is in memory, and take them in."""
@@ -285,6 +294,7 @@ class SampledPlan:
     join: OperatorPlan[pa.RecordBatch]
     sampled: int
     of_rows: GroupWorkings  # of joined rows
+    guide: int | None = None  # the input that comes in step with the sampled one: what its rows can match before them
 
     @property
     def workings(self) -> Workings:
@@ -302,4 +312,5 @@ class SampledPlan:
         return pa.schema([])
 
     def make(self, names: Sequence[str], schemas: Sequence[pa.Schema], storage: Storage, means: Means) -> SampledJoin:
-        return SampledJoin(self.join.make(names, schemas, storage, means), self.sampled, self.of_rows, means)
+        join = self.join.make(names, schemas, storage, means)
+        return SampledJoin(join, self.sampled, self.of_rows, means, self.guide)

@@ -63,6 +63,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         means: Means,
         shell: Shell,
         scratch_bytes: int,
+        guided: int | None,
     ) -> None:
         self._graph = graph
         self._inputs = inputs
@@ -71,7 +72,7 @@ class MultiJoin(Operator[pa.RecordBatch]):
         self._leaving = leaving
         self._loop = loop
         self._react = react
-        self._passing = Passing(graph, inputs, accesses, combining)
+        self._passing = Passing(graph, inputs, accesses, combining, guided)
         self._results = Results(columns)
         self._storage = storage
         self._means = means
@@ -113,10 +114,12 @@ class MultiJoin(Operator[pa.RecordBatch]):
         if not any(n_rows):
             return
         self._loop.let_go()
-        if (last := self._passing.last) is not None:
+        last = self._passing.last
+        before = [[] if which == last else batches for which, batches in enumerate(rows)]
+        if any(before):
+            yield from self._take_in(before)
+        if last is not None and n_rows[last]:
             yield from self._pass(last, rows[last])
-        else:
-            yield from self._take_in(rows)
         self._tidy_up()
         for which, count in enumerate(n_rows):
             self._statistics.rows_received(which, count, now)

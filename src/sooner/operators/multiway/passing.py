@@ -4,7 +4,8 @@ nothing that is on disk.
 A row that matches nothing of a neighbour which has ended, and is in memory as a whole, is in no result, whatever comes:
 of tables with conditions, few rows of the larger ones are left.
 
-When all other inputs have ended, a row meets all that it ever will when it comes, but for what is on disk. Of a
+When all other inputs have ended, a row meets all that it ever will when it comes, but for what is on disk. So does one
+of a *guided* input, whose rows come after all that they can match, though others are still to come. Of a
 neighbour whose rows lie there in the order of the attribute that both have, it is known which codes are there, by its
 blocks. So of a join that nearly fits the memory few rows of the largest input are written, as in a hybrid hash join.
 """
@@ -67,12 +68,18 @@ class CodesOnDisk:
 
 class Passing:
     def __init__(
-        self, graph: Graph, inputs: Sequence[Input], accesses: Sequence[Accesses], combining: Combining
+        self,
+        graph: Graph,
+        inputs: Sequence[Input],
+        accesses: Sequence[Accesses],
+        combining: Combining,
+        guided: int | None,
     ) -> None:
         self._graph = graph
         self._combining = combining
         self._inputs = inputs
         self._accesses = accesses
+        self._guided = guided
         self._known: dict[Step, tuple[list[int], CodesOnDisk]] = {}  # of the runs with these numbers
 
     def promising(self, which: int, run: Run) -> Run:
@@ -116,7 +123,9 @@ class Passing:
 
     @property
     def last(self) -> int | None:
-        """The input whose rows may pass: all others have ended."""
+        """The input whose rows may pass: all others have ended, or what its rows can match is there before them."""
+        if self._guided is not None:
+            return self._guided
         is_open = [which for which, one in enumerate(self._inputs) if not one.ended]
         return is_open[0] if len(is_open) == 1 else None
 

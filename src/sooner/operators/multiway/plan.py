@@ -35,6 +35,7 @@ from sooner.sides import LEFT, RIGHT, SIDES
 class MultiPlan:
     graph: Graph
     algorithm: MultiAlgorithm = MULTI_ALGORITHMS["miner"]
+    guided: int | None = None  # the input whose rows come after all that they can match
 
     def comparisons(self, schemas: Sequence[pa.Schema]) -> list[Comparison]:
         return [comparison_of(self.graph, attribute, schemas) for attribute in self.graph.attributes]
@@ -105,6 +106,7 @@ class MultiPlan:
             Leaving(inputs, accesses, self.algorithm, self.graph, statistics, means, shell),
             NestedLoop(self.graph, inputs, accesses_of_loop, combining_of_loop, share_bytes, outer_bytes),
             self.algorithm.react, output_columns(self.graph, schemas), statistics, storage, means, shell, scratch_bytes,
+            self.guided,
         )  # fmt: skip
 
 
