@@ -17,6 +17,8 @@ from sooner.errors import InvalidJoin
 from sooner.kernels.array_types import Codes, Flags, Positions
 from sooner.kernels.arrays import to_arrow, to_flags, to_numpy
 from sooner.kernels.codes import fold, mix
+from sooner.kernels.equality import lie_comparably, only_equal_values
+from sooner.kernels.gathering import gather
 from sooner.kernels.keys import decoded, values_equal
 from sooner.kernels.python_values import column_of, constant
 
@@ -143,12 +145,13 @@ class Groups:
 
     def _are_of(self, columns: Columns, numbers: Numbers) -> Flags:
         """Whether each row has the values of this group."""
-        same, first = np.ones(len(numbers), np.bool_), 0
+        same, first = np.zeros(len(numbers), np.bool_), 0
         for chunk in self._chunks:
             rows: Positions = np.flatnonzero((first <= numbers) & (numbers < first + chunk.num_rows))
-            theirs = _at_rows(chunk.columns, numbers[rows].astype(np.int64) - first)
-            for mine, known in zip(_at_rows(columns, rows), theirs, strict=True):
-                same[rows] &= _alike(mine, known)
+            theirs = numbers[rows].astype(np.int64) - first
+            for mine, known in zip(columns, chunk.columns, strict=True):
+                rows, theirs = _only_alike(mine, known, rows, theirs)
+            same[rows] = True
             first += chunk.num_rows
         return same
 
@@ -185,6 +188,8 @@ def _few_combinations(columns: Columns) -> tuple[list[pa.Array], Positions] | No
     most, possible, encoded = max(len(columns[0]), _MANY), 1, []
     for column in columns:
         encoded.append(_encoded(column))
+        if len(encoded[-1].dictionary) * 2 > len(column):  # most rows have a value of their own
+            return None
         possible *= len(encoded[-1].dictionary)
         if possible > most:
             return None
@@ -222,6 +227,16 @@ def _codes_of(columns: Columns) -> Codes:
     return codes
 
 
+def _only_alike(
+    one: pa.Array, other: pa.Array, at_one: Positions, at_other: Positions
+) -> tuple[Positions, Positions]:
+    """Those of these pairs whose values are equal, or both are null. The arrays are used up."""
+    if lie_comparably(one, other):
+        return only_equal_values(one, other, at_one, at_other)
+    same = _alike(*(column.take(to_arrow(at)) for column, at in ((one, at_one), (other, at_other))))
+    return at_one[same], at_other[same]
+
+
 def _alike(one: pa.Array, other: pa.Array) -> Flags:
     """Whether values are equal, or both are null."""
     one, other = _with_codes(one), _with_codes(other)
@@ -239,7 +254,7 @@ def _with_codes(column: pa.Array) -> pa.Array:
 
 
 def _at_rows(columns: Columns, rows: Positions) -> list[pa.Array]:
-    return [column.take(to_arrow(rows)) for column in columns]
+    return list(gather(pa.RecordBatch.from_arrays(columns, list(map(str, range(len(columns))))), rows).columns)
 
 
 def _key_at(columns: Columns, row: int) -> Key:

@@ -22,10 +22,8 @@ def only_equal(
     """Those of these pairs of rows whose keys are equal. The arrays are used up."""
     for left_name, right_name, kind in zip(keys.left, keys.right, keys.types, strict=True):
         columns = decoded(left.column(left_name)), decoded(right.column(right_name))
-        is_plain = all(column.type == kind and not column.null_count for column in columns)
-        if is_plain and layout_of(kind) in (8, 16, 32, "texts"):
-            kept = _keep_equal(*columns, at_left, at_right)
-            at_left, at_right = at_left[:kept], at_right[:kept]
+        if lie_comparably(*columns) and columns[0].type == kind:
+            at_left, at_right = only_equal_values(*columns, at_left, at_right)
         else:
             equal = values_equal(
                 _in_common_type(columns[0], at_left, left_name, kind),
@@ -33,6 +31,22 @@ def only_equal(
             )
             at_left, at_right = at_left[equal], at_right[equal]
     return at_left, at_right
+
+
+def lie_comparably(left: pa.Array, right: pa.Array) -> bool:
+    """Whether values can be compared where they lie: texts, or numbers of one width, none of them null."""
+    if left.type != right.type or left.null_count or right.null_count:
+        return False
+    layout = layout_of(left.type)
+    return layout == "texts" or (isinstance(layout, int) and (layout == 8 or not pa.types.is_floating(left.type)))
+
+
+def only_equal_values(
+    left: pa.Array, right: pa.Array, at_left: Positions, at_right: Positions
+) -> tuple[Positions, Positions]:
+    """Those of these pairs whose values are equal, of columns that lie comparably. The arrays are used up."""
+    kept = _keep_equal(left, right, at_left, at_right)
+    return at_left[:kept], at_right[:kept]
 
 
 def _in_common_type(column: pa.Array, positions: Positions, name: str, kind: pa.DataType) -> pa.Array:

@@ -2,8 +2,8 @@
 
 All tables but the largest are read as wholes first, and that one in random order then: each of its rows meets all that
 it can match when it comes. That is also so of two, where rows are needed and not sums alone, or rows may lack a match.
-Where blocks say between which keys they are, one of the other tables is a *guide*: it is not read first, but each of its
-blocks right before those that it can match.
+Where blocks say between which keys they are, one of the other tables is a *guide*: it is not read first, but its blocks
+come right before those of the sample that they can match.
 """
 
 from collections.abc import Mapping, Sequence
