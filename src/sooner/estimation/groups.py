@@ -227,9 +227,7 @@ def _codes_of(columns: Columns) -> Codes:
     return codes
 
 
-def _only_alike(
-    one: pa.Array, other: pa.Array, at_one: Positions, at_other: Positions
-) -> tuple[Positions, Positions]:
+def _only_alike(one: pa.Array, other: pa.Array, at_one: Positions, at_other: Positions) -> tuple[Positions, Positions]:
     """Those of these pairs whose values are equal, or both are null. The arrays are used up."""
     if lie_comparably(one, other):
         return only_equal_values(one, other, at_one, at_other)

@@ -11,7 +11,7 @@ from sooner.estimation.estimate import Estimate
 from sooner.estimation.formulas import Formula, exactly
 from sooner.estimation.grouped_values import GroupedValues
 from sooner.estimation.groups import Groups
-from sooner.estimation.reckoning import Reckoning, Value
+from sooner.estimation.reckoning import Foremost, Reckoning, Value
 from sooner.estimation.workings import Measure, Workings
 from sooner.kernels.array_types import Positions
 from sooner.kernels.arrays import to_arrow, to_numpy
@@ -30,17 +30,19 @@ def estimate_of(
     *,
     exact: bool,
     gathered: Mapping[str, Sequence[Any]] = {},
+    foremost: Foremost | None = None,
 ) -> Estimate:
     """All that can be read off now, if anything. `groups` are those of both sides, `rows` have come of so many.
 
-    `gathered` is what no sums tell, of all groups of the left.
+    `gathered` is what no sums tell, of all groups of the left. Others than the `foremost` groups may be left out.
     """
     by: list[pa.Array] = [pa.nulls(0, one.type_of_values) for one in workings.by]
     columns: dict[str, Sequence[Value]] = {name: [] for name in (*(one.name for one in workings.results), *gathered)}
     if reckoning is not None and len(reckoning.places):
-        by = _by(workings, groups, reckoning.places)
+        reckoning = reckoning if foremost is None else reckoning.of_foremost(foremost)
+        by = _by(workings, groups, reckoning.numbers)
         columns = {result.name: reckoning.values(result) for result in workings.results}
-        lefts = reckoning.places[:, LEFT].tolist()
+        lefts = reckoning.numbers[:, LEFT].tolist()
         columns |= {name: [_known(some[at], exact=exact) for at in lefts] for name, some in gathered.items()}
     elif not workings.by:
         columns = {one.name: [_of_nothing(workings, one, exact=exact)] for one in workings.results}

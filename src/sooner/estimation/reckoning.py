@@ -9,7 +9,7 @@ Averages and deviations are functions of sums: how they vary follows from how th
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -26,9 +26,11 @@ from sooner.estimation.workings import DEVIATIONS, Measure, Workings
 from sooner.expressions.tree import Column, columns_of
 from sooner.kernels.array_types import Positions
 from sooner.kernels.folding import Integers, Reals, Sums, as_reals, integers, totals
+from sooner.sides import LEFT, RIGHT
 
 Group = tuple[int, int]
 ALL_GROUPS: Final = (slice(None), slice(None))
+ROUNDED: Final = 1e-9  # of sums of doubles, far more than can be
 
 
 class Value(NamedTuple):
@@ -75,6 +77,14 @@ class Rectangle:
         return 1 / math.prod(share for share in self.shares if share)
 
 
+class Foremost(NamedTuple):
+    """The groups that come first by an aggregate, so many at most: no others are shown."""
+
+    by: str
+    most: int
+    descending: bool
+
+
 class Reckoning:
     """All that estimates are read off at one moment. `keys` are those of each side, if they say what matches."""
 
@@ -101,12 +111,54 @@ class Reckoning:
         self._whole_at, self._real_at = _places(workings)
         self._has_tags = rectangles[0].sums.n_tags > 1
         self._known_totals: dict[int, list[Number]] = {}
+        self._lefts: Positions | None = None  # the numbers of the left groups that are looked at, if not all are
+
+    def of_foremost(self, wanted: Foremost) -> "Reckoning":
+        """The same of these groups, and of those that may be among them but for what doubles round off: what is read
+        off costs as much for each. Of all groups where intervals tell of each other, or some value is no plain number.
+        """
+        measure = next((one for one in self._workings.measures if one.name == wanted.by), None)
+        has_intervals = self._has_tags and not self._exact
+        if has_intervals or measure is None or measure.function not in ("count", "sum"):
+            return self
+        if not 0 < wanted.most < len(self.places):
+            return self
+        (counts, _), (values, largest) = (
+            self._roughly(at) for at in (measure.n, measure.n if measure.total is None else measure.total)
+        )
+        if not counts.all() or not math.isfinite(largest):
+            return self
+        values = -values if wanted.descending else values
+        limit = np.partition(values, wanted.most - 1)[wanted.most - 1] + ROUNDED * largest
+        lefts = np.unique(self.places[values <= limit, LEFT])
+        rectangles = [
+            replace(one, sums=one.sums.rearranged(lambda array: array[lefts], one.sums.n_tags))
+            for one in self._rectangles
+        ]
+        found = Reckoning(self._workings, rectangles, self._confidence, self._keys, exact=self._exact)
+        found._lefts = lefts
+        return found
+
+    def _roughly(self, at: int) -> tuple[Reals, float]:
+        """[place]: a sum so far, as a double; and how large the sum of its parts is at most, whatever their signs."""
+        parts = [part for one in self._rectangles for part in self._parts(one, at)]
+        places = tuple(self.places.T)
+        with np.errstate(invalid="ignore", over="ignore"):
+            values, sizes = (sum(some.sum(axis=(2, 3)) for some in each) for each in (parts, map(np.abs, parts)))
+        return np.asarray(values)[places], float(np.asarray(sizes)[places].max())
 
     @cached_property
     def places(self) -> Positions:
         """[group, side]: the numbers of groups that have any pair."""
         found = sum(as_reals(one.sums.wholes[:, :, 0]).sum(axis=(2, 3)) for one in self._rectangles)
         return np.argwhere(np.asarray(found) > 0)
+
+    @property
+    def numbers(self) -> Positions:
+        """The same, as they are numbered among all groups."""
+        if self._lefts is None:
+            return self.places
+        return np.column_stack([self._lefts[self.places[:, LEFT]], self.places[:, RIGHT]])
 
     @cached_property
     def groups(self) -> list[Group]:

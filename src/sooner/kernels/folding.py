@@ -159,6 +159,12 @@ class Sums:
         self.reals[at] += other.reals[:left, :right]
         self.moments[at] = added_moments(self.moments[at], other.moments[:left, :right])
 
+    def rearranged(self, change: Callable[[npt.NDArray[Any]], npt.NDArray[Any]], n_tags: int) -> "Sums":
+        """Others, of so many tags, with arrays that are made of these."""
+        found = Sums(0, 0, n_tags)
+        found.wholes, found.reals, found.moments = map(change, self.arrays)
+        return found
+
     def grow(self, groups: tuple[int, int]) -> None:
         """Room for so many groups."""
         if groups != self.groups:

@@ -17,6 +17,7 @@ from sooner.estimation.estimate import Estimate, as_rows
 from sooner.estimation.preparation import TAG
 from sooner.estimation.question import Aggregates, By, Question, question_of
 from sooner.estimation.reading_off import Sizes, estimate_of, sizes_by_now, usable_confidence, usable_sizes
+from sooner.estimation.reckoning import Foremost
 from sooner.estimation.workings import workings_of
 from sooner.local.answer import Answer
 from sooner.local.arguments import Settings, settings_of
@@ -102,9 +103,10 @@ def estimates_of(
     settings: Settings,
     notes: Sequence[str],
     shape: Shape | None = None,
+    foremost: Foremost | None = None,
 ) -> "Estimates":
     """The same of a question that was read already. `notes` are what there is to explain of the join, and `shape` is
-    what becomes of each estimate.
+    what becomes of each estimate, of which the `foremost` groups are shown alone.
     """
     schemas = [source.schema for source in sources]
     keys = join.left_on, join.right_on
@@ -113,7 +115,7 @@ def estimates_of(
     sizes = usable_sizes(terms.total_rows, [sample.n_rows for sample in samples])
     plan = FoldingPlan(*keys, join.algorithm, workings, guided_side(samples))
     prepared = prepared_sources(samples, workings.sides, settings.memory_bytes)
-    return Estimates(plan, prepared, settings, sizes, terms.limits, notes, shape=shape)
+    return Estimates(plan, prepared, settings, sizes, terms.limits, notes, shape=shape, foremost=foremost)
 
 
 class Limits:
@@ -168,6 +170,7 @@ class Estimates(Running[Folds | SampledFolds], Answer):
         notes: Sequence[str],
         names: Sequence[str] = INPUTS,
         shape: Shape | None = None,
+        foremost: Foremost | None = None,
     ) -> None:
         known = None if None in sizes else sum(size or 0 for size in sizes)
         super().__init__(plan, sources, settings, names, expected_rows=known, notes=notes)
@@ -176,6 +179,7 @@ class Estimates(Running[Folds | SampledFolds], Answer):
         self._limits = limits
         self._has_ended = False
         self._shape = shape
+        self._foremost = foremost
         self._held: list[list[pa.RecordBatch]] = [[] for _ in sources]
         self.newest: Estimate | None = None  # that was given
 
@@ -276,7 +280,15 @@ class Estimates(Running[Folds | SampledFolds], Answer):
         reckoning = folds.reckoning(sizes, self._limits.confidence, exact=exact)
         gathered = folds.gathered() if isinstance(folds, SampledFolds) else {}
         found = estimate_of(
-            self._workings, folds.groups, reckoning, read, sizes, seconds, exact=exact, gathered=gathered
+            self._workings,
+            folds.groups,
+            reckoning,
+            read,
+            sizes,
+            seconds,
+            exact=exact,
+            gathered=gathered,
+            foremost=self._foremost,
         )
         return found if self._shape is None else self._shape(found)
 

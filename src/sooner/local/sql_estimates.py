@@ -78,7 +78,8 @@ def _of_two(
         raise InvalidJoin(f"sampling= names {wishes.sampled}, but of two tables both are sampled; say how alone.")
     require_sampling(plan.algorithm)
     room = settings_of(plan.algorithm, terms.memory, terms.partitions, terms.workers, terms.spill_dir)
-    return estimates_of(sources, plan, found.question, wishes, room, in_words(plan, choice), found.shape)
+    shown = found.shape, found.foremost
+    return estimates_of(sources, plan, found.question, wishes, room, in_words(plan, choice), *shown)
 
 
 def _names(columns: Mapping[str, JoinedColumn]) -> dict[Place, Node]:
@@ -122,7 +123,8 @@ def _of_one_sample(
     sampling = SampledPlan(plan, sampled, group_workings_of(found.question, joined), at_guide)
     aliases = joining.scope.aliases
     notes = [*notes, *_explained(aliases[sampled], sample, None if at_guide is None else aliases[at_guide])]
-    return Estimates(sampling, inputs, settings, sizes, wishes.limits, notes, aliases, found.shape)
+    shown = found.shape, found.foremost
+    return Estimates(sampling, inputs, settings, sizes, wishes.limits, notes, aliases, *shown)
 
 
 class _Guide(NamedTuple):

@@ -14,7 +14,7 @@ from sooner.estimation.estimate import Estimate
 from sooner.estimation.formulas import Formula
 from sooner.estimation.grouped_values import GroupedValues
 from sooner.estimation.question import Question, is_gathered
-from sooner.estimation.reckoning import Value
+from sooner.estimation.reckoning import Foremost, Value
 from sooner.estimation.workings import GroupColumn
 from sooner.expressions.checking import typed
 from sooner.expressions.tree import Call, Cast, Coalesce, Column, Literal, Node, columns_of
@@ -34,6 +34,7 @@ class AnswerEstimated:
 
     question: Question
     shape: Shape
+    foremost: Foremost | None = None  # the only groups that are shown
 
 
 def answer_estimated(answer: Answer, question: Question, joined: pa.Schema) -> AnswerEstimated | None:
@@ -55,7 +56,18 @@ def answer_estimated(answer: Answer, question: Question, joined: pa.Schema) -> A
     needed = {**{str(core): core for core in formulas}, **{name: Column(name) for name in sorted(alone)}}
     asked = _showing(question, [Formula(name, node) for name, node in needed.items()])
     estimated = Answering(answer, columns, question.aggregates, joined, estimated=True)
-    return AnswerEstimated(asked, _Shaping(items, frozenset(needed), exact, estimated, tabulating))
+    shape = _Shaping(items, frozenset(needed), exact, estimated, tabulating)
+    return AnswerEstimated(asked, shape, _foremost(answer))
+
+
+def _foremost(answer: Answer) -> Foremost | None:
+    """Of an order by one aggregate first: what is made of one may be the same of many groups."""
+    if answer.having is not None or answer.limit is None or not answer.order:
+        return None
+    first = answer.order[0]
+    if not isinstance(first.of, Column) or _is_group(first.of):
+        return None
+    return Foremost(first.of.name, answer.offset + answer.limit, first.descending)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ estimate, of which one side is complete. One of the others, the *guide*, may com
 what rows of the sample can match comes right before them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,14 +156,14 @@ class SampledFolds:
 def _halved(sums: Sums, n_tags: int) -> Sums:
     """Parts of groups whose tags differ by half of their number are one."""
     half = n_tags // 2
-    firsts = _rearranged(sums, 1, lambda array: _of_parts(_of_groups(array, n_tags)[:, :half]))
-    firsts.add(_rearranged(sums, 1, lambda array: _of_parts(_of_groups(array, n_tags)[:, half:])))
+    firsts = sums.rearranged(lambda array: _of_parts(_of_groups(array, n_tags)[:, :half]), 1)
+    firsts.add(sums.rearranged(lambda array: _of_parts(_of_groups(array, n_tags)[:, half:]), 1))
     return firsts
 
 
 def _by_tags(sums: Sums, n_tags: int) -> Sums:
     """The same, with parts of groups as cells of so many left tags, and one right tag."""
-    return _rearranged(sums, n_tags, lambda array: np.moveaxis(_of_groups(array, n_tags)[:, :, :, :, 0], 1, 3))
+    return sums.rearranged(lambda array: np.moveaxis(_of_groups(array, n_tags)[:, :, :, :, 0], 1, 3), n_tags)
 
 
 def _of_groups(array: Numbers, n_tags: int) -> Numbers:
@@ -174,12 +174,6 @@ def _of_groups(array: Numbers, n_tags: int) -> Numbers:
 def _of_parts(array: Numbers) -> Numbers:
     """[group and tag, ...], in memory of its own"""
     return array.reshape(array.shape[0] * array.shape[1], *array.shape[2:]).copy()
-
-
-def _rearranged(sums: Sums, n_tags: int, change: Callable[[Numbers], Numbers]) -> Sums:
-    found = Sums(0, 0, n_tags)
-    found.wholes, found.reals, found.moments = map(change, sums.arrays)
-    return found
 
 
 class SampledJoin(Operator[SampledFolds]):
