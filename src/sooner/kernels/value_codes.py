@@ -46,7 +46,7 @@ def as_integers(values: pa.Array) -> npt.NDArray[np.int64]:
     """Integers, and moments as the integers that they are stored as."""
     if not pa.types.is_integer(values.type):
         values = values.view(pa.int32() if values.type.bit_width == 32 else pa.int64())
-    return to_numpy(values).astype(np.int64)
+    return to_numpy(values).astype(np.int64, copy=False)
 
 
 def _in_order(doubles: npt.NDArray[np.float64]) -> Codes:

@@ -112,7 +112,7 @@ def _of_one_sample(
         return None
     sample, guide = sample_of(sources[sampled], preparation.needed, (), wishes.sampling, wishes.seed), None
     if isinstance(plan, MultiPlan):
-        plan = replace(plan, guided=sampled)
+        plan = replace(plan, graph=plan.graph.beginning_at(sampled), guided=sampled)
         sample, guide = _with_guide(sample, sampled, joining, wanted, sources, wishes)
     turnstile, inputs = Turnstile(), list[Source](kept)
     inputs[sampled] = PreparedSource(sample, preparation, settings.memory_bytes, turnstile)

@@ -6,7 +6,7 @@ attributes must be a tree: chains, stars, snowflakes and any number of inputs on
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -79,6 +79,12 @@ class Graph:
     def of_input(self, which: int) -> tuple[int, ...]:
         """The attributes that an input has."""
         return tuple(at for at, attribute in enumerate(self.attributes) if which in attribute.by_input)
+
+    def beginning_at(self, first: int) -> "Graph":
+        """The same, with the attributes of one input before all others: its neighbours keep their rows in their order,
+        and need no other index for those that look for them.
+        """
+        return replace(self, attributes=tuple(sorted(self.attributes, key=lambda one: first not in one.by_input)))
 
     def next_steps(self, joined: Sequence[int]) -> Iterator[Step]:
         """What can be joined with these inputs next. In a tree there is one way to each of the others."""

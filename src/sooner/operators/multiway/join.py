@@ -9,7 +9,7 @@ Beside the budget it uses `scratch_bytes`, for runs that are merged, rows that l
 and the rows of one call.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -153,39 +153,46 @@ class MultiJoin(Operator[pa.RecordBatch]):
 
     def _pass(self, which: int, batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows of the last input meet all that they can in memory. Few of them are kept, if any: so they are looked up
-        as they lie, and several threads may do it.
+        as they lie, and several threads may do it, from their codes on.
         """
         if self._passing.all_pass(which):
             self._leaving.forget(which)
-        runs = [run for batch in batches if len(run := with_codes(batch, self._inputs[which].code))]
-        kept = self._room_for(which, runs)
+        runs: list[Run | None] = [None] * len(batches)
+
+        def run_of(number: int) -> Run:
+            if (run := runs[number]) is None:
+                run = runs[number] = with_codes(batches[number], self._inputs[which].code)
+            return run
+
+        kept = self._room_for(which, lambda: list(map(run_of, range(len(runs)))))
         self._shell.enter("arriving")
         self._shell.advance()
-        self._statistics.arrived_rows[which] += sum(map(len, runs))
         others = [list(one.partitions[0].resident) for one in self._inputs]
         combinations = self._combining.prepared(which, others)
 
-        def passed(run: Run) -> Iterator[pa.RecordBatch]:
-            together = [[run] if at == which else there for at, there in enumerate(others)]
-            for found in combinations(run):
-                yield from self._results.of(found, together)
+        def passed(number: int) -> Iterator[pa.RecordBatch]:
+            if len(run := run_of(number)):
+                together = [[run] if at == which else there for at, there in enumerate(others)]
+                for found in combinations(run):
+                    yield from self._results.of(found, together)
 
-        crew = self._crew if sum(map(len, runs)) >= ROWS_WORTH_THREADS else ALONE
-        yield from self._counted(crew.together([passed(run) for run in runs]))
+        crew = self._crew if sum(batch.num_rows for batch in batches) >= ROWS_WORTH_THREADS else ALONE
+        yield from self._counted(crew.together([passed(number) for number in range(len(runs))]))
+        self._statistics.arrived_rows[which] += sum(len(run) for run in runs if run is not None)
         if kept is not None:
             self._inputs[which].partitions[0].resident.add(replace(kept, arrived=self._shell.tick))
 
-    def _room_for(self, which: int, runs: Sequence[Run]) -> Run | None:
-        """There is room in memory for those of these rows that have to be kept. What leaves to make it may be what some
-        of them match.
+    def _room_for(self, which: int, runs: Callable[[], Sequence[Run]]) -> Run | None:
+        """There is room in memory for those of these rows that have to be kept, which are none if nothing is on disk.
+        What leaves to make it may be what some of them match.
         """
         kept: Run | None = None
-        sought: dict[int, list[int]] | None = None
+        sought: dict[int, list[int]] = {}
 
         def needed_bytes() -> int:
             nonlocal kept, sought
             if sought != (on_disk := self._passing.on_disk_beside(which)):
-                kept = self._sorted(self._inputs[which], [self._passing.to_keep(which, run).rows for run in runs])
+                kept = self._sorted(self._inputs[which], [self._passing.to_keep(which, run).rows for run in runs()])
                 sought = on_disk
             return 0 if kept is None else self._leaving.weight(which, kept)
 
