@@ -15,6 +15,7 @@ import sooner
 import sooner.spark
 from sooner.asked.choosing_algorithm import AskedAlgorithm
 from sooner.asked.multijoins import MultiAlgorithmName
+from sooner.extras import numbers_of, require_at_least
 from sooner.how import KINDS, How, kind_of
 from sooner.named_algorithms import ALGORITHMS, Algorithm, AlgorithmName
 
@@ -44,6 +45,15 @@ def test_what_lacks_its_library_is_not_shown_and_says_what_it_needs(monkeypatch:
     assert "parquet" in dir(sources)
     with pytest.raises(sooner.MissingLibrary, match=r"postgres needs psycopg; run: pip install '\.\[postgres\]'"):
         sources.postgres  # noqa: B018
+
+
+def test_a_library_that_is_too_old_is_refused_before_it_is_imported() -> None:
+    require_at_least("1.0", "pyarrow", "it")
+    require_at_least("1.0", "no-such-library", "it")  # a vendor may call it otherwise
+    refused = r"sooner.spark needs pyarrow 999.2 or newer, and .* is here; run: pip install 'pyarrow>=999.2'"
+    with pytest.raises(sooner.MissingLibrary, match=refused):
+        require_at_least("999.2", "pyarrow", "sooner.spark")
+    assert numbers_of("3.5.1+of.a.vendor") == [3, 5]
 
 
 def test_the_version_is_that_of_the_package() -> None:

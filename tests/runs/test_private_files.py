@@ -71,3 +71,8 @@ def test_other_filesystems_do_as_they_do(tmp_path: Path) -> None:
     with create(other, "state/partition/file") as file:
         file.write(b"rows")
     assert (tmp_path / "state" / "partition" / "file").read_bytes() == b"rows"
+
+
+def test_where_no_directory_can_be_made_there_is_one_error() -> None:
+    with pytest.raises(FileNotFoundError):
+        make_directory(LOCAL, "/proc/nope/state")

@@ -17,10 +17,11 @@ Its rooms, each of which imports only from those below it:
 
 from typing import TYPE_CHECKING
 
-from sooner.extras import require
+from sooner.extras import OLDEST_SPARK, require, require_at_least
 from sooner.lazily import lazily
 
 require("pyspark", "sooner.spark", "spark")
+require_at_least(OLDEST_SPARK, "pyspark", "sooner.spark")
 
 if TYPE_CHECKING:
     from sooner.spark import sinks, sources

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Final
 
 from sooner.errors import SoonerError
+from sooner.extras import OLDEST_SPARK, numbers_of
 from sooner.ui.findings import ABSENT, MISSING, OK, SLOWER, Finding, State
 from sooner.version import __version__
 
 OLDEST_JAVA: Final = 17
-OLDEST_SPARK: Final = (4, 0)
 SECONDS: Final = 60.0  # that a program gets to say its version
 LOOK: Final = "import platform, pyspark, sooner.version as s; print(platform.python_version(), s.__version__)"
 WORKERS: Final = "Python of Spark's workers"
@@ -36,8 +36,10 @@ def spark_found() -> Iterator[Finding]:
 
 def _pyspark() -> Finding:
     version = metadata.version("pyspark")
-    if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST_SPARK:
-        return Finding("Spark", MISSING, f"PySpark {version}, which is too old", "pip install 'pyspark>=4.0'")
+    if numbers_of(version) < numbers_of(OLDEST_SPARK):
+        return Finding(
+            "Spark", MISSING, f"PySpark {version}, which is too old", f"pip install 'pyspark>={OLDEST_SPARK}'"
+        )
     if importlib.util.find_spec("pandas") is None:
         return Finding("Spark", MISSING, f"PySpark {version} without pandas", "pip install 'pandas>=2.2,<3'")
     return Finding("Spark", OK, f"PySpark {version}")

@@ -41,6 +41,8 @@ def make_local_directory(path: Path) -> None:
     try:
         path.mkdir(OWNER_ONLY_DIRECTORY)
     except FileNotFoundError:
+        if path.parent.is_dir():  # where nobody can make one, as in /proc
+            raise
         make_local_directory(path.parent)
         make_local_directory(path)
     except FileExistsError:
