@@ -112,17 +112,16 @@ def _of_one_sample(
         return None
     sample, guide = sample_of(sources[sampled], preparation.needed, (), wishes.sampling, wishes.seed), None
     if isinstance(plan, MultiPlan):
-        plan = replace(plan, graph=plan.graph.beginning_at(sampled), guided=sampled)
+        plan = replace(plan, graph=plan.graph.beginning_at(sampled))
         sample, guide = _with_guide(sample, sampled, joining, wanted, sources, wishes)
-    turnstile, inputs = Turnstile(), list[Source](kept)
+    turnstile, inputs, aliases = Turnstile(), list[Source](kept), joining.scope.aliases
     inputs[sampled] = PreparedSource(sample, preparation, settings.memory_bytes, turnstile)
-    if guide is not None:
+    notes = [*notes, *_explained(aliases[sampled], sample, None if guide is None else aliases[guide.table])]
+    sampling = SampledPlan(plan, sampled, group_workings_of(found.question, joined))
+    if guide is not None and isinstance(plan, MultiPlan):
         guiding = GuidingSource(guide.sample, settings.memory_bytes, turnstile)
         inputs[guide.table] = FilteredSource(guiding, *wanted.of_input(guide.table))
-    at_guide = None if guide is None else guide.table
-    sampling = SampledPlan(plan, sampled, group_workings_of(found.question, joined), at_guide)
-    aliases = joining.scope.aliases
-    notes = [*notes, *_explained(aliases[sampled], sample, None if at_guide is None else aliases[at_guide])]
+        sampling = replace(sampling, join=replace(plan, guided=sampled), guide=guide.table)
     shown = found.shape, found.foremost
     return Estimates(sampling, inputs, settings, sizes, wishes.limits, notes, aliases, *shown)
 
@@ -145,13 +144,15 @@ def _with_guide(
     """The largest table that can be one, if any: its blocks and the sample's say between which keys they are."""
     matched = [pair if pair[0].table == sampled else pair[::-1] for pair in joining.equal]
     of_others = [(_size_of(sources[other.table]), own, other) for own, other in matched if own.table == sampled]
+    order = wishes.sampling, wishes.seed
     for _, own, other in sorted((one for one in of_others if one[0] is not None), reverse=True):
         filters, names = wanted.of_input(other.table)
         needed = {name for name, _ in names} | {name for one in filters for name in one.columns}
         columns = [name for name in sources[other.table].schema.names if name in needed]
-        guide = sample_of(sources[other.table], columns, [other.name], wishes.sampling, wishes.seed)
-        by_key = sample_of(sources[sampled], sample.source.schema.names, [own.name], wishes.sampling, wishes.seed)
-        by_key, guide = guided(by_key, guide)
+        by_key, guide = guided(
+            sample_of(sources[sampled], sample.source.schema.names, [own.name], *order),
+            sample_of(sources[other.table], columns, [other.name], *order),
+        )
         if by_key.partners is not None:
             return by_key, _Guide(other.table, guide)
     return sample, None
