@@ -378,10 +378,18 @@ MUTATIONS: Final = (
     Mutation(
         "a-sample-does-not-wait",
         "operators/folding/sampled.py",
-        old="if which != self._sampled or others_end else",
+        old="if which not in self._in_step or others_end else",
         new="if others_end or True else",
         breaks="Rows of the sample come before all that they match is there, and estimates are too small.",
         tests=("operators/test_sampled_join.py::test_the_sample_waits_for_all_others",),
+    ),
+    Mutation(
+        "guided-rows-that-stay",
+        "operators/multiway/passing.py",
+        old="if self._guided is not None:",
+        new="if self._guided is not None and self._inputs[self._guided].ended:",
+        breaks="Rows of which all matches came before them are kept for others that never come.",
+        tests=("operators/multiway/test_passing.py::test_rows_of_a_guided_input_pass_though_others_are_still_to_come",),
     ),
     Mutation(
         "a-sample-of-what-is-in-memory",
