@@ -13,7 +13,8 @@ random ones, and then what is near the best. The best three run again, in turn w
 memory. One operator for all inputs is among them.
 
 *queries*: TPC-H Q3, Q5 and Q10 as they are, beside DuckDB. Early figures are of the same joins and groups, without the
-order and the limit, and of Q3 and Q10, whose groups are single orders and customers, of all groups together.
+order and the limit, and of Q3 and Q10, whose groups are single orders and customers, of all groups together. The floor
+is what Arrow takes to decode the columns that a query looks at, on two threads, and nothing else.
 
 Every run has a process of its own; ratios are of medians, of wall and of CPU seconds. Before each part, a join of
 5 M x 5 M rows by DuckDB shows whether the machine is free for it.
@@ -26,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -129,9 +131,9 @@ def run_chain(folder: str, shares: Sequence[int | None]) -> Run:
 RUNS = {"plan": run_plan, "chain": run_chain}
 
 
-def alone(what: str, *arguments: object) -> Run:
+def alone(what: object, *arguments: object) -> Run:
     """In a process of its own; one that cannot do it says why."""
-    command = [sys.executable, __file__, "--alone", what, json.dumps(arguments, default=str)]
+    command = [sys.executable, __file__, "--alone", str(what), json.dumps(arguments, default=str)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         return {"failed": done.stderr.strip().splitlines()[-1]}
@@ -235,6 +237,24 @@ EARLY = {
     "Q5": f"SELECT n_name, {REVENUE} {JOINED['Q5']} GROUP BY n_name",
     "Q10": f"SELECT {REVENUE} {JOINED['Q10']}",
 }
+NEEDED = {
+    "Q3": {
+        "customer": ["c_custkey", "c_mktsegment"],
+        "orders": ["o_orderkey", "o_custkey", "o_orderdate", "o_shippriority"],
+        "lineitem": ["l_orderkey", "l_extendedprice", "l_discount", "l_shipdate"],
+    },
+    "Q5": {
+        "customer": ["c_custkey", "c_nationkey"],
+        "orders": ["o_orderkey", "o_custkey", "o_orderdate"],
+        "lineitem": ["l_orderkey", "l_suppkey", "l_extendedprice", "l_discount"],
+    },
+    "Q10": {
+        "customer": ["c_custkey", "c_name", "c_acctbal", "c_phone", "c_address", "c_comment", "c_nationkey"],
+        "orders": ["o_orderkey", "o_custkey", "o_orderdate"],
+        "lineitem": ["l_orderkey", "l_extendedprice", "l_discount", "l_returnflag"],
+    },
+}
+DECODERS = 2
 LONG_SECONDS = 1.0  # only what takes DuckDB so long is a claim
 
 
@@ -272,20 +292,36 @@ def run_query(folder: str, engine: str, query: str, until: str | None) -> Run:
     }
 
 
+def run_floor(folder: str, name: str) -> Run:
+    """All rows of these columns are decoded, row group by row group, and let go."""
+
+    def decode(first: int) -> None:
+        for table, columns in NEEDED[name].items():
+            with pq.ParquetFile(Path(folder, f"{table}.parquet"), pre_buffer=False) as file:
+                for row_group in range(first, file.num_row_groups, DECODERS):
+                    file.read_row_group(row_group, columns=columns, use_threads=False)
+
+    began, cpu_before = time.perf_counter(), cpu_seconds()
+    with ThreadPoolExecutor(DECODERS) as threads:
+        list(threads.map(decode, range(DECODERS)))
+    return {"seconds": {"end": time.perf_counter() - began}, "cpu_seconds": cpu_seconds() - cpu_before}
+
+
 def queries(folder: Path, options: argparse.Namespace) -> tuple[list[dict[str, Any]], Runs]:
     write_tpch(folder, options.scale)
     runs: Runs = {}
     found: list[dict[str, Any]] = []
     for name in WHOLE:
-        asked = {
-            "DuckDB": ("duckdb", WHOLE[name], None),
-            "exact": ("sooner", WHOLE[name], None),
-            "within 1%": ("sooner", EARLY[name], "1%"),
+        asked: dict[str, tuple[object, ...]] = {
+            "DuckDB": ("query", folder, "duckdb", WHOLE[name], None),
+            "exact": ("query", folder, "sooner", WHOLE[name], None),
+            "within 1%": ("query", folder, "sooner", EARLY[name], "1%"),
+            "floor": ("floor", folder, name),
         }
         here: Runs = {what: [] for what in asked}
         for _ in range(options.rounds):
             for what, arguments in asked.items():
-                here[what].append(alone("query", folder, *arguments))
+                here[what].append(alone(*arguments))
         medians = {what: local.median(some, "end") for what, some in here.items()}
         print(name, {what: f"{seconds:.2f} s" for what, seconds in medians.items()}, flush=True)
         answers = {run["results"] for what in ("DuckDB", "exact") for run in here[what]}
@@ -296,11 +332,13 @@ def queries(folder: Path, options: argparse.Namespace) -> tuple[list[dict[str, A
                 claim(f"{name} within 1%, times sooner than DuckDB", ">= 3", round(sooner_by, 2), sooner_by >= 3)
             )
             found += ratios(f"{name} exact", here["exact"], here["DuckDB"], 1.5)
+            floor = [local.median(here[what], "end") for what in ("floor", "DuckDB")]
+            print(f"{name}: the floor takes {floor[0] / floor[1]:.2f} times as long as DuckDB", flush=True)
         runs |= {f"{name}, {what}": some for what, some in here.items()}
     return found, runs
 
 
-RUNS |= {"query": run_query}
+RUNS |= {"query": run_query, "floor": run_floor}
 PARTS = {"shares": beside_fixed_shares, "time": over_time, "queries": queries}
 
 
