@@ -133,7 +133,7 @@ REASONS: dict[str, dict[str, str]] = {
         "2 to 8: seconds for each GB that moves": DIVIDED,
         "2 to 8, divided ahead: seconds for each GB that moves": DIVIDED_AHEAD,
     },
-    "hot_keys": {"half of the rows have one key (foreign key, semi): time in that of uniform keys": HOT_AT_FIRST},
+    "hot_keys": {"half of the rows have one key (a tenth, anti): time in that of uniform keys": HOT_AT_FIRST},
     "multi_join": {
         "memory for all, decimals as bytes: seconds, times DuckDB's": BYTES,
         "memory for all, decimals as bytes: CPU seconds, times DuckDB's": BYTES,
