@@ -71,12 +71,12 @@ HOT_AT_FIRST = (
 )
 
 DIVIDED = (
-    "all rows are read, placed and written again on two cores, and most of that is copying (docs/scale.md). Measured "
-    "with a load of ten on these cores: a quiet machine has to tell the seconds"
+    "all rows are read, placed and written again, which takes 5 seconds of a core for each GB, most of it copying "
+    "(docs/scale.md), and there are two cores"
 )
 DIVIDED_AHEAD = (
-    "measured with a load of ten on two cores, where it took 0.4 times the seconds of a core of the whole: a quiet "
-    "machine has to tell those of the clock"
+    "what was in memory, and has come to disk since, takes 1.6 seconds of a core for each GB of the whole state that "
+    "moves, and about one core works on it"
 )
 MANY_LINES = (
     "1% takes two fifths of all lines and of their orders, which have to be decoded: by so much do the sums of the 32 "
