@@ -175,6 +175,7 @@ class Estimates(Running[Folds | SampledFolds], Answer):
         known = None if None in sizes else sum(size or 0 for size in sizes)
         super().__init__(plan, sources, settings, names, expected_rows=known, notes=notes)
         self._workings = plan.workings
+        self._guided = plan.sampled if isinstance(plan, SampledPlan) else plan.guided
         self._sizes = sizes
         self._limits = limits
         self._has_ended = False
@@ -245,12 +246,13 @@ class Estimates(Running[Folds | SampledFolds], Answer):
     def _take_in(self, waiting: Sequence[Waiting]) -> Iterator[Folds | SampledFolds]:
         """Rows wait for the tallies behind them: until those come it is not known which share of all rows they are.
 
-        So they come in whole blocks. Those for which there is no room at once come one after the other.
+        So they come in whole blocks. Those for which there is no room at once come one after the other, and of a guided
+        input after what they can match.
         """
         blocks = [self._whole_blocks(which, taken) for which, taken in enumerate(waiting)]
         at_once = [list(itertools.chain(*some)) for some in blocks]
         if weight(list(itertools.chain(*at_once))) > self._operator.account.share_bytes:
-            for which in sorted(range(len(blocks)), key=self._is_sampled):  # what samples can match is there before
+            for which in sorted(range(len(blocks)), key=lambda one: one == self._guided):
                 for block in blocks[which]:
                     taken_in = [Waiting(block if one == which else [], None) for one in range(len(blocks))]
                     yield from super()._take_in(taken_in)
@@ -261,7 +263,7 @@ class Estimates(Running[Folds | SampledFolds], Answer):
     def _whole_blocks(self, which: int, taken: Waiting) -> list[list[pa.RecordBatch]]:
         """Those that are complete; after the end, all. What has no tags is no sample, and comes as it is."""
         blocks, block = [], self._held[which]
-        if not self._is_sampled(which):
+        if TAG not in self._sources[which].schema.names:
             return [taken.batches]
         for batch in taken.batches:
             block.append(batch)
@@ -270,9 +272,6 @@ class Estimates(Running[Folds | SampledFolds], Answer):
                 block = []
         self._held[which] = [] if taken.end is not None else block
         return [*blocks, block] if taken.end is not None else blocks
-
-    def _is_sampled(self, which: int) -> bool:
-        return TAG in self._sources[which].schema.names
 
     def _estimate(self, folds: Folds | SampledFolds, seconds: float, *, exact: bool) -> Estimate:
         read = folds.tallies.sum(axis=1).tolist()
